@@ -85,8 +85,8 @@ func TestTheOldestKubernetesThatIsSupportedUnderstandsEachPolicy(t *testing.T) {
 	if len(all) < 6 {
 		t.Fatalf("only %d policies", len(all))
 	}
-	for name, of := range all {
-		if wrong := misunderstood(t, of, uint(minor)-1); len(wrong) > 0 {
+	for name, written := range all {
+		if wrong := misunderstood(t, written, uint(minor)-1); len(wrong) > 0 {
 			t.Errorf("%s: Kubernetes 1.%d takes it not: %s", name, minor, wrong[0])
 		}
 	}

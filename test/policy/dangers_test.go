@@ -34,7 +34,7 @@ var podSecurityReasons = []string{"host namespaces", "hostPort", "privileged", "
 	"forbidden AppArmor profile", "hostProcess", "probe or lifecycle host"}
 
 // one is one of the values.
-func one[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+func one[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
 // about changes what is written; nothing of it in a deletion.
 func about(name string, do func(*rand.Rand, client.Object)) danger {
@@ -50,11 +50,11 @@ func about(name string, do func(*rand.Rand, client.Object)) danger {
 // on changes an object of one kind, new or not.
 func on[T client.Object](name string, do func(*rand.Rand, T)) danger {
 	return danger{name, func(r *rand.Rand, t *tried) bool {
-		object, is := t.Object.(T)
-		if is && t.Subresource == "" {
+		object, fits := t.Object.(T)
+		if fits && t.Subresource == "" {
 			do(r, object)
 		}
-		return is && t.Subresource == ""
+		return fits && t.Subresource == ""
 	}}
 }
 
@@ -121,7 +121,7 @@ func podContext(name string, do func(*rand.Rand, *corev1.PodSecurityContext)) da
 // deleting changes how something is deleted.
 func deleting(name string, do func(*rand.Rand, *metav1.DeleteOptions)) danger {
 	return danger{name, func(r *rand.Rand, t *tried) bool {
-		if eviction, is := t.Object.(*policyv1.Eviction); is {
+		if eviction, isEviction := t.Object.(*policyv1.Eviction); isEviction {
 			if eviction.DeleteOptions == nil {
 				eviction.DeleteOptions = &metav1.DeleteOptions{}
 			}

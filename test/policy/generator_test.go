@@ -181,10 +181,10 @@ func (s *tries) at(number uint64) try {
 	chance := rand.New(rand.NewPCG(*seedOfTries, number))
 	pair := s.pairs[chance.IntN(len(s.pairs))]
 	_, resource, _ := strings.Cut(pair, " ")
-	of := s.bases[resource]
-	from := of[chance.IntN(len(of))]
-	for again := 0; again < 2 && len(of) > 3 && !from.isOurs; again++ {
-		from = of[chance.IntN(len(of))]
+	choices := s.bases[resource]
+	from := choices[chance.IntN(len(choices))]
+	for again := 0; again < 2 && len(choices) > 3 && !from.isOurs; again++ {
+		from = choices[chance.IntN(len(choices))]
 	}
 	y := try{number: number, pair: pair, base: from, where: places[chance.IntN(len(places))]}
 	for want, tried := 1+chance.IntN(4)*chance.IntN(2), 0; len(y.changes) < want && tried < 200; tried++ {

@@ -196,7 +196,7 @@ func (t tried) isSameSpec() bool {
 }
 
 // isCollected reports an owner that the garbage collector can look up: of a kind that is served. Then it deletes what
-// that owned, if it is gone. Of other owners that are named nobody knows that they are gone.
+// that owned, if it is gone. Another owner may live.
 func isCollected(o metav1.OwnerReference) bool {
 	return o.APIVersion == v1alpha1.GroupVersion.String() &&
 		slices.Contains([]string{"EtcdCluster", "EtcdBackup", "EtcdBackupSchedule", "EtcdRestore"}, o.Kind)
@@ -294,9 +294,9 @@ func account(pod *corev1.PodTemplateSpec) string {
 	return "default"
 }
 
-func projects(pod *corev1.PodTemplateSpec, is func(corev1.VolumeProjection) bool) bool {
+func projects(pod *corev1.PodTemplateSpec, fits func(corev1.VolumeProjection) bool) bool {
 	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
-		return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, is)
+		return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, fits)
 	})
 }
 

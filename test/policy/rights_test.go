@@ -55,7 +55,7 @@ var rights = []right{
 		"run a restricted Pod beside a cluster, a backup or a schedule; also beside a backup that the thief makes. Without one the garbage " +
 			"collector ends it within seconds, or an hour if it does not stop by itself. Any Secret or claim of that namespace can be mounted. " +
 			"It may have any labels, priority and affinity: Services of others lead to it, and Pods of others give way to it. It runs " +
-			"as the account `default`, or as one that the namespace lists for tasks, with what a cloud, a mesh or a vault gives to that"},
+			"as the account `default`, or as one that the namespace lists for tasks, with what clouds and meshes give to that"},
 	{"`patch`, `delete` Pods, Jobs, volumes, Services, budgets and NetworkPolicies", []string{
 		"patch,delete jobs,networkpolicies,persistentvolumeclaims,poddisruptionbudgets,pods",
 		"patch pods/resize,services",
