@@ -150,7 +150,7 @@ var rights = []mutant{
 	{
 		Name:    "a Secret may have the name that an Ingress waits for",
 		File:    plainObjects,
-		From:    "client-tls|operator-tls|[0-9]+-tls",
+		From:    "(client|operator|records|[0-9]+)-tls",
 		To:      "tls",
 		Package: rightsPackage, Test: gainsNothing,
 	},

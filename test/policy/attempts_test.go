@@ -719,6 +719,7 @@ func builtObjects(t *testing.T) map[string]client.Object {
 			t.Fatalf("%s: %v", name, err)
 		}
 	}
+	objects["records"] = resources.BuildRecordsSecret(cluster(), []byte("key"))
 	return objects
 }
 

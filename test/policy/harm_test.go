@@ -320,9 +320,10 @@ func isForCloud(audience string) bool {
 
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// isOfCertificates reports a name that controllers/resources gives: of the two CAs, the client, the operator or a member.
+// isOfCertificates reports a name that controllers/resources gives: of the two CAs, the client, the operator, the
+// records of backups or a member.
 func isOfCertificates(name string) bool {
-	for _, suffix := range []string{"-ca", "-ca-peer", "-client-tls", "-operator-tls"} {
+	for _, suffix := range []string{"-ca", "-ca-peer", "-client-tls", "-operator-tls", "-records-tls"} {
 		if cluster, isIt := strings.CutSuffix(name, suffix); isIt && cluster != "" {
 			return true
 		}
