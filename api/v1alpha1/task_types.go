@@ -26,8 +26,9 @@ type TaskSpec struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// Resources of each container of a task. Default: requests of 100m CPU and 128Mi
-	// memory, and the limits of CPU and memory that spec.pod.resources has. A limit of memory counts the files that a task writes as
-	// well. The Pod that restores a member's volume asks for what the member asks for.
+	// memory, and the limits of CPU and memory that spec.pod.resources has. A limit of
+	// memory counts the files that a task writes as well. The Pod that restores a
+	// member's volume asks for what the member asks for.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="spec.tasks.resources.claims is not supported; use limits and requests",reason=FieldValueForbidden,fieldPath=".claims"
 	Resources *ResourceRequirements `json:"resources,omitempty"`

@@ -29,9 +29,9 @@ func (in Input) largerVolumes() string {
 	if smallest == nil || smallest.Volume.Bytes <= asked {
 		return ""
 	}
-	return fmt.Sprintf("Each volume has %[1]s or more, and spec.storage.size is %[2]s. Nothing waits for that. No volume "+
-		"gets smaller, and a new member gets one as large as the largest. To end this warning, set spec.storage.size "+
-		"to %[1]s.", facts.FormatBytes(smallest.Volume.Bytes), facts.FormatBytes(asked))
+	return fmt.Sprintf("Each volume has %[1]s or more, and spec.storage.size is %[2]s. Nothing waits for that. No "+
+		"volume gets smaller, and a new member gets one as large as the largest. To end this warning, set "+
+		"spec.storage.size to %[1]s.", facts.FormatBytes(smallest.Volume.Bytes), facts.FormatBytes(asked))
 }
 
 func (in Input) noLoadBalancer() string {

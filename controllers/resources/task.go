@@ -41,8 +41,8 @@ func agentTask(name, image string, args []string) corev1.Container {
 }
 
 // agentResources have the limits of CPU and memory that members have: a quota may refuse Pods without. Members without
-// limits have tasks without. A limit of memory counts the files that are written as well, and slows a backup down to the
-// speed of the node's disk; a limit of CPU keeps its hashing from using what nobody else wants.
+// limits have tasks without. A limit of memory counts the files that are written as well, and slows a backup down to
+// the speed of the node's disk; a limit of CPU keeps its hashing from using what nobody else wants.
 func agentResources(members *v1alpha1.PodSpec) corev1.ResourceRequirements {
 	asked := corev1.ResourceRequirements{Requests: corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi"),
@@ -66,8 +66,8 @@ func agentResources(members *v1alpha1.PodSpec) corev1.ResourceRequirements {
 	return asked
 }
 
-// leftAlone are labels and annotations by which service meshes and autoscalers of nodes leave a Pod alone. A proxy never
-// ends, and in the way of a step that begins before it, nothing is reached
+// leftAlone are labels and annotations by which service meshes and autoscalers of nodes leave a Pod alone. A proxy
+// never ends, and in the way of a step that begins before it, nothing is reached
 // (istio.io/docs/setup/additional-setup/sidecar-injection, linkerd.io/docs/features/proxy-injection,
 // kuma.io/docs/data-plane-proxy, consul.io/docs/k8s/annotations-and-labels). A Pod that is moved to save a node begins
 // its backup anew (kubernetes/autoscaler:cluster-autoscaler/FAQ.md, karpenter.sh/docs/concepts/disruption).

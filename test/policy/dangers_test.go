@@ -495,7 +495,8 @@ var plainDangers = []danger{
 
 var deletionDangers = []danger{
 	deleting("dependents that are left", func(r *rand.Rand, d *metav1.DeleteOptions) {
-		d.PropagationPolicy, d.OrphanDependents = one(r, nil, new(metav1.DeletePropagationOrphan), new(metav1.DeletePropagationForeground)), nil
+		d.PropagationPolicy = one(r, nil, new(metav1.DeletePropagationOrphan), new(metav1.DeletePropagationForeground))
+		d.OrphanDependents = nil //nolint:staticcheck // a thief is free to use it
 		if d.PropagationPolicy == nil {
 			d.OrphanDependents = one(r, nil, new(true), new(false)) //nolint:staticcheck // a thief is free to use it
 		}

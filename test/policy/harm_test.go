@@ -248,10 +248,11 @@ func leavesDependents(t tried) bool {
 	if t.Operation != admission.Delete {
 		return false
 	}
-	isOrphaned := d.OrphanDependents != nil && *d.OrphanDependents || d.PropagationPolicy != nil && *d.PropagationPolicy == metav1.DeletePropagationOrphan
+	orphans := d.OrphanDependents //nolint:staticcheck // the API server still goes by it
+	isOrphaned := orphans != nil && *orphans || d.PropagationPolicy != nil && *d.PropagationPolicy == metav1.DeletePropagationOrphan
 	switch t.Old.(type) {
 	case *batchv1.Job:
-		return isOrphaned || d.OrphanDependents == nil && d.PropagationPolicy == nil
+		return isOrphaned || orphans == nil && d.PropagationPolicy == nil
 	case *v1alpha1.EtcdBackup:
 		return isOrphaned
 	}

@@ -10,14 +10,8 @@ import (
 // Events are what became different from the old status to the new one.
 func Events(d Decision, old, status v1alpha1.EtcdBackupStatus) []words.Event {
 	switch {
-	case d.Outcome != nil && old.Stage != status.Stage && d.Reason == ReasonRecordNotSigned:
-		return []words.Event{{Warning: true, Reason: EventDoubted, Action: "Backup", Note: d.Message}}
-	case d.Outcome != nil && old.Stage != status.Stage && d.Outcome.Complete:
-		return []words.Event{{Warning: d.Reason == ReasonNoWitness, Reason: EventComplete, Action: "Backup",
-			Note: fmt.Sprintf("%s Revision %d, %d bytes, at %s.",
-				d.Message, status.Revision, status.SizeBytes, status.Key)}}
 	case d.Outcome != nil && old.Stage != status.Stage:
-		return []words.Event{{Warning: true, Reason: EventFailed, Action: "Backup", Note: d.Reason + ": " + d.Message}}
+		return []words.Event{ended(d, status)}
 	case d.Outcome != nil:
 		return nil
 	case d.Trouble && words.ReasonOf(old.Conditions, v1alpha1.BackupComplete) != d.Reason:
@@ -27,4 +21,16 @@ func Events(d Decision, old, status v1alpha1.EtcdBackupStatus) []words.Event {
 			Note: fmt.Sprintf("Job %s makes the backup.", status.JobName)}}
 	}
 	return nil
+}
+
+func ended(d Decision, status v1alpha1.EtcdBackupStatus) words.Event {
+	switch {
+	case d.Reason == ReasonRecordNotSigned:
+		return words.Event{Warning: true, Reason: EventDoubted, Action: "Backup", Note: d.Message}
+	case d.Outcome.Complete:
+		return words.Event{Warning: d.Reason == ReasonNoWitness, Reason: EventComplete, Action: "Backup",
+			Note: fmt.Sprintf("%s Revision %d, %d bytes, at %s.",
+				d.Message, status.Revision, status.SizeBytes, status.Key)}
+	}
+	return words.Event{Warning: true, Reason: EventFailed, Action: "Backup", Note: d.Reason + ": " + d.Message}
 }

@@ -180,8 +180,8 @@ func (o Observation) tested() Record {
 	return o.Tested
 }
 
-// isProofMissing reports that the last test restore failed, or does not count. Newer backups may be no better than the one that was
-// tested, so that none of them takes the place of an older one.
+// isProofMissing reports that the last test restore failed, or does not count. Newer backups may be no better than the
+// one that was tested, so that none of them takes the place of an older one.
 func (o Observation) isProofMissing() bool {
 	last := o.tested()
 	return o.Schedule.TestExpression != "" && !last.FinishedAt.IsZero() && !last.Good

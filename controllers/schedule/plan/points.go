@@ -93,14 +93,15 @@ func (o Observation) outcome(chore Chore, last Record) (status metav1.ConditionS
 		return metav1.ConditionUnknown, ReasonNotYet, "No test restore of this schedule has run yet."
 	case last.Good && chore == Prune && o.isProofMissing():
 		return metav1.ConditionFalse, ReasonPaused, fmt.Sprintf(
-			"The last test restore proved nothing (%s), so retention removes no backup, only leftovers. It goes on after the "+
-				"next test restore that succeeds. Find out why from the condition Proven. To go on without "+
+			"The last test restore proved nothing (%s), so retention removes no backup, only leftovers. It goes on "+
+				"after the next test restore that succeeds. Find out why from the condition Proven. To go on without "+
 				"proof, remove spec.testRestore.", o.tested().Reason)
 	case last.Good && chore == Prune && len(o.calledProven()) > 0:
 		return metav1.ConditionFalse, ReasonPaused, fmt.Sprintf(
 			"No backup of this schedule counts as proven. EtcdBackups that say so are not signed, such as %s. So "+
-				"retention removes no backup, only leftovers. It goes on after the next backup or test restore that is "+
-				"proven. To go on without, delete these EtcdBackups; what is in the store stays.", o.calledProven()[0])
+				"retention removes no backup, only leftovers. It goes on after the next backup or test restore "+
+				"that is proven. To go on without, delete these EtcdBackups; what is in the store stays.",
+			o.calledProven()[0])
 	case last.Good:
 		return metav1.ConditionTrue, last.Reason, last.Message
 	}
