@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -59,7 +60,10 @@ func (c *Cluster) writeEnding(ctx context.Context, pod *corev1.Pod, e Ending) er
 	before := pod.DeepCopy()
 	pod.Status.Phase, pod.Status.Reason, pod.Status.Message = e.Phase, e.Reason, e.Message
 	now := metav1.Now()
-	if e.Disrupted != "" {
+	if e.Disrupted != "" { // the kubelet may have kept the one that was written before
+		pod.Status.Conditions = slices.DeleteFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.DisruptionTarget
+		})
 		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
 			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: e.Disrupted, LastTransitionTime: now,
 		})
