@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -273,14 +274,14 @@ func (g *gate) ask(ctx context.Context) (isLookedAt bool, err error) {
 		return false, err
 	}
 	defer answer.Body.Close()
-	var review admissionv1.AdmissionReview
-	if err := json.NewDecoder(answer.Body).Decode(&review); err != nil {
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
 		return false, fmt.Errorf("reading the answer (%s): %w", answer.Status, err)
 	}
-	if review.Response == nil || !review.Response.Allowed {
-		return false, fmt.Errorf("the webhook refused: %+v", review.Response)
+	if !bytes.Contains(text, []byte(`"allowed":true`)) { // decoding it would cost as much as what is measured
+		return false, fmt.Errorf("the webhook refused: %s %s", answer.Status, text)
 	}
-	return len(review.Response.Warnings) == 0, nil
+	return !bytes.Contains(text, []byte(`"warnings":`)), nil
 }
 
 // flood asks as often as it says, until the context ends. It fails where the webhook cannot be asked that often.

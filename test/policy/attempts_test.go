@@ -264,7 +264,9 @@ func ownerAttempts(t *testing.T) []attempt {
 
 func contentAttempts() []attempt {
 	external := func(name string) *corev1.Service {
-		return like(service(), func(s *corev1.Service) { s.Spec.Type, s.Spec.ExternalName = corev1.ServiceTypeExternalName, name })
+		return like(service(), func(s *corev1.Service) {
+			s.Spec.Type, s.Spec.ExternalName, s.Spec.IPFamilyPolicy = corev1.ServiceTypeExternalName, name, nil
+		})
 	}
 	scheduled := map[string]string{v1alpha1.LabelSchedule: "nightly"}
 	waits := func() *batchv1.Job { return like(job(), func(j *batchv1.Job) { j.Spec.Suspend = new(true) }) }
