@@ -1,0 +1,47 @@
+package manifests
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// text is a file of the repository.
+func text(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../../..", path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestThePROJECTFileNamesEachKind(t *testing.T) {
+	files, err := filepath.Glob("../../../config/crd/bases/*.yaml")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("definitions of four kinds: %v, %v", files, err)
+	}
+	project := text(t, "PROJECT")
+	for _, file := range files {
+		kind := regexp.MustCompile(`(?m)^    kind: (\w+)$`).FindStringSubmatch(text(t, strings.TrimPrefix(file, "../../../")))
+		if len(kind) < 2 || !strings.Contains(project, "\n  kind: "+kind[1]+"\n") {
+			t.Errorf("%s: PROJECT does not name %v", file, kind)
+		}
+	}
+}
+
+func TestTheREADMENamesEachFieldOfAClusterThatNeverChanges(t *testing.T) {
+	readme := text(t, "README.md")
+	found := regexp.MustCompile(`message: '?(spec[\w.]+) cannot (?:change|be added or removed) on an existing\s+cluster`).
+		FindAllStringSubmatch(text(t, "config/crd/bases/etcdsteward.dev_etcdclusters.yaml"), -1)
+	if len(found) < 4 {
+		t.Fatalf("only %d such fields: %v", len(found), found)
+	}
+	for _, field := range found {
+		if !strings.Contains(readme, "`"+strings.TrimSuffix(field[1], ".medium")+"`") {
+			t.Errorf("README.md does not say that %s never changes", field[1])
+		}
+	}
+}
