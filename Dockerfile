@@ -10,7 +10,8 @@ COPY controllers controllers
 COPY pkg pkg
 ARG TARGETOS TARGETARCH VERSION=dev
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$VERSION" -o /out/ ./cmd/manager ./cmd/agent
+    go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.version=$VERSION \
+    -X github.com/etcdsteward/etcd-steward/controllers/pages.version=$VERSION" -o /out/ ./cmd/manager ./cmd/agent
 
 # Nothing but the programs, as in the image of a release: they have time zones and authorities compiled in.
 FROM scratch

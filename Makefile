@@ -49,7 +49,7 @@ WITH_ETCD = if [ -n "$$(ls bin/etcd)" ]; then export ETCD_BINARIES=$(BIN)/etcd; 
 # The stories, built once for running and listing them. They run beside the files that they read.
 E2E_TEST := $(CURDIR)/test/e2e/e2e.test
 IMAGE_TAR := bin/etcd-steward-image.tar
-LDFLAGS = -s -w -buildid= -X main.version=$(VERSION)
+LDFLAGS = -s -w -buildid= -X main.version=$(VERSION) -X github.com/etcdsteward/etcd-steward/controllers/pages.version=$(VERSION)
 GO_BUILD = go build -ldflags "$(LDFLAGS)"
 
 # All is compiled once, tests as what is shipped, and for every folder: a new clone finds it in Go's cache.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 )
 
 // explain says what an error of the API server means, and what the reader can do about it.
@@ -26,7 +27,7 @@ func explain(err error, verb, namespace string) error {
 	case apierrors.IsForbidden(err) && errors.As(err, &status) && lackOf(status) != "":
 		resource := lackOf(status)
 		return fmt.Errorf("you may not %s %s in namespace %s. Ask an administrator for that right: "+
-			"docs/kubectl.md lists the rights of each command", verb, resource, namespace)
+			pages.Docs+"docs/kubectl.md lists the rights of each command", verb, resource, namespace)
 	case apierrors.IsUnauthorized(err):
 		return errors.New("the API server does not know who you are. Sign in again, or choose another user with " +
 			"--user, --context or --kubeconfig")

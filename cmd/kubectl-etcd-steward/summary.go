@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 )
 
 // How a cluster is, in one word.
@@ -163,7 +164,8 @@ func quorumOf(status v1alpha1.EtcdClusterStatus) quorum {
 	switch {
 	case status.Quorum == nil && status.Evidence != nil && status.Evidence.Quorum == quorumLost:
 		return quorum{State: quorumLost, Message: "Members that hold the data are lost, and the rest is no quorum. " +
-			"An EtcdRestore rebuilds the cluster: docs/disaster-recovery.md."}
+			"An EtcdRestore rebuilds the cluster: " +
+			pages.Docs + "docs/disaster-recovery.md."}
 	case status.Quorum == nil:
 		return quorum{State: quorumUnknown, Message: "The operator has no answer from a quorum of the members."}
 	}

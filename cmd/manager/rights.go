@@ -6,6 +6,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 )
 
 // tellWhatIsMissing says of a watch that a role does not allow what to do about it. A user who upgrades the image alone
@@ -21,6 +23,7 @@ func withRemedy(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w. The operator lacks a right that this release needs, and tries again. Apply the roles of "+
-		"this release in the way that it was installed: docs/install.md#upgrade. If a namespace was deleted, take it "+
+		"this release in the way that it was installed: "+
+		pages.Docs+"docs/install.md#upgrade. If a namespace was deleted, take it "+
 		"out of --namespace", err)
 }

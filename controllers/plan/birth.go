@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
@@ -147,7 +148,8 @@ func waitForQuorum(o judge.View) *proposal {
 	p.due(o, o.LastPodChange(), facts.StartDeadline)
 	if p.Overdue && len(started(o)) >= etcdutil.Quorum(len(o.Birth.Names)) {
 		p.Message += " They do not, or the operator does not reach them. Does a NetworkPolicy of this namespace deny " +
-			"it, or a mesh? spec.networkPolicy lets in what members need: docs/connect.md#who-may-connect."
+			"it, or a mesh? spec.networkPolicy lets in what members need: " +
+			pages.Docs + "docs/connect.md#who-may-connect."
 	}
 	return p
 }

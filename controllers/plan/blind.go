@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
@@ -67,7 +68,8 @@ func roleOf(o judge.View, r facts.Replica) string {
 func membersDisagree(o judge.View) *proposal {
 	if o.Membership.Known && o.Birth.ClusterID != 0 && o.Membership.ClusterID != o.Birth.ClusterID {
 		return refuse(facts.ReasonMembersDisagree, "The members answer as cluster %s; this cluster was born as %s. "+
-			"Nothing is changed. Put the members' own volumes back, or restore a backup: docs/disaster-recovery.md.",
+			"Nothing is changed. Put the members' own volumes back, or restore a backup: "+
+			pages.Docs+"docs/disaster-recovery.md.",
 			o.Membership.ClusterID, o.Birth.ClusterID).byHuman()
 	}
 	if o.Membership.Conflict == "" {
@@ -162,7 +164,7 @@ func quorumLost(o judge.View) *proposal {
 	return refuse(facts.ReasonQuorumLost, "The data of %d of %d members is lost: %s. What is left is no quorum, so "+
 		"etcd serves nothing, and nothing is rebuilt by itself. What is left is not touched; if the lost data comes "+
 		"back where it was, the cluster goes on. An EtcdRestore rebuilds it from a survivor or a backup: "+
-		"docs/disaster-recovery.md.",
+		pages.Docs+"docs/disaster-recovery.md.",
 		len(lost), len(voters), strings.Join(lost, "; ")).byHuman()
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
@@ -40,7 +41,8 @@ func birthRecord(o judge.View) *proposal {
 	if former := facts.Filter(o.FormerMembers(), facts.Replica.IsRecorded); len(former) > 0 {
 		return refuse(facts.ReasonRecordLost, "The peer Service with the birth record is gone, and only volumes that "+
 			"a restore in place switched over from say which cluster this was: %s. Nothing is born over it, and no "+
-			"data is lost with it: put the Service back, or go back to these volumes as docs/restore.md says.",
+			"data is lost with it: put the Service back, or go back to these volumes as "+
+			pages.Docs+"docs/restore.md says.",
 			strings.Join(facts.Names(former), ", ")).byHuman()
 	}
 	if trace := traceOf(o); trace != "" {

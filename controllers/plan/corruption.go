@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
@@ -95,7 +96,8 @@ func corruption(o judge.View) *proposal {
 		}
 	}
 	p := refuse(facts.ReasonCorruption, "Members hold different data, and no single copy stands against those of a "+
-		"majority: %s. The operator restarts and removes no member. Decide whose data is right, as docs/failures.md "+
+		"majority: %s. The operator restarts and removes no member. Decide whose data is right, as "+
+		pages.Docs+"docs/failures.md "+
 		"says, or restore a backup.", hashes(o.Incarnation)).byHuman()
 	p.Recheck = recheckHashes
 	return p

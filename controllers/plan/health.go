@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
@@ -29,7 +30,7 @@ func unsupported(o judge.View) *proposal {
 	return notSupported("The volume of %s has %s and the spec asks for %s. This release cannot change the size of a "+
 		"volume, and new members get the new one. Put spec.storage.size back, or expand each member's claim to it. "+
 		"Where the StorageClass cannot expand volumes, replace one member after the other: "+
-		"docs/alerts.md#a-volume-that-is-full.", smallest.Name, has, asked)
+		pages.Docs+"docs/alerts.md#a-volume-that-is-full.", smallest.Name, has, asked)
 }
 
 func notSupported(format string, args ...any) *proposal {
@@ -218,9 +219,10 @@ const otherClass = "Put spec.storage.storageClassName to a StorageClass that exi
 	"to what it can make; the operator then makes another volume."
 
 // correctImage is what a person can do about an image that cannot be pulled.
-const correctImage = "Kubernetes tries again at least every 5 minutes. Correct spec.image, or the Secrets that " +
+var correctImage = "Kubernetes tries again at least every 5 minutes. Correct spec.image, or the Secrets that " +
 	"spec.image.pullSecrets names. Where the operator was started with --etcd-repository, --etcd-digest or " +
-	"--image-pull-secret, correct those: see docs/air-gapped.md."
+	"--image-pull-secret, correct those: see " +
+	pages.Docs + "docs/air-gapped.md."
 
 // howToStart is what Kubernetes says of a Pod that does not start, with what a person can do about it.
 func howToStart(waiting, message string) string {
@@ -285,7 +287,8 @@ func afterStop(r facts.Replica) string {
 	case reason == etcdutil.ExitBadFlag || reason == etcdutil.ExitAddress:
 		return "Put spec.etcd or spec.image right, or back."
 	case reason == etcdutil.ExitDiskFull:
-		return "Make room on its volume: see docs/alerts.md#a-volume-that-is-full."
+		return "Make room on its volume: see " +
+			pages.Docs + "docs/alerts.md#a-volume-that-is-full."
 	}
 	return fmt.Sprintf("kubectl logs %s -c etcd --previous shows its whole log.", r.Name)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
@@ -70,7 +71,8 @@ func ofAnother(o judge.View) *proposal {
 	case isAsked:
 		return refuse(facts.ReasonOtherOperator,
 			"%sThis operator (%s) is asked to take the cluster over from %s. It does so once it can read that Lease. "+
-				"Grant it get of Leases named manager.etcdsteward.dev: docs/platforms.md.",
+				"Grant it get of Leases named manager.etcdsteward.dev: "+
+				pages.Docs+"docs/platforms.md.",
 			howItsKeeperIs(o), us, o.ClaimedBy).byHuman()
 	}
 	return refuse(facts.ReasonOtherOperator,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
@@ -25,7 +26,7 @@ func restoreGoBack(o judge.View) *proposal {
 	if why := whyNotGoBack(o); why != "" {
 		return refuse(facts.ReasonRestoreHeld, cannotCarryOut, request.Name, why+". Delete it, and restore a backup "+
 			"with another EtcdRestore; or, where the previous volumes are kept, go back to them by hand as "+
-			"docs/restore.md says").byHuman().yielding()
+			pages.Docs+"docs/restore.md says").byHuman().yielding()
 	}
 	birth := birthOfPrevious(o)
 	return act(changes.GoBack{From: o.Birth.Incarnation, Restore: request.ID, BeginBirth: birth}, facts.ReasonInPlace,
@@ -99,7 +100,8 @@ func wayBack(o judge.View) string {
 	}
 	return says + fmt.Sprintf(`echo '{"apiVersion":"etcdsteward.dev/v1alpha1","kind":"EtcdRestore","metadata":`+
 		`{"generateName":"%s-back-"},"spec":{"clusterRef":{"name":"%s"},"source":{"previous":{}},"approval":"%s"}}' | `+
-		"kubectl create -n %s -f - (it approves an EtcdRestore with source.previous: see docs/restore.md).",
+		"kubectl create -n %s -f - (it approves an EtcdRestore with source.previous: see "+
+		pages.Docs+"docs/restore.md).",
 		o.Cluster.Name, o.Cluster.Name, digest, o.Cluster.Namespace)
 }
 

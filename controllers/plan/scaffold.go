@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
@@ -25,7 +26,8 @@ func scaffold(o judge.View) *proposal {
 		return p
 	}
 	return refuse(facts.ReasonLost(lost), "%s. The operator issues no certificate and changes none. Members and "+
-		"clients go on with those that they have%s. Put the Secret back from a copy, as docs/disaster-recovery.md "+
+		"clients go on with those that they have%s. Put the Secret back from a copy, as "+
+		pages.Docs+"docs/disaster-recovery.md "+
 		"says. The Secrets of members hold the certificate of the CA, and not its key.", facts.HowLost(lost),
 		untilWhen(o)).byHuman().yielding()
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
@@ -41,7 +42,8 @@ func (in Input) noLoadBalancer() string {
 	}
 	said := fmt.Sprintf("Service %s has no address of a load balancer, so status.endpoints has none for clients "+
 		"outside. Your platform gives the address: `kubectl describe service %s` may say why it does not. Where there "+
-		"are no load balancers, choose another way in: docs/connect.md#from-outside.", in.Cluster.Name, in.Cluster.Name)
+		"are no load balancers, choose another way in: "+
+		pages.Docs+"docs/connect.md#from-outside.", in.Cluster.Name, in.Cluster.Name)
 	if !in.hasRested(slowLoadBalancer) && !in.hasWarned(said) {
 		return ""
 	}

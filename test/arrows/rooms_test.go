@@ -39,13 +39,13 @@ var rooms = []room{
 		enters: []string{
 			"controllers/cluster", "controllers/backup", "controllers/schedule", "controllers/restore",
 			"controllers/kit", "controllers/observe", "controllers/admission", "controllers/resources", "api",
-			"pkg/pki", "pkg/etcdutil",
+			"controllers/pages", "pkg/pki", "pkg/etcdutil",
 		},
 		foreign: []string{"*"},
 	},
 	{
 		path:    "cmd/kubectl-etcd-steward",
-		enters:  []string{"api"},
+		enters:  []string{"controllers/pages", "api"},
 		foreign: []string{"*"},
 		never:   append([]string{"go.etcd.io/"}, reconcilers...),
 	},
@@ -107,7 +107,8 @@ var rooms = []room{
 	{
 		path: "controllers/report",
 		enters: []string{"controllers/plan", "controllers/plan/facts", "controllers/plan/changes",
-			"controllers/plan/judge", "controllers/record", "controllers/words", "api", "pkg/etcdutil"},
+			"controllers/plan/judge", "controllers/record", "controllers/words", "controllers/pages", "api",
+			"pkg/etcdutil"},
 		foreign: []string{"k8s.io/api/", "k8s.io/apimachinery/"},
 		never:   clients,
 	},
@@ -125,6 +126,7 @@ var rooms = []room{
 		never:   clients,
 		shuns:   ioAndWaiting,
 	},
+	{path: "controllers/pages", never: impure},
 	{path: "controllers/words", foreign: []string{"k8s.io/apimachinery/"}, never: clients},
 	{
 		path:    "controllers/resources",
@@ -137,7 +139,7 @@ var rooms = []room{
 		path: "controllers/plan",
 		enters: []string{
 			"controllers/plan/guard", "controllers/plan/changes", "controllers/plan/judge", "controllers/plan/facts",
-			"controllers/record", "pkg/etcdutil",
+			"controllers/record", "controllers/pages", "pkg/etcdutil",
 		},
 		never: impure,
 		shuns: ioAndWaiting,
