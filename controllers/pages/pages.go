@@ -3,8 +3,8 @@ package pages
 
 import "regexp"
 
-// Docs is where the pages of this release are; the path of one follows, such as docs/restore.md. A message names it, since
-// who reads the message may have no clone of the repository.
+// Docs is where the pages of this release are; the path of one follows, such as docs/restore.md. A message names it,
+// since who reads the message may have no clone of the repository.
 var Docs = "https://github.com/etcdsteward/etcd-steward/blob/" + branchOf(version) + "/"
 
 // version is that of the binary. The linker sets it: see LDFLAGS in the Makefile.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
@@ -808,7 +809,7 @@ func rolls() []row {
 			"stopped (OOMKilled): more. Kubernetes starts it again, within 5 minutes each time. Raise spec.pod.resources"},
 		{"a member without room says where the way out is",
 			settledWorld(3).edit(1, stoppedBy(etcdutil.ExitDiskFull, "no space left")), Refuse, "member-health",
-			facts.ReasonCrashing, "", "Make room on its volume: see docs/alerts.md#a-volume-that-is-full"},
+			facts.ReasonCrashing, "", "Make room on its volume: see " + pages.Docs + "docs/alerts.md#a-volume-that-is-full"},
 		{"nobody is restarted while another one is far behind", wanting(settledWorld(3).edit(2, rolled).edit(2, behind),
 			other),
 			Refuse, "member-health", facts.ReasonNotReady, "", "demo-2"},
