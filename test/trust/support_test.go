@@ -49,12 +49,28 @@ func firstPatch(t *testing.T, minor string, isGood func(etcdutil.Version) bool) 
 
 func TestEachPageAsksForTheKubernetesThatTheChartAsksFor(t *testing.T) {
 	lowest := find(t, "config/helm/etcd-steward/Chart.yaml", `(?m)^kubeVersion: ">=(\d+\.\d+)\.0-0"$`)
-	tested := find(t, "test/localkube/internal/cache/targets.go", `(?m)^const KubernetesVersion = "(.+)"$`)
 	helm := find(t, "test/tools/helm/go.mod", `(?m)^\thelm\.sh/helm/v4 v(\d+)\.`)
-	expectSays(t, support, "| Kubernetes | "+lowest+" and newer. Each change is tested on "+tested+". |")
+	expectSays(t, support, "| Kubernetes | "+lowest+" and newer; [tested](#what-is-tested) on one version. |")
 	expectSays(t, support, "| Helm | "+helm+" |")
 	for _, page := range []string{"README.md", "docs/install.md", "config/helm/etcd-steward/README.md"} {
 		expectSays(t, page, "Kubernetes "+lowest+" or newer")
+	}
+}
+
+func TestThePageOfSupportSaysWhatEachChangeIsTestedOnAndNoMore(t *testing.T) {
+	const targets = "test/localkube/internal/cache/targets.go"
+	kubernetes := find(t, targets, `(?m)^const KubernetesVersion = "(.+)"$`)
+	etcd := strings.ReplaceAll(find(t, targets, `(?m)^var etcdVersions = \[\]string\{(.+)\}$`), `"`, "")
+	helm := find(t, "test/tools/helm/go.mod", `(?m)^\thelm\.sh/helm/v4 v(\S+)`)
+	last := strings.LastIndex(etcd, ", ")
+	expectSays(t, support, "| Kubernetes | "+kubernetes+" | All other versions")
+	expectSays(t, support, "| Helm | "+helm+" | All other versions")
+	expectSays(t, support, "| etcd | "+etcd[:last]+" and "+etcd[last+2:]+" | All other accepted patches |")
+	expectSays(t, support, "| Nodes | amd64 | arm64:")
+	for _, workflow := range files(t) {
+		if strings.HasPrefix(workflow, ".github/workflows/") && regexp.MustCompile(`runs-on:.*arm`).MatchString(read(t, workflow)) {
+			t.Errorf("%s runs on arm64, and %s says that nothing does", workflow, support)
+		}
 	}
 }
 
