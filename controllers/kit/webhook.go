@@ -17,7 +17,7 @@ import (
 // controller-runtime:pkg/client/config), so that passes wait for no answer. What they share is the account's place in
 // the API server's priority and fairness, of which few answers at once take little.
 const (
-	admitsASecond  = 2
+	admitsASecond  = 1
 	admitsInABurst = 60 // a directory that a tool applies
 	admitsAtOnce   = 8
 )
