@@ -22,6 +22,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup"
 	"github.com/etcdsteward/etcd-steward/test/needs"
+	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
 func must(t testing.TB, err error) {
@@ -94,6 +95,25 @@ func snapshotArgs(endpoint, scratch, volume string) []string {
 		"snapshot", `--store={"volume":{"path":"kept"}}`, "--volume-root=" + volume, "--scratch=" + scratch,
 		"--endpoints=" + endpoint, "--cluster-namespace=team", "--cluster-name=demo", "--cluster-uid=u-1",
 		"--backup-uid=b-1", "--incarnation=2", "--verify=false", "--stall=30s",
+	}
+}
+
+func TestASnapshotInAStoreThatKnowsNoConditionsSaysSo(t *testing.T) {
+	endpoint, _ := startEtcd(t, "3.6.16")
+	proxy := s3server.Start(t, s3server.Versitygw, s3server.Options{}).Proxy(t)
+	secret := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(secret, "access-key-id"), []byte(proxy.AccessKeyID), 0o600))
+	must(t, os.WriteFile(filepath.Join(secret, "secret-access-key"), []byte(proxy.SecretAccessKey), 0o600))
+	for _, knowsNone := range []bool{false, true} {
+		if knowsNone {
+			proxy.Inject(s3server.KnowNoConditions())
+		}
+		args := slices.DeleteFunc(snapshotArgs(endpoint, t.TempDir(), ""), func(arg string) bool { return strings.Contains(arg, "volume") })
+		code, message := runArgs(t, append(args, "--credentials-dir="+secret, fmt.Sprintf(
+			`--store={"s3":{"bucket":%q,"endpoint":%q,"region":%q,"forcePathStyle":true}}`, proxy.Bucket, proxy.Endpoint, proxy.Region))...)
+		if code != 0 || !strings.Contains(message, `"sha256"`) || strings.Contains(message, `"unconditional":true`) != knowsNone {
+			t.Errorf("it knows no conditions: %t, and exit %d: %s", knowsNone, code, message)
+		}
 	}
 }
 

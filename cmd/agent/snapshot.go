@@ -13,6 +13,12 @@ type snapshotOptions struct {
 	backupUID   string
 }
 
+// taken is what is said of a snapshot that went well.
+type taken struct {
+	backup.Manifest
+	Unconditional bool `json:"unconditional,omitempty"` // the store knows no conditional writes
+}
+
 func snapshotFlags(o *options, f *flagSet) {
 	scratchFlags(o, f)
 	storeFlags(o, f)
@@ -31,8 +37,8 @@ func snapshot(ctx context.Context, o *options, progress *backup.Progress) (any, 
 	if err != nil {
 		return nil, err
 	}
-	return withStore(ctx, o, progress, func(transfer backup.Transfer) (backup.Manifest, error) {
-		return backup.Take(ctx, backup.TakeOptions{
+	return withStore(ctx, o, progress, func(transfer backup.Transfer) (taken, error) {
+		manifest, err := backup.Take(ctx, backup.TakeOptions{
 			Identity: backup.Identity{
 				ClusterNamespace: o.whose.Namespace, ClusterName: o.whose.Name, ClusterUID: o.whose.UID,
 				ClusterID:   o.clusterID,
@@ -40,5 +46,6 @@ func snapshot(ctx context.Context, o *options, progress *backup.Progress) (any, 
 			},
 			Transfer: transfer, Endpoints: o.endpoints, TLS: tlsConfig, Scratch: o.scratch, Verify: o.snapshot.verify,
 		})
+		return taken{manifest, transfer.Bucket.IsUnconditional()}, err
 	})
 }

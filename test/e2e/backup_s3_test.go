@@ -49,6 +49,15 @@ var _ = Describe("A backup to S3", Label("backup", "s3"), func() {
 			Expect(operations[s3server.PutObject]).To(BeNumerically(">", 0), "the manifest: %v", operations)
 		})
 
+		It("is verified, with a warning, in a store that knows no conditional writes, on "+string(kind), perStory, func(ctx context.Context) {
+			proxy := kube.S3Server(kind).Proxy(GinkgoTB())
+			refused := proxy.Inject(s3server.KnowNoConditions())
+			backup := story.Backup(ctx, "unconditional", cluster.Name, story.ToS3(ctx, proxy.Access))
+			backup.Await(ctx, v1alpha1.BackupVerified)
+			Expect(refused.Count()).To(BeNumerically(">=", 2), "the snapshot and the manifest")
+			Expect(backup.Says(ctx)).To(ContainSubstring("knows no conditional writes"))
+		})
+
 		It("says that the store refuses it, and keeps the secret, on "+string(kind), perStory, func(ctx context.Context) {
 			server := kube.S3Server(kind)
 			wrong := server.Access

@@ -85,6 +85,20 @@ var stores = []mutant{
 		Package: backupPackage, Test: "TestADatabaseIsOfTheMemberThatLivedOnItAndOfNoOther",
 	},
 	{
+		Name: "a store without conditional writes is written to without another look", Peer: "",
+		File:    "pkg/backup/store/creator.go",
+		From:    "if err := c.bucket.isFree(ctx, c.key); err != nil {",
+		To:      "if err := error(nil); err != nil {",
+		Package: storePackage, Test: "TestWhatAnotherWroteMeanwhileIsNotOverwrittenInAStoreThatKnowsNoConditions",
+	},
+	{
+		Name: "a store without conditional writes is written to in silence", Peer: "",
+		File:    "pkg/backup/store/creator.go",
+		From:    "c.bucket.unconditional.Store(true)",
+		To:      "c.bucket.unconditional.Store(false)",
+		Package: storePackage, Test: "TestAStoreThatKnowsNoConditionsIsWrittenToAfterALookAndThatIsTold",
+	},
+	{
 		Name: "a manifest is written for a snapshot that is gone", Peer: "",
 		File:    "pkg/backup/publish.go",
 		From:    "if err := checkStored(ctx, bucket, manifest.Key, manifest.SizeBytes); err != nil {",

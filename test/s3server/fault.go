@@ -96,6 +96,13 @@ func WantSum() Fault {
 	return f
 }
 
+// KnowNoConditions refuses If-None-Match, as Alibaba's OSS does by its API of S3 (tobi/walgit#67).
+func KnowNoConditions() Fault {
+	f := Refuse(http.StatusNotImplemented, "NotImplemented").On(PutObject, CompleteMultipartUpload)
+	f.name, f.only = "know no conditions", func(r Request) bool { return r.Conditional }
+	return f
+}
+
 // Throttle answers as S3 does when there are too many requests.
 func Throttle() Fault {
 	f := Refuse(http.StatusServiceUnavailable, "SlowDown")

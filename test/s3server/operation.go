@@ -32,12 +32,15 @@ type Request struct {
 	Signed bool
 	// Summed says that it carries a sum of what it uploads.
 	Summed bool
+	// Conditional says that it is to make an object, and to overwrite none.
+	Conditional bool
 }
 
 func parseRequest(r *http.Request) Request {
 	_, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	signed := r.Header.Get("Authorization") != "" || r.URL.Query().Has("X-Amz-Signature")
-	return Request{Operation: operationOf(r, key), Key: key, Signed: signed, Summed: isSummed(r.Header)}
+	return Request{Operation: operationOf(r, key), Key: key, Signed: signed, Summed: isSummed(r.Header),
+		Conditional: r.Header.Get("If-None-Match") != ""}
 }
 
 func isSummed(header http.Header) bool {

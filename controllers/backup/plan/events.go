@@ -28,7 +28,8 @@ func ended(d Decision, status v1alpha1.EtcdBackupStatus) words.Event {
 	case d.Reason == ReasonRecordNotSigned:
 		return words.Event{Warning: true, Reason: EventDoubted, Action: "Backup", Note: d.Message}
 	case d.Outcome.Complete:
-		return words.Event{Warning: d.Reason == ReasonNoWitness, Reason: EventComplete, Action: "Backup",
+		isWarning := d.Reason == ReasonNoWitness || d.Outcome.Facts.Unconditional
+		return words.Event{Warning: isWarning, Reason: EventComplete, Action: "Backup",
 			Note: fmt.Sprintf("%s Revision %d, %d bytes, at %s.",
 				d.Message, status.Revision, status.SizeBytes, status.Key)}
 	}

@@ -46,17 +46,18 @@ func (o Observation) good(attempt Attempt, facts Facts) Outcome {
 		Complete: true, Reason: ReasonStored, Facts: &facts, FinishedAt: attempt.step(stepSnapshot).FinishedAt,
 		Message: "The backup is in the store. It was not proven, because spec.verify is false.",
 	}
-	if !o.Backup.Verify {
-		return outcome
-	}
-	outcome.FinishedAt = attempt.step(stepCompare).FinishedAt
-	if facts.Witness == "" {
-		outcome.Reason, outcome.Message = ReasonNoWitness, words.Bounded(facts.unconfirmed())
-	} else {
+	switch {
+	case !o.Backup.Verify:
+	case facts.Witness == "":
+		outcome.FinishedAt = attempt.step(stepCompare).FinishedAt
+		outcome.Reason, outcome.Message = ReasonNoWitness, facts.unconfirmed()
+	default:
+		outcome.FinishedAt = attempt.step(stepCompare).FinishedAt
 		outcome.Reason, outcome.VerifiedAt = ReasonVerified, outcome.FinishedAt
 		outcome.Message = "The backup is in the store. The store's copy was restored, and holds the keys that " +
 			"the members held."
 	}
+	outcome.Message = words.Bounded(outcome.Message + facts.unconditional())
 	return outcome
 }
 

@@ -104,6 +104,22 @@ func TestTheStatusNamesTheWitnessOrWhoDidNotTestify(t *testing.T) {
 	}
 }
 
+func TestABackupInAStoreThatKnowsNoConditionsIsProvenAndWarnsOfIt(t *testing.T) {
+	for unconditional, o := range map[string]Observation{
+		`,"unconditional":true`: seen(compared(`{"hash":1,"member":"demo-2"},"unconditional":true`)), "": seen(compared(`{"hash":1,"member":"demo-2"}`)),
+	} {
+		outcome := Next(o).Change.(RecordOutcome).Outcome
+		o.Record.Outcome = &outcome
+		status := Status(o, Next(o), "j", v1alpha1.EtcdBackupStatus{})
+		event := Events(Next(o), v1alpha1.EtcdBackupStatus{}, status)[0]
+		said := meta.FindStatusCondition(status.Conditions, v1alpha1.BackupComplete).Message
+		warns := strings.Contains(said, "knows no conditional writes")
+		if isTold := unconditional != ""; warns != isTold || event.Warning != isTold || event.Reason != EventComplete || status.VerifiedAt == nil {
+			t.Errorf("%q: verified at %v, %+v: %s", unconditional, status.VerifiedAt, event, said)
+		}
+	}
+}
+
 // An earlier release did not write down who the witness was.
 func TestARecordThatNamesNoWitnessStaysVerified(t *testing.T) {
 	o := seen(recordedJob)

@@ -26,6 +26,19 @@ type Facts struct {
 	// NoWitness is why no other one did. A record of the release before says neither.
 	Witness   string `json:"witness,omitempty"`
 	NoWitness string `json:"noWitness,omitempty"`
+
+	// Unconditional says that the store knows no conditional writes: it was looked whether the name was free.
+	Unconditional bool `json:"unconditional,omitempty"`
+}
+
+// unconditional is what such a store costs; empty for all others.
+func (f *Facts) unconditional() string {
+	if !f.Unconditional {
+		return ""
+	}
+	return " The store knows no conditional writes (it answers 501 to If-None-Match). So the operator looked that no " +
+		"object of the name was there, and then wrote. Let nothing else write below this prefix: of two that write " +
+		"under one name at once, one is overwritten."
 }
 
 // factsOf reads the last words of a snapshot that went well.

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"gocloud.dev/blob"
@@ -58,6 +59,8 @@ type Bucket struct {
 
 	s3Bucket string // its name; empty unless it is one
 
+	unconditional atomic.Bool
+
 	manifestKey []byte
 }
 
@@ -103,6 +106,10 @@ func (b *Bucket) Close() error { return b.blob.Close() }
 
 // AsksToSlowDown reports that the last thing the store said was that: what stands still waits to be sent again.
 func (b *Bucket) AsksToSlowDown() bool { return b.mood.patient.Load() }
+
+// IsUnconditional reports that objects were written after a look alone, since the store knows no conditional writes: had
+// anything else written under the same name at that moment, one would have overwritten the other.
+func (b *Bucket) IsUnconditional() bool { return b.unconditional.Load() }
 
 // ManifestKey is the secret that vouches for the manifests in this store; nil where there is none.
 func (b *Bucket) ManifestKey() []byte { return b.manifestKey }

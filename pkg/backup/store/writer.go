@@ -29,17 +29,15 @@ type Writer struct {
 	done             bool
 }
 
-// Create begins an object that must not exist: ErrExists if it does, here or at Commit. Nothing is ever overwritten.
-// When the context ends before Commit has returned, there is no object.
+// Create begins an object that must not exist: ErrExists if it does, here or at Commit. Nothing is ever overwritten that
+// a look can find, see creator. When the context ends before Commit has returned, there is no object.
 func (b *Bucket) Create(ctx context.Context, key string) (*Writer, error) {
 	if err := b.check(key); err != nil {
 		return nil, err
 	}
 	// Not every store knows conditional writes, so we look as well; keys have a random part, so this is a second line.
-	if _, err := b.Stat(ctx, key); err == nil {
-		return nil, fmt.Errorf("create %s in the store: %w", key, ErrExists)
-	} else if !errors.Is(err, ErrNotFound) {
-		return nil, fmt.Errorf("create an object: %w", err) // it names the key
+	if err := b.isFree(ctx, key); err != nil {
+		return nil, fmt.Errorf("create an object: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	w := &Writer{key: key, bucket: b, cancel: cancel}
@@ -50,7 +48,7 @@ func (b *Bucket) Create(ctx context.Context, key string) (*Writer, error) {
 		IfNotExist:     true,
 		BeforeWrite: func(as func(any) bool) error {
 			as(&w.file)
-			tameS3(b.blob, as)
+			b.tameS3(key, as)
 			return nil
 		},
 	})
@@ -60,6 +58,18 @@ func (b *Bucket) Create(ctx context.Context, key string) (*Writer, error) {
 	}
 	w.blob, w.buffer = writer, bufio.NewWriterSize(writer, writeSize)
 	return w, nil
+}
+
+// isFree is nil where no object has that key. Its error names the key.
+func (b *Bucket) isFree(ctx context.Context, key string) error {
+	_, err := b.Stat(ctx, key)
+	switch {
+	case err == nil:
+		return fmt.Errorf("look at %s in the store: %w", key, ErrExists)
+	case errors.Is(err, ErrNotFound):
+		return nil
+	}
+	return err
 }
 
 // Write sends the next bytes. It may return before they have left, and blocks while too many are under way.
