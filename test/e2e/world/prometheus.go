@@ -16,7 +16,10 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcdsteward/etcd-steward/test/needs"
@@ -50,6 +53,7 @@ type endpoint struct {
 	Port, Path, Scheme string
 	HonorLabels        bool
 	Relabelings        []relabeling
+	Authorization      struct{ Credentials corev1.SecretKeySelector }
 }
 
 type relabeling struct {
@@ -69,9 +73,7 @@ func (s *Story) StartPrometheus(ctx context.Context) *Prometheus {
 	program := os.Getenv("PROMETHEUS")
 	gomega.Expect(program).NotTo(gomega.BeEmpty(), "build it (make bin/prometheus) and set PROMETHEUS to bin/prometheus, as make does")
 	directory := ginkgo.GinkgoTB().TempDir()
-	token, err := s.ScraperToken(ctx, "prometheus", true)
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	for name, text := range map[string][]byte{"token": []byte(token), "rules.yaml": soonerRules(), "prometheus.yaml": s.scraping()} {
+	for name, text := range map[string][]byte{"token": s.monitoringToken(ctx), "rules.yaml": soonerRules(), "prometheus.yaml": s.scraping()} {
 		gomega.Expect(os.WriteFile(filepath.Join(directory, name), text, 0o600)).To(gomega.Succeed())
 	}
 	port, err := needs.Port("127.0.0.1")
@@ -81,6 +83,30 @@ func (s *Story) StartPrometheus(ctx context.Context) *Prometheus {
 		"--storage.tsdb.path=" + filepath.Join(directory, "data"), "--web.listen-address=" + p.address}, os.Environ())
 	gomega.Eventually(ctx, func() error { _, err := p.Ask(ctx, "vector(1)"); return err }).WithTimeout(time.Minute).Should(gomega.Succeed())
 	return p
+}
+
+// monitoringToken is what Kubernetes writes into the Secret that the ServiceMonitor names.
+func (s *Story) monitoringToken(ctx context.Context) []byte {
+	ginkgo.GinkgoHelper()
+	text, err := os.ReadFile(monitoring + "scraper.yaml")
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	for document := range strings.SplitSeq(string(text), "\n---\n") {
+		object := &unstructured.Unstructured{}
+		gomega.Expect(yaml.Unmarshal([]byte(document), &object.Object)).To(gomega.Succeed())
+		if object.GetKind() != "ClusterRoleBinding" {
+			object.SetNamespace(OperatorNamespace)
+		}
+		gomega.Expect(client.IgnoreAlreadyExists(s.Client.Create(ctx, object))).To(gomega.Succeed())
+		ginkgo.DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(s.Client.Delete(ctx, object)) })
+	}
+	var operator monitor
+	readMonitoring("operator.yaml", &operator)
+	named, secret := operator.Spec.Endpoints[0].Authorization.Credentials, &corev1.Secret{}
+	gomega.Eventually(ctx, func() ([]byte, error) {
+		err := s.Client.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: named.Name}, secret)
+		return secret.Data[named.Key], err
+	}).ShouldNot(gomega.BeEmpty())
+	return secret.Data[named.Key]
 }
 
 // soonerRules are the alerts, with shorter times.

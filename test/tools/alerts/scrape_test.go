@@ -50,8 +50,27 @@ func TestTheOperatorsServiceIsSelectedAndItsSeriesKeepTheLabelsOfTheCluster(t *t
 	if !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == endpoint.Port }) {
 		t.Errorf("the Service has no port %s", endpoint.Port)
 	}
-	if !endpoint.HonorLabels || endpoint.BearerTokenFile == "" || !strings.EqualFold(endpoint.Scheme, "https") { //nolint:staticcheck // deprecated for a Secret with a token that never ends
-		t.Errorf("labels of clusters are lost, or it is asked without a token: %+v", endpoint)
+	if !endpoint.HonorLabels || !strings.EqualFold(endpoint.Scheme, "https") {
+		t.Errorf("labels of clusters are lost, or it is asked in clear text: %+v", endpoint)
+	}
+}
+
+// A Prometheus with arbitraryFSAccessThroughSMs.deny refuses a token in a file of its own.
+func TestThePrometheusOperatorReadsTheTokenOfTheScraperFromASecret(t *testing.T) {
+	monitor := one[monitoringv1.ServiceMonitor](t, "../../../config/monitoring", "ServiceMonitor", "")
+	secret := one[corev1.Secret](t, "../../../config/monitoring", "Secret", "")
+	account := one[corev1.ServiceAccount](t, "../../../config/monitoring", "ServiceAccount", "")
+	binding := one[rbacv1.ClusterRoleBinding](t, "../../../config/monitoring", "ClusterRoleBinding", "")
+	authorization := monitor.Spec.Endpoints[0].Authorization
+	if authorization == nil || authorization.Type != "" && authorization.Type != "Bearer" || authorization.Credentials == nil ||
+		authorization.Credentials.Name != secret.Name || authorization.Credentials.Key != corev1.ServiceAccountTokenKey || monitor.Namespace != secret.Namespace {
+		t.Errorf("it asks with %+v, and the Secret is %s in %s", authorization, secret.Name, secret.Namespace)
+	}
+	if secret.Type != corev1.SecretTypeServiceAccountToken || secret.Annotations[corev1.ServiceAccountNameKey] != account.Name || secret.Namespace != account.Namespace {
+		t.Errorf("Kubernetes writes no token of %s into %+v", account.Name, secret)
+	}
+	if s := binding.Subjects; len(s) != 1 || s[0].Kind != "ServiceAccount" || s[0].Name != account.Name || s[0].Namespace != account.Namespace {
+		t.Errorf("the right is of %+v", s)
 	}
 }
 

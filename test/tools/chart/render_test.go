@@ -34,8 +34,8 @@ type install struct {
 var installs = map[string]install{
 	"all namespaces": {"etcd-steward-system", nil, []string{"default"}},
 	"all namespaces, with monitoring": {"etcd-steward-system", []string{"--set", "monitoring.podMonitor=true",
-		"--set", "monitoring.serviceMonitor=true", "--set", "monitoring.rules=true", "--set", "monitoring.dashboards=true",
-		"--set", "monitoring.scraper.serviceAccount=prometheus-k8s"}, []string{"default", "monitoring"}},
+		"--set", "monitoring.serviceMonitor=true", "--set", "monitoring.rules=true", "--set", "monitoring.dashboards=true"},
+		[]string{"default", "monitoring"}},
 	"one namespace, whose definitions an administrator applied": {"etcd",
 		[]string{"--set", "watchNamespaces={etcd},crds.install=false"}, []string{"namespaced"}},
 	"with the webhook": {"etcd-steward-system", []string{"--set", "webhook.enabled=true"}, []string{"default+webhook"}},

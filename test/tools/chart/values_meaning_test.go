@@ -311,6 +311,26 @@ func TestPoliciesLookAtTheOperatorsAccountAlone(t *testing.T) {
 	}
 }
 
+func TestTheRightToReadMetricsIsOfWhomTheServiceMonitorAsksAsAndOfTheScraperThatIsNamed(t *testing.T) {
+	for set, want := range map[string][]string{
+		"monitoring.serviceMonitor=true":                                        {"mine-metrics-reader ops"},
+		"monitoring.scraper.serviceAccount=prom":                                {"prom monitoring"},
+		"monitoring.serviceMonitor=true,monitoring.scraper.serviceAccount=prom": {"mine-metrics-reader ops", "prom monitoring"},
+	} {
+		var bound []string
+		for _, o := range rendered(t, "ops", "--set", set+",fullnameOverride=mine") {
+			if name, _ := sub(o, "metadata")["name"].(string); o["kind"] == "ClusterRoleBinding" && strings.HasSuffix(name, "-metrics-reader") {
+				for _, s := range list(o["subjects"]) {
+					bound = append(bound, fmt.Sprint(s["name"], " ", s["namespace"]))
+				}
+			}
+		}
+		if !slices.Equal(bound, want) {
+			t.Errorf("%s: bound are %q", set, bound)
+		}
+	}
+}
+
 func TestPrometheusExpectsTheOperatorInItsOwnNamespace(t *testing.T) {
 	for _, o := range rendered(t, "ops", "--set", "monitoring.serviceMonitor=true") {
 		if o["kind"] != "ServiceMonitor" {

@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,6 +30,24 @@ func TestThePROJECTFileNamesEachKind(t *testing.T) {
 		if len(kind) < 2 || !strings.Contains(project, "\n  kind: "+kind[1]+"\n") {
 			t.Errorf("%s: PROJECT does not name %v", file, kind)
 		}
+	}
+}
+
+// A Prometheus with arbitraryFSAccessThroughSMs.deny refuses what names one of its files.
+func TestNothingThatIsInstalledNamesAFileOfPrometheus(t *testing.T) {
+	err := filepath.WalkDir("../../../config", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		for _, field := range []string{"bearerTokenFile", "caFile", "certFile", "keyFile", "credentialsFile"} {
+			if strings.Contains(text(t, strings.TrimPrefix(path, "../../../")), field+":") {
+				t.Errorf("%s has %s", path, field)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
