@@ -37,7 +37,7 @@ func schedulesOf(ctx context.Context, reader client.Reader, cluster *v1alpha1.Et
 }
 
 // provenOf is the newest backup of the cluster that was proven; nil when none is known. The signed record of its
-// EtcdBackup says so, and once retention has deleted that, its schedule.
+// EtcdBackup says so, or that of the last test restore on its schedule. What a status says counts for nothing.
 func (o *Observer) provenOf(ctx context.Context, cluster *v1alpha1.EtcdCluster) (*facts.Backup, error) {
 	var (
 		schedules v1alpha1.EtcdBackupScheduleList
@@ -52,46 +52,37 @@ func (o *Observer) provenOf(ctx context.Context, cluster *v1alpha1.EtcdCluster) 
 	if err := o.Backups.List(ctx, &backups, scope...); err != nil {
 		return nil, fmt.Errorf("listing the EtcdBackups of %s: %w", cluster.Namespace, err)
 	}
-	for _, s := range schedules.Items {
-		if at := s.Status.LastProven; at != nil && s.Spec.ClusterRef.Name == cluster.Name {
-			newest.add(facts.Backup{Key: at.Key, Revision: at.Revision, Time: at.Time.Time})
-		}
-	}
-	err := o.signedOf(ctx, cluster, backups.Items, &newest)
-	return newest.backup, err
-}
-
-// signedOf adds what signed records call proven. The newest EtcdBackups come first, so that of thousands only those are
-// checked that could be newer.
-func (o *Observer) signedOf(ctx context.Context, cluster *v1alpha1.EtcdCluster, backups []v1alpha1.EtcdBackup,
-	newest *newestProven) error {
-	var signed []*v1alpha1.EtcdBackup
-	for i := range backups {
-		b := &backups[i]
-		if b.Spec.ClusterRef.Name == cluster.Name && b.Annotations[v1alpha1.AnnotationBackupSignature] != "" {
-			signed = append(signed, b)
-		}
-	}
-	if len(signed) == 0 {
-		return nil
+	tests := those(schedules.Items, func(s *v1alpha1.EtcdBackupSchedule) bool {
+		return s.Spec.ClusterRef.Name == cluster.Name && s.Annotations[v1alpha1.AnnotationTestSignature] != ""
+	})
+	signed := those(backups.Items, func(b *v1alpha1.EtcdBackup) bool {
+		return b.Spec.ClusterRef.Name == cluster.Name && b.Annotations[v1alpha1.AnnotationBackupSignature] != ""
+	})
+	if len(tests)+len(signed) == 0 {
+		return nil, nil
 	}
 	key, err := RecordKey(ctx, o.Secrets, client.ObjectKeyFromObject(cluster), cluster)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	slices.SortFunc(signed, func(a, b *v1alpha1.EtcdBackup) int {
-		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
-	})
-	for _, b := range signed {
-		if !newest.isBefore(b.CreationTimestamp.Add(b.Spec.DeadlineOrDefault())) {
-			continue // it began within its deadline
-		}
-		if outcome := key.Proven(b); outcome != nil {
-			newest.add(facts.Backup{Key: outcome.Facts.Key, Revision: outcome.Facts.Revision,
-				Time: outcome.Facts.StartedAt})
+	for _, s := range tests {
+		if at := scheduleplan.ProvenBy(s, key); at != nil {
+			newest.add(facts.Backup{Key: at.Key, Revision: at.Revision, Time: at.StartedAt})
 		}
 	}
-	return nil
+	newest.addSigned(signed, key)
+	return newest.backup, nil
+}
+
+// those are the items that are so, where they lie.
+func those[T any](items []T, are func(*T) bool) []*T {
+	var out []*T
+	for i := range items {
+		if are(&items[i]) {
+			out = append(out, &items[i])
+		}
+	}
+	return out
 }
 
 // backupLeft names a complete EtcdBackup of a cluster of this name while that is not born; "" where there is none. One
@@ -128,6 +119,23 @@ type newestProven struct {
 func (n *newestProven) add(b facts.Backup) {
 	if !b.Time.Before(n.created) && !b.Time.After(n.now) && n.isBefore(b.Time) {
 		n.backup = &b
+	}
+}
+
+// addSigned adds what signed records call proven. The newest EtcdBackups come first, so that of thousands only those are
+// checked that could be newer.
+func (n *newestProven) addSigned(backups []*v1alpha1.EtcdBackup, key backup.Key) {
+	slices.SortFunc(backups, func(a, b *v1alpha1.EtcdBackup) int {
+		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
+	})
+	for _, b := range backups {
+		if !n.isBefore(b.CreationTimestamp.Add(b.Spec.DeadlineOrDefault())) {
+			continue // it began within its deadline
+		}
+		if outcome := key.Proven(b); outcome != nil {
+			n.add(facts.Backup{Key: outcome.Facts.Key, Revision: outcome.Facts.Revision,
+				Time: outcome.Facts.StartedAt})
+		}
 	}
 }
 

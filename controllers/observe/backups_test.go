@@ -67,16 +67,6 @@ func TestTheNewestProvenBackupOfThisVeryClusterIsSeen(t *testing.T) {
 	if seen := w.look().Proven; seen == nil || seen.Key != "older" || seen.Revision != 7 {
 		t.Errorf("%+v", seen)
 	}
-	w.put(&v1alpha1.EtcdBackupSchedule{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: "nightly"},
-		Spec: v1alpha1.EtcdBackupScheduleSpec{Schedule: "0 3 * * *",
-			ClusterRef: v1alpha1.ClusterReference{Name: "demo"}},
-		Status: v1alpha1.EtcdBackupScheduleStatus{
-			LastProven: &v1alpha1.RestorePoint{Key: "pruned", Revision: 9, Time: *began(2 * time.Hour)}},
-	})
-	if seen := w.look().Proven; seen == nil || seen.Key != "pruned" {
-		t.Errorf("what retention has deleted the EtcdBackup of: %+v", seen)
-	}
 }
 
 func TestABackupOfAnEarlierClusterIsSeenBeforeTheBirthAlone(t *testing.T) {

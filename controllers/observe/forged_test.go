@@ -2,13 +2,49 @@ package observe_test
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	scheduleplan "github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
 )
+
+func TestOnlyASignedTestRestoreOfAScheduleProvesABackupThatHasNoEtcdBackup(t *testing.T) {
+	for name, row := range map[string]struct {
+		signedWith string // empty: not at all
+		ofCluster  string
+		want       bool
+	}{
+		"the operator's":               {"key", "demo", true},
+		"a person's":                   {"", "demo", false},
+		"signed with another key":      {"another", "demo", false},
+		"of a schedule of another one": {"key", "other", false},
+	} {
+		w := newBornWorld(t)
+		at := metav1.NewTime(w.now.Truncate(time.Second))
+		const highest = 9223372036854775000
+		w.put(resources.BuildRecordsSecret(w.cluster, []byte("key")))
+		s := &v1alpha1.EtcdBackupSchedule{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: "nightly"},
+			Spec:       v1alpha1.EtcdBackupScheduleSpec{Schedule: "0 3 * * *", ClusterRef: v1alpha1.ClusterReference{Name: row.ofCluster}},
+			Status: v1alpha1.EtcdBackupScheduleStatus{LastProvenTime: &at,
+				LastProven: &v1alpha1.RestorePoint{Key: "of the status", Revision: highest, Time: at}},
+		}
+		text := scheduleplan.Record{At: at.Time, Reason: "StoreFailed", Message: "The one after it failed.", FinishedAt: at.Time, GoodAt: at.Time,
+			Newest: &scheduleplan.Point{Key: "tested", Revision: 9, StartedAt: at.Time}}.Encode()
+		s.Annotations = map[string]string{v1alpha1.AnnotationLastTest: text}
+		if row.signedWith != "" {
+			s.Annotations[v1alpha1.AnnotationTestSignature] = backup.KeyOf([]byte(row.signedWith), s.Namespace, row.ofCluster).SignTest(s, text)
+		}
+		w.put(s)
+		if seen := w.look().Proven; (seen != nil) != row.want || row.want && (seen.Key != "tested" || seen.Revision != 9) {
+			t.Errorf("%s: %+v", name, seen)
+		}
+	}
+}
 
 func TestABackupThatThePersonWhoMadeItCallsProvenIsNot(t *testing.T) {
 	w := newBornWorld(t)

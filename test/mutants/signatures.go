@@ -92,6 +92,13 @@ var signatures = []mutant{
 		Package: scheduleWing, Test: "TestATestRestoreThatAPersonWroteProvesNothingAndIsMadeAtOnce",
 	},
 	{
+		Name: "a cluster believes a test restore that a person wrote", Peer: "",
+		File:    "controllers/schedule/plan/chore.go",
+		From:    "if r.GoodAt.IsZero() || key.CheckTest(s) != backup.SignatureGood {",
+		To:      "if r.GoodAt.IsZero() || key.CheckTest(s) == backup.SignatureUnknown {",
+		Package: observePackage, Test: "TestOnlyASignedTestRestoreOfAScheduleProvesABackupThatHasNoEtcdBackup",
+	},
+	{
 		Name: "a test restore that cannot be signed is made again and again", Peer: "",
 		File:    "controllers/schedule/plan/chore.go",
 		From:    "if hasKey {",

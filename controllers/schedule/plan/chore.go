@@ -105,6 +105,16 @@ func (r Record) Believed(signature backup.Signature, hasKey bool) Record {
 	return r
 }
 
+// ProvenBy is the backup that the last test restore of a schedule that went well has proven, where that counts; nil
+// where none did.
+func ProvenBy(s *v1alpha1.EtcdBackupSchedule, key backup.Key) *Point {
+	r := DecodeRecord(s.Annotations[v1alpha1.AnnotationLastTest])
+	if r.GoodAt.IsZero() || key.CheckTest(s) != backup.SignatureGood {
+		return nil
+	}
+	return r.Newest
+}
+
 // lastWords are what the Pod of a chore says when all went well; a test restore says the last three of its backup
 // alone.
 type lastWords struct {
