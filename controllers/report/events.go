@@ -98,7 +98,7 @@ func (t transition) health() []words.Event {
 func (t transition) progress() []words.Event {
 	now, old := t.now.NextStep, t.old.NextStep
 	wasPaused := old != nil && old.Reason == facts.ReasonPaused
-	if old != nil && old.Reason == now.Reason && old.Verdict == now.Verdict {
+	if t.isTold() {
 		return nil
 	}
 	var events []words.Event
@@ -115,6 +115,13 @@ func (t transition) progress() []words.Event {
 		events = append(events, warning(now.Reason, actionDecide, now.Message)...)
 	}
 	return events
+}
+
+// isTold reports the step of the status before. Of what the platform would not take, each cause is a step of its own.
+func (t transition) isTold() bool {
+	now, old := t.now.NextStep, t.old.NextStep
+	return old != nil && old.Reason == now.Reason && old.Verdict == now.Verdict &&
+		(t.in.Outcome.Result() != ResultRejected || words.Alike(old.Message, now.Message))
 }
 
 // warnings tells each warning once.

@@ -239,9 +239,41 @@ func TestAnErrorOfACallIsShownOnceAndKept(t *testing.T) {
 		t.Errorf("a failed call reads %+v", first)
 	}
 	w.later(time.Second)
-	fail(errors.New("creating Pod demo-1: dial tcp 10.0.0.1:443: i/o timeout"))
+	fail(errors.New("creating Pod demo-1: dial tcp 10.0.0.2:6443: connect: connection refused"))
 	if again := *w.cluster.Status.NextStep; !reflect.DeepEqual(again, first) {
 		t.Errorf("the next error moved the status\nfirst:  %+v\nsecond: %+v", first, again)
+	}
+}
+
+func TestWhatRefusesNowIsNamedAndNotWhatRefusedFirst(t *testing.T) {
+	const quota = "creating Pod demo-1: exceeded quota: small, requested: pods=1, used: pods="
+	for name, texts := range map[string]struct {
+		first, next string
+		isToldAgain bool
+	}{
+		"another policy":      {`creating Pod demo-1: policy "a" denied request: no`, `creating Pod demo-1: policy "b" denied request: no`, true},
+		"a webhook is back":   {"creating Pod demo-1: failed calling webhook: i/o timeout", "creating Pod demo-1: admission webhook denied the request", true},
+		"another member":      {quota + "3", "creating Pod demo-2: exceeded quota: small, requested: pods=1, used: pods=3", true},
+		"another resource":    {quota + "3", "creating Pod demo-1: exceeded quota: small, requested: requests.memory=1Gi, used: requests.memory=3Gi", true},
+		"the same and counts": {quota + "3", quota + "12", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := demo(3, begin).settled().podGone("demo-1")
+			refuse := func(text string) (v1alpha1.NextStep, []string) {
+				in := w.later(time.Second).input()
+				in.Outcome = Outcome{Change: in.Decision.Change, Rejected: true, Reason: "Webhook", Message: text}
+				heard := hear(t, w, in)
+				return *w.cluster.Status.NextStep, heard
+			}
+			first, _ := refuse(texts.first)
+			step, heard := refuse(texts.next)
+			if (step.Message == texts.next+".") != texts.isToldAgain || slices.Contains(heard, "Warning Webhook") != texts.isToldAgain {
+				t.Errorf("it says %q, and %q is heard", step.Message, heard)
+			}
+			if !step.Since.Equal(&first.Since) {
+				t.Errorf("it is refused since %s, not %s", first.Since, step.Since)
+			}
+		})
 	}
 }
 

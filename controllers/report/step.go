@@ -8,6 +8,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -48,25 +49,34 @@ func (in Input) tried(s step) step {
 		s.message = "Not done, because spec.mode is DryRun: " + s.message
 	case in.Outcome.Err != nil:
 		s.verdict, s.reason = plan.Wait, ReasonApplyFailed
-		s.message = in.firstError(s, cmp.Or(in.Outcome.Message, in.Outcome.Err.Error()))
+		s.message = in.lastError(s, cmp.Or(in.Outcome.Message, in.Outcome.Err.Error()))
 	case in.Outcome.Rejected && s.needsHuman && !in.Outcome.NeedsHuman: // graver than what was rejected
 		s.also = " " + sentence(in.Outcome.Message)
 	case in.Outcome.Rejected:
 		s.verdict, s.reason, s.needsHuman = plan.Refuse, in.Outcome.Reason, in.Outcome.NeedsHuman
 		s.rule = cmp.Or(in.Outcome.Rule, s.rule)
-		s.message = in.firstError(s, in.Outcome.Message)
+		s.message = in.lastError(s, in.Outcome.Message)
 	case in.Outcome.Reason != "":
 		s.verdict, s.reason = plan.Wait, in.Outcome.Reason
 		s.rule = cmp.Or(in.Outcome.Rule, s.rule)
-		s.message = in.firstError(s, in.Outcome.Message)
+		s.message = in.lastError(s, in.Outcome.Message)
 	case s.reason == facts.ReasonMembershipUnknown:
 		s.message = in.firstError(s, s.message)
 	}
 	return s
 }
 
-// firstError keeps the text of the first error while the same step keeps failing: later texts differ by addresses,
-// times and counts only, and each would be a write.
+// lastError is what fails or refuses now. While that says the same its first text stays: addresses, times and counts
+// differ in each answer, and each would be a write.
+func (in Input) lastError(s step, text string) string {
+	text = sentence(text)
+	if first := in.firstError(s, text); words.Alike(first, text) {
+		return first
+	}
+	return text
+}
+
+// firstError keeps the text of the first error while the same step keeps failing.
 func (in Input) firstError(s step, text string) string {
 	if old := in.old().NextStep; old != nil && s.isSameAs(old) {
 		return old.Message

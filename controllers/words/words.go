@@ -3,6 +3,7 @@ package words
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -84,6 +85,19 @@ func Bounded(text string) string {
 		cut--
 	}
 	return text[:cut] + "…"
+}
+
+// passing is what differs from one answer to the next: what begins with a digit and stands by itself, addresses of IPv6
+// and UIDs. A number within a name is no such thing: demo-0 is not demo-1.
+var passing = regexp.MustCompile(`(?i)(^|[^\w.-])` +
+	`([0-9][\w.:+-]*|\[[0-9a-f:.]+\]|[0-9a-f]*:[0-9a-f]*:[0-9a-f:.]*|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})`)
+
+// Alike reports texts that say the same: nothing but numbers, amounts, times and addresses, or the order of their
+// words, is another one.
+func Alike(a, b string) bool { return slices.Equal(lasting(a), lasting(b)) }
+
+func lasting(text string) []string {
+	return slices.Sorted(slices.Values(strings.Fields(passing.ReplaceAllString(text, "$1"))))
 }
 
 // Sooner is the earlier of two times to look again; zero asks for nothing.

@@ -26,6 +26,32 @@ func TestOnlyAWordCanBeAReason(t *testing.T) {
 	}
 }
 
+func TestTextsThatDifferInNumbersAndAddressesAreAlikeAndThoseOfAnotherCauseAreNot(t *testing.T) {
+	for _, row := range []struct {
+		a, b string
+		want bool
+	}{
+		{"exceeded quota: q, requested: pods=1, used: pods=3", "exceeded quota: q, requested: pods=1, used: pods=12", true},
+		{"used: requests.memory=512Mi, limited: 1Gi", "used: requests.memory=1Gi, limited: 1536Mi", true},
+		{"exceeded quota: q, requested: pods=1", "exceeded quota: q, requested: requests.memory=1Gi", false},
+		{"dial tcp 10.0.0.1:443: i/o timeout", "dial tcp 10.0.0.12:6443: i/o timeout", true},
+		{"read tcp 10.0.0.1:40001->10.0.0.2:443: reset", "read tcp 10.0.0.1:40777->10.0.0.2:443: reset", true},
+		{"dial tcp [fd00::a]:443: i/o timeout", "dial tcp [fd00:10:96::b]:443: i/o timeout", true},
+		{"no route to fd00::a", "no route to fd00:10::b", true},
+		{"UID in precondition: b5f1c8aa-0c5e-4a36-9a3e-0b6c7e4d2f11", "UID in precondition: 0c6f1c8a-0c5e-4a36-9a3e-0b6c7e4d2f12", true},
+		{"not before 2026-05-01T12:00:00Z, in 1m30.5s", "not before 2026-05-01T12:01:31.5Z, in 9s", true},
+		{"[b] wants a team [a] wants an owner", "[a] wants an owner [b] wants a team", true},
+		{"creating Pod demo-0: refused", "creating Pod demo-1: refused", false},
+		{`policy "limits-v1" denied`, `policy "limits-v2" denied`, false},
+		{"policy A denied", "policy B denied", false},
+		{"failed calling webhook: i/o timeout", "admission webhook denied the request", false},
+	} {
+		if Alike(row.a, row.b) != row.want {
+			t.Errorf("%q and %q: want %v, compared %q and %q", row.a, row.b, row.want, lasting(row.a), lasting(row.b))
+		}
+	}
+}
+
 func TestAConditionKeepsItsTimeUntilItsStatusTurns(t *testing.T) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 999, time.UTC)
 	first := Since(at, 0, []metav1.Condition{Condition("Ready", metav1.ConditionFalse, "A", "a")}, nil)

@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,6 +49,28 @@ var _ = Describe("A member that is held back from outside", Label("pods"), func(
 				step: "Webhook", names: "no new Pods during the freeze", reason: "PodMissing",
 			})
 		})
+
+	It("by one policy and then by another reads in the status what refuses its Pod now", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "demo", 3)
+		cluster.AwaitReady(ctx, 3)
+		was, member := identityOf(ctx, cluster), cluster.Member(2)
+		pod, err := cluster.Pod(ctx, member)
+		Expect(err).NotTo(HaveOccurred())
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			letGo := story.RefusePods(ctx, pod, "no new Pods during the freeze")
+			deletePod(ctx, cluster, member)
+			expectNamed(ctx, cluster, member, holder{step: "Webhook", names: "no new Pods during the freeze", reason: "PodMissing"})
+			policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: meta("", story.Namespace)}
+			other := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"replace","path":"/spec/validations/0/message","value":"Pods need an owner"}]`))
+			Expect(kube.Client.Patch(ctx, policy, other)).To(Succeed())
+			expectNamed(ctx, cluster, member, holder{step: "Webhook", names: "Pods need an owner", reason: "PodMissing"})
+			letGo(ctx)
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectSame(ctx, cluster, was)
+		traffic.Finish(ctx)
+	})
 })
 
 // expectKeptWhileHeldBack deletes the Pod of a member whose next one is held back for longer than dead members have, and

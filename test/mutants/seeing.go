@@ -51,4 +51,25 @@ var seeing = []mutant{
 		To:      "rate.Sometimes{Every: 1}",
 		Package: "./cmd/manager", Test: "TestTheLogTellsOnceThatTracesCannotBeSent",
 	},
+	{
+		Name:    "the status names the policy that refused first, long after another one refuses",
+		File:    "controllers/report/step.go",
+		From:    "words.Alike(first, text)",
+		To:      "words.Alike(first, first)",
+		Package: "./controllers/report", Test: "TestWhatRefusesNowIsNamedAndNotWhatRefusedFirst",
+	},
+	{
+		Name:    "a quota's counts are news, and each try writes the status",
+		File:    "controllers/words/words.go",
+		From:    `passing.ReplaceAllString(text, "$1")`,
+		To:      `passing.ReplaceAllString(text, "$0")`,
+		Package: "./controllers/report", Test: "TestWhatRefusesNowIsNamedAndNotWhatRefusedFirst",
+	},
+	{
+		Name:    "a number in the name of a member tells no member from another",
+		File:    "controllers/words/words.go",
+		From:    "(^|[^\\w.-])",
+		To:      "(^|[^\\w.])",
+		Package: "./controllers/words", Test: "TestTextsThatDifferInNumbersAndAddressesAreAlikeAndThoseOfAnotherCauseAreNot",
+	},
 }
