@@ -75,6 +75,9 @@ func (r replicas) addPods(cluster *v1alpha1.EtcdCluster, pods []corev1.Pod, all 
 		if said := all[pod.Name]; said.message != "" {
 			p.Waiting, p.Message = said.waiting, said.message
 		}
+		if p.Terminating && !p.HasEnded() { // what keeps its containers from starting is no news any more
+			p.StartsAfter, p.Waiting, p.Message = "", "", ""
+		}
 		p.OtherImage = facts.AwaitsImage(p.Waiting) && r.images.DifferFrom(cluster, &pod)
 		r.of(pod.Name).Pod = p
 	}

@@ -110,6 +110,16 @@ func TestPod(t *testing.T) {
 			return p.Phase == facts.PodPending && !p.Started && p.Waiting == "ImagePullBackOff" &&
 				p.Message == "no such image"
 		}},
+		{"that is being deleted says no more why it did not start", func(pod *corev1.Pod) {
+			pod.DeletionTimestamp, pod.Finalizers = &ended, []string{"example.com/wait"}
+			pod.Status.Phase = corev1.PodPending
+			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{
+				Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "no such image"}}
+		}, func(p *facts.Pod) bool { return p.Terminating && p.Waiting == "" && p.Message == "" }},
+		{"that ended and is being deleted says why it ended", func(pod *corev1.Pod) {
+			pod.DeletionTimestamp, pod.Finalizers = &ended, []string{"example.com/wait"}
+			pod.Status.Phase, pod.Status.Reason, pod.Status.Message = corev1.PodFailed, "Evicted", "the node was low on memory"
+		}, func(p *facts.Pod) bool { return p.Terminating && p.Waiting == "Evicted" }},
 		{"that cannot be scheduled says why", func(pod *corev1.Pod) {
 			pod.Spec.NodeName = ""
 			pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{

@@ -9,12 +9,13 @@ import (
 
 // resizeOf says what came of the amounts that the operator gave a Pod. Where others changed them since, what the
 // kubelet says is of theirs. Until it has seen the Pod as it is now, what it says is of amounts of before; a kubelet
-// below 1.34 does not tell.
+// below 1.34 does not tell. That a Pod is being deleted is such a change as well, and no kubelet resizes it
+// (kubernetes/kubernetes:staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go raises the generation).
 func resizeOf(pod *corev1.Pod) facts.Resize {
 	pending, progress := podCondition(pod, corev1.PodResizePending), podCondition(pod, corev1.PodResizeInProgress)
 	seen := pod.Status.ObservedGeneration
 	switch {
-	case !resources.HasItsAmounts(pod):
+	case pod.DeletionTimestamp != nil, !resources.HasItsAmounts(pod):
 		return facts.Resize{}
 	case seen != 0 && seen < pod.Generation:
 		return facts.Resize{State: facts.ResizeInProgress}

@@ -27,6 +27,7 @@ func TestWhatTheKubeletSaysOfOtherAmountsIsToldApart(t *testing.T) {
 	byOthers := func(pod *corev1.Pod) {
 		pod.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = resource.MustParse("4Gi")
 	}
+	deleted := func(pod *corev1.Pod) { pod.DeletionTimestamp, pod.Finalizers = &since, []string{"example.com/wait"} }
 	for _, row := range []struct {
 		name  string
 		given []func(*corev1.Pod)
@@ -39,6 +40,8 @@ func TestWhatTheKubeletSaysOfOtherAmountsIsToldApart(t *testing.T) {
 			facts.Resize{State: facts.ResizeInfeasible, Message: "never room", Since: since.Time}},
 		{"and that is of amounts of before", []func(*corev1.Pod){infeasible, at(4, 3)},
 			facts.Resize{State: facts.ResizeInProgress}},
+		{"and it is being deleted, which its kubelet has yet to see", []func(*corev1.Pod){at(4, 3), deleted}, facts.Resize{}},
+		{"and it is being deleted meanwhile", []func(*corev1.Pod){infeasible, deleted}, facts.Resize{}},
 		{"and others asked for that", []func(*corev1.Pod){infeasible, byOthers}, facts.Resize{}},
 		{"its node has no room now", []func(*corev1.Pod){says(corev1.PodResizePending, "Deferred", "no room")},
 			facts.Resize{State: facts.ResizeDeferred, Message: "no room", Since: since.Time}},

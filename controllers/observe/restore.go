@@ -144,6 +144,8 @@ func taskOf(pod *corev1.Pod, said told) facts.Task {
 		fillTask(&t, step)
 	}
 	switch hasEnded := t.HasFailed() || t.HasSucceeded(); {
+	case !hasEnded && t.Terminating:
+		t.Finished, t.Waiting, t.Message = time.Time{}, "", "" // what keeps it from starting is no news any more
 	case !hasEnded:
 		t.Finished = time.Time{}
 	case t.Finished.IsZero(): // it never ran: its node refused it, or it was evicted before

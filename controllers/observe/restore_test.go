@@ -161,6 +161,16 @@ func TestPreflight(t *testing.T) {
 				return p.Waiting == "Unschedulable" && p.Message == "no node" && p.Finished.IsZero()
 			},
 		},
+		"that is being deleted says no more why it did not start": {
+			func(w *world) *corev1.Pod {
+				pod := w.preflightPod(corev1.PodPending, 0, "")
+				pod.DeletionTimestamp, pod.Finalizers = new(metav1.NewTime(w.now)), []string{"example.com/wait"}
+				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+					Reason: "Unschedulable", Message: "no node"}}
+				return pod
+			},
+			func(p *facts.Preflight) bool { return p.Terminating && p.Waiting == "" && p.Message == "" },
+		},
 	} {
 		w := newWorld(t)
 		w.put(row.pod(w))

@@ -490,8 +490,15 @@ var rolls = []mutant{
 	{
 		Name: "amounts that an autoscaler gave a Pod restart its member", Peer: "",
 		File:    "controllers/observe/resize.go",
-		From:    "case !resources.HasItsAmounts(pod):",
-		To:      "case pod == nil && !resources.HasItsAmounts(pod):",
+		From:    "case pod.DeletionTimestamp != nil, !resources.HasItsAmounts(pod):",
+		To:      "case pod.DeletionTimestamp != nil, pod == nil && !resources.HasItsAmounts(pod):",
+		Package: "./controllers/observe", Test: "TestWhatTheKubeletSaysOfOtherAmountsIsToldApart",
+	},
+	{
+		Name: "CPU and memory of a Pod that is being deleted are called a change that its kubelet makes", Peer: "",
+		File:    "controllers/observe/resize.go",
+		From:    "case pod.DeletionTimestamp != nil, !resources.HasItsAmounts(pod):",
+		To:      "case !resources.HasItsAmounts(pod):",
 		Package: "./controllers/observe", Test: "TestWhatTheKubeletSaysOfOtherAmountsIsToldApart",
 	},
 	{
