@@ -42,7 +42,7 @@ type nodeAnswer struct {
 }
 
 // addNodes says of each member that does not answer whether its node, or the only one that can use its volume, is gone
-// for good.
+// for good, and of each that is not ready since when its node is not.
 func (o *Observer) addNodes(ctx context.Context, birth record.Birth, g gathered, joined replicas) error {
 	look := &nodeSearch{observer: o, reader: o.Live, seen: map[string]nodeAnswer{}}
 	if look.reader == nil {
@@ -55,21 +55,31 @@ func (o *Observer) addNodes(ctx context.Context, birth record.Birth, g gathered,
 		if lives.isFormer(replica.Name) && replica.Pod == nil { // it is not there to answer
 			continue
 		}
-		// A birth waits for its Pods, and so must not wait for this, unless it waits in vain. Nobody of an incarnation
-		// that is restored has a Pod, and the cluster must not move to what nobody could use.
-		isWorthIt := birth.ClusterID != 0 || isUnschedulable(replica) || lives.isFormer(replica.Name) ||
-			lives.isNext(replica.Name)
-		if isWorthIt && isUnheard(replica) {
+		switch {
+		case isUnheard(replica) && lives.isWorthIt(replica):
 			group.Go(func() error { return look.add(ctx, g, replica) })
+		case birth.ClusterID != 0 && isAnsweringUnready(replica):
+			group.Go(func() error { look.addReadiness(ctx, replica.Pod); return nil })
 		}
 	}
 	return group.Wait()
+}
+
+// isWorthIt lets a birth not wait for nodes, since it waits for its Pods, unless it waits in vain. Nobody of an
+// incarnation that is restored has a Pod, and the cluster must not move to what nobody could use.
+func (l lives) isWorthIt(r *facts.Replica) bool {
+	return l.birth.ClusterID != 0 || isUnschedulable(r) || l.isFormer(r.Name) || l.isNext(r.Name)
 }
 
 // isUnheard reports that neither the member nor its kubelet says that it is well. A Pod that is not ready for others
 // looks the same when its node dies.
 func isUnheard(r *facts.Replica) bool {
 	return r.Answer == nil && (r.Pod == nil || !r.Pod.Ready || r.Pod.HeldUnready)
+}
+
+// isAnsweringUnready reports a member that answers, and that Kubernetes does not call ready: its node may be the cause.
+func isAnsweringUnready(r *facts.Replica) bool {
+	return r.Answer != nil && r.Pod != nil && r.Pod.Scheduled && !r.Pod.Ready
 }
 
 func isUnschedulable(r *facts.Replica) bool {
@@ -97,10 +107,24 @@ func (s *nodeSearch) addNode(ctx context.Context, pod *facts.Pod) (err error) {
 		return err
 	}
 	pod.NodeUnheard, err = s.unheardSince(ctx, pod.Node)
+	s.addReadiness(ctx, pod)
 	if pod.HeldUnready && !pod.NodeUnheard.IsZero() {
 		pod.Ready, pod.ReadySince = false, pod.NodeUnheard
 	}
 	return err
+}
+
+// addReadiness says since when a Pod's node is not ready, and why in a word: for people alone, so that a node that
+// cannot be read ends no look. What its kubelet says beside that word may have other numbers each time.
+func (s *nodeSearch) addReadiness(ctx context.Context, pod *facts.Pod) {
+	answer, err := s.node(ctx, pod.Node)
+	if err != nil || answer.node == nil {
+		return
+	}
+	if ready := readinessOf(answer.node); ready != nil && ready.Status != corev1.ConditionTrue {
+		since := ready.LastTransitionTime.UTC().Format(time.RFC3339)
+		pod.NodeNotReady = fmt.Sprintf("since %s (%s)", since, ready.Reason)
+	}
 }
 
 // unwanted says why the node of a Pod that holds a place would take no such Pod any more, or "". Kubernetes asks that
@@ -171,10 +195,8 @@ func (s *nodeSearch) unheardSince(ctx context.Context, name string) (time.Time, 
 	if err != nil || !answer.isKnown || answer.node == nil {
 		return time.Time{}, err
 	}
-	for _, c := range answer.node.Status.Conditions {
-		if c.Type == corev1.NodeReady && c.Status == corev1.ConditionUnknown {
-			return c.LastTransitionTime.Time, nil
-		}
+	if ready := readinessOf(answer.node); ready != nil && ready.Status == corev1.ConditionUnknown {
+		return ready.LastTransitionTime.Time, nil
 	}
 	return time.Time{}, nil
 }
@@ -193,9 +215,12 @@ func fate(name string, node *corev1.Node) string {
 }
 
 func isNodeReady(node *corev1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
+	ready := readinessOf(node)
+	return ready != nil && ready.Status == corev1.ConditionTrue
+}
+
+func readinessOf(node *corev1.Node) *corev1.NodeCondition {
+	return found(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
 }
 
 func isOutOfService(node *corev1.Node) bool {

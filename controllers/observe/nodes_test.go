@@ -13,6 +13,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 const selectedNode = "volume.kubernetes.io/selected-node"
@@ -87,6 +88,45 @@ func TestAMemberThatAnotherContainerKeptUnreadyIsNotReadyOnceItsNodeIsSilent(t *
 		if pod.Ready == isSilent || isSilent && !pod.ReadySince.Equal(p.world.now.Add(-time.Minute)) {
 			t.Errorf("its node is silent: %v; %+v", isSilent, pod)
 		}
+	}
+}
+
+func TestOfAMemberThatIsNotReadyItIsSaidSinceWhenItsNodeIsNotAndWhy(t *testing.T) {
+	since := metav1.NewTime(time.Date(2026, 3, 1, 11, 58, 0, 0, time.UTC))
+	for _, row := range []struct {
+		name                string
+		of                  corev1.NodeCondition
+		isSilent, isUnready bool
+		want                string
+	}{
+		{"it answers", corev1.NodeCondition{Status: corev1.ConditionFalse, Reason: "KubeletNotReady",
+			Message: "PLEG is not healthy: pleg was last seen active 3m0.5s ago"}, false, true,
+			"since 2026-03-01T11:58:00Z (KubeletNotReady)"},
+		{"it answers, and its kubelet is silent", corev1.NodeCondition{Status: corev1.ConditionUnknown, Reason: "NodeStatusUnknown"}, false, true,
+			"since 2026-03-01T11:58:00Z (NodeStatusUnknown)"},
+		{"it does not answer", corev1.NodeCondition{Status: corev1.ConditionUnknown, Reason: "NodeStatusUnknown"}, true, true,
+			"since 2026-03-01T11:58:00Z (NodeStatusUnknown)"},
+		{"its node is ready", corev1.NodeCondition{Status: corev1.ConditionTrue, Reason: "KubeletReady"}, false, true, ""},
+		{"it is ready", corev1.NodeCondition{Status: corev1.ConditionFalse, Reason: "KubeletNotReady"}, false, false, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			p := newPlace(t)
+			row.of.Type, row.of.LastTransitionTime = corev1.NodeReady, since
+			p.node.Status.Conditions = []corev1.NodeCondition{row.of}
+			if !row.isSilent {
+				p.world.start("demo-0", etcdutil.StateNew, "demo-0", "demo-1", "demo-2") // on the data it has
+			}
+			if !row.isUnready {
+				p.pod.Status.Conditions[0].Status = corev1.ConditionTrue
+			}
+			r := p.world.replica("demo-0")
+			if (r.Answer == nil) != row.isSilent || r.Pod.NodeNotReady != row.want {
+				t.Errorf("%+v", r.Pod)
+			}
+			if !row.isSilent && (!r.Pod.NodeUnheard.IsZero() || r.Pod.NodeGone != "") {
+				t.Errorf("a node is held against a member that answers: %+v", r.Pod)
+			}
+		})
 	}
 }
 

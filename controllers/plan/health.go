@@ -177,8 +177,8 @@ func ailment(o judge.View, r facts.Replica) *proposal {
 				"on its PersistentVolumeClaim.", r.Name, judge.WhyNoPod(o, r)).byHuman()
 	}
 	if !r.IsHealthy(o.Membership) || r.Pod == nil || !r.Pod.Ready {
-		return wait(facts.ReasonNotReady, "Member %s%s is not well: %s.%s", r.Name, onNode(r), o.Judge(r).Says,
-			untilReplaced(o, r)).due(o, facts.PodChange(r.Pod), facts.StartDeadline)
+		return wait(facts.ReasonNotReady, "Member %s%s is not well: %s.%s%s", r.Name, onNode(r), o.Judge(r).Says,
+			nodeNotReady(r), untilReplaced(o, r)).due(o, facts.PodChange(r.Pod), facts.StartDeadline)
 	}
 	if !r.IsSealed() {
 		return wait(facts.ReasonNotRecorded,
@@ -214,6 +214,16 @@ func onNode(r facts.Replica) string {
 	return " on node " + r.Pod.Node
 }
 
+// nodeNotReady says that of the node of a member's Pod, and where to find out more, as a sentence with a space in
+// front, or "".
+func nodeNotReady(r facts.Replica) string {
+	if r.Pod == nil || r.Pod.NodeNotReady == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Node %[1]s is NotReady %[2]s: kubectl describe node %[1]s says more.", r.Pod.Node,
+		r.Pod.NodeNotReady)
+}
+
 // otherClass is what a person can do about a volume that cannot be made.
 const otherClass = "Put spec.storage.storageClassName to a StorageClass that exists and works, or spec.storage.size " +
 	"to what it can make; the operator then makes another volume."
@@ -246,8 +256,9 @@ func startTrouble(o judge.View, r facts.Replica) *proposal {
 	case pod == nil:
 		return nil
 	case pod.Terminating:
-		return wait(facts.ReasonPodLeaving, "The Pod of %s%s is terminating; it is started again when it is gone.%s%s",
-			r.Name, onNode(r), heldMember(o, r), untilReplaced(o, r)).due(o, pod.GoneBy, facts.LeavingDeadline)
+		return wait(facts.ReasonPodLeaving, "The Pod of %s%s is terminating; it is started again when it is "+
+			"gone.%s%s%s", r.Name, onNode(r), nodeNotReady(r), heldMember(o, r), untilReplaced(o, r)).
+			due(o, pod.GoneBy, facts.LeavingDeadline)
 	case pod.HasEnded():
 		return nil
 	case r.IsUnmade():

@@ -93,6 +93,10 @@ func answersAgain(r *facts.Replica) { r.Answer = voter(r.Ordinal).Answer }
 
 func onDeadNode(r *facts.Replica) { r.Pod.NodeUnheard = now.Add(-time.Hour) }
 
+func onUnreadyNode(r *facts.Replica) {
+	r.Pod.Ready, r.Pod.Node, r.Pod.NodeNotReady = false, "n3", "since 2029-12-31T23:58:00Z (KubeletNotReady)"
+}
+
 func misnamed(r *facts.Replica) { r.Answer.ID = 77 }
 
 func ofOtherCluster(r *facts.Replica) { r.Volume.Record.ClusterID = clusterID + 1 }
@@ -305,6 +309,10 @@ func processes() []judged {
 			judge.Judgement{State: judge.Serving}},
 		{"it answers, and has not caught up", three.edit(1, behind),
 			judge.Judgement{State: judge.Behind, Cure: judge.Await}},
+		{"it answers, and its node is not ready", three.edit(1, onUnreadyNode),
+			judge.Judgement{State: judge.Behind, Cause: facts.CauseNode, Cure: judge.Await}},
+		{"it does not answer, and its node is not ready", three.edit(1, silent).edit(1, onUnreadyNode),
+			judge.Judgement{State: judge.Unresponsive, Cause: facts.CauseUnknown, Cure: judge.Replace}},
 		{"it serves", three, judge.Judgement{State: judge.Serving}},
 	}
 }

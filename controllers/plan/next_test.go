@@ -957,6 +957,15 @@ func deaths() []row {
 			patient(settledWorld(3).edit(1, deadFor(4*time.Minute)).edit(1, onNodeSilentFor(4*time.Minute))), Refuse,
 			"member-health", facts.ReasonNotReady, "", "Member demo-1 on node n3 is not well: its node does not answer. " +
 				"If it is not back by then, the operator replaces it at 2030-01-01T12:01:00Z"},
+		{"a node that is not ready is named, with since when and why, while its member answers",
+			patient(settledWorld(3).edit(1, onUnreadyNode)), Refuse, "member-health", facts.ReasonNotReady, "",
+			"Member demo-1 on node n3 is not well: it answers, and its node is not ready. Node n3 is NotReady since " +
+				"2029-12-31T23:58:00Z (KubeletNotReady): kubectl describe node n3 says more."},
+		{"and while it does not answer",
+			patient(settledWorld(3).edit(1, deadFor(4*time.Minute)).edit(1, onUnreadyNode)), Refuse, "member-health",
+			facts.ReasonNotReady, "", "does not call it ready. Node n3 is NotReady since 2029-12-31T23:58:00Z (KubeletNotReady)"},
+		{"and while its Pod is terminating", settledWorld(3).edit(1, leaving).edit(1, onUnreadyNode), Wait,
+			"member-health", facts.ReasonPodLeaving, "", "when it is gone. Node n3 is NotReady since"},
 		{"nor right after an outage: the quorum has only just come back, and so may this one",
 			patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, readyFor(4*time.Minute))), Refuse,
 			"member-health", facts.ReasonNotReady, "", "demo-1"},

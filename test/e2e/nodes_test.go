@@ -158,6 +158,7 @@ var _ = Describe("A node", Label("nodes"), Serial, func() {
 			heal := kube.Cut(ctx, node)
 			kube.AwaitNodeSilent(ctx, node)
 			cluster.AwaitCondition(ctx, v1alpha1.ConditionDegraded, "True", "MembersUnhealthy")
+			expectSaid(ctx, cluster, "member-health", "Node "+node+" is NotReady since ")
 			Consistently(ctx, func() any { return cluster.Identities(ctx) }).WithTimeout(watching).Should(Equal(was.ids))
 			heal(ctx)
 			cluster.AwaitReady(ctx, 3)

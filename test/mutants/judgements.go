@@ -269,6 +269,21 @@ var judgements = []mutant{
 		Package: planPackage, Test: judgedRow("its node does not answer, and it does"),
 	},
 	{
+		Name: "it is not told that a member is not ready for its node", Peer: "",
+		File:    "controllers/plan/judge/seen.go",
+		From:    `return !r.Pod.Ready && r.Pod.NodeNotReady != "" }`,
+		To:      `return false }`,
+		Package: planPackage, Test: judgedRow("it answers, and its node is not ready"),
+	},
+	{
+		Name: "a node that is not ready is held against a member that answers", Peer: "",
+		File:    "controllers/observe/nodes.go",
+		From:    "group.Go(func() error { look.addReadiness(ctx, replica.Pod); return nil })",
+		To:      "group.Go(func() error { return look.add(ctx, g, replica) })",
+		Package: observePackage,
+		Test:    "TestOfAMemberThatIsNotReadyItIsSaidSinceWhenItsNodeIsNotAndWhy",
+	},
+	{
 		Name: "settings that stop etcd are a fault of the disk", Peer: "",
 		File:    "controllers/plan/judge/seen.go",
 		From:    "return crashesWith(etcdutil.ExitFault)(o, r) && o.IsServedWith(r.Pod.Choices)",

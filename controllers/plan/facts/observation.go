@@ -275,6 +275,7 @@ type Pod struct {
 	Node         string
 	NodeGone     string    // why its node will not come back; empty otherwise, and when nodes may not be read
 	NodeUnheard  time.Time // since when its kubelet is not heard of; zero while it is, and when nodes may not be read
+	NodeNotReady string    // since when its node is not ready, and why in a word; empty otherwise; for display
 	Scheduled    bool
 	Started      bool      // the etcd container has run in this Pod at least once
 	Running      bool      // it runs now

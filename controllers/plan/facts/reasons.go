@@ -111,6 +111,7 @@ const (
 	MemberStopped           = "Stopped"
 	MemberNotAnswering      = "NotAnswering"
 	MemberNodeGone          = "NodeGone"
+	MemberNodeNotReady      = "NodeNotReady"
 	MemberOtherIdentity     = "OtherIdentity"
 	MemberNoLeader          = "NoLeader"
 	MemberNotListed         = "NotInMemberList"

@@ -293,6 +293,10 @@ func isUncompared(_ View, r facts.Replica) bool { return r.IsVoter() && r.Pod.Un
 
 func isUnsealed(_ View, r facts.Replica) bool { return !r.IsSealed() }
 
+// isOnUnreadyNode reports a member that serves, and that Kubernetes does not call ready for its node: it calls no Pod
+// there ready (kubernetes/kubernetes:pkg/controller/util/node/controller_utils.go MarkPodsNotReady).
+func isOnUnreadyNode(_ View, r facts.Replica) bool { return !r.Pod.Ready && r.Pod.NodeNotReady != "" }
+
 func isNotServing(o View, r facts.Replica) bool { return !o.IsServing(r) }
 
 func isServingNow(View, facts.Replica) bool { return true }

@@ -129,6 +129,8 @@ var Signs = []Sign{
 		means(Behind, facts.NoCause, Await).by(ByMember, ByRecord),
 	seen("it answers, and its copy of the data is not compared with the others' yet", isUncompared).
 		means(Behind, facts.NoCause, Await).by(ByMember),
+	seen("it answers, and its node is not ready", isOnUnreadyNode).
+		means(Behind, facts.CauseNode, Await).by(ByMember, ByNode).told(facts.MemberNodeNotReady),
 	seen("it answers, and is not ready or has not caught up", isNotServing).
 		means(Behind, facts.NoCause, Await).by(ByMember),
 	seen("it serves", isServingNow).
