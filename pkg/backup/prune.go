@@ -34,6 +34,9 @@ type Pruned struct {
 	Gone   []string   `json:"gone,omitempty"`
 	Newest *Remaining `json:"newest,omitempty"`
 	Oldest *Remaining `json:"oldest,omitempty"`
+	// Unchecked is how many of those that are kept are signed while the store's Secret has no manifest-key: nothing
+	// tells them from forged ones, and new ones are not signed.
+	Unchecked int `json:"unchecked,omitempty"`
 	// NotRead are manifests that cannot be trusted, and why. They are neither removed nor counted.
 	NotRead     []string `json:"notRead,omitempty"`
 	NotReadMore int      `json:"notReadMore,omitempty"` // further ones, for which there is no room
@@ -282,6 +285,11 @@ func (p *pruning) leave(pruned *Pruned, kept []Kept) {
 	pruned.Kept = len(kept)
 	if len(kept) > 0 {
 		pruned.Newest, pruned.Oldest = p.remaining(kept[0]), p.remaining(kept[len(kept)-1])
+	}
+	for _, b := range kept {
+		if p.Bucket.ManifestKey() == nil && p.known[b.Key].HMAC != "" {
+			pruned.Unchecked++
+		}
 	}
 }
 

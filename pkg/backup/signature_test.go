@@ -115,6 +115,24 @@ func TestAManifestThatTheKeyDoesNotVouchForIsNoBackup(t *testing.T) {
 	}
 }
 
+func TestWhoPrunesAStoreThatLostItsKeyIsToldOfTheManifestsThatNothingChecks(t *testing.T) {
+	s := takeSpecimen(t)
+	signed, err := s.manifest.signed([]byte(aKey))
+	must(t, err)
+	s.put(t, signed.Key, signed)
+	s.add(t, "20990301T120001Z-00000001", at(1, time.Hour)) // made since, and not signed
+	for name, row := range map[string]struct {
+		bucket *store.Bucket
+		want   int
+	}{"without the key": {s.bucket, 1}, "with it": {keyed(t, s.root, aKey), 0}} {
+		pruned, err := Prune(context.Background(), PruneOptions{Transfer: Transfer{Bucket: row.bucket}, Whose: s.manifest.whose(),
+			Policy: Policy{KeepLast: 5}, Now: time.Now()})
+		if err != nil || pruned.Unchecked != row.want || pruned.Kept == 0 {
+			t.Errorf("%s: %+v, %v", name, pruned, err)
+		}
+	}
+}
+
 func TestThePreflightSaysHowManyNewerBackupsTheKeyDoesNotVouchFor(t *testing.T) {
 	s := takeSpecimen(t)
 	s.forged(t)

@@ -193,4 +193,11 @@ var trust = []mutant{
 		To:      "err != nil || bytes.Equal(canonical, nil) {",
 		Package: backupPackage, Test: "FuzzAManifestIsReadOnlyAsItWasWritten",
 	},
+	{
+		Name: "a Secret loses its manifest-key to another tool, and nothing tells it", Peer: "",
+		File:    "pkg/backup/prune.go",
+		From:    `p.Bucket.ManifestKey() == nil && p.known[b.Key].HMAC != ""`,
+		To:      `p.Bucket.ManifestKey() != nil && p.known[b.Key].HMAC != ""`,
+		Package: backupPackage, Test: "TestWhoPrunesAStoreThatLostItsKeyIsToldOfTheManifestsThatNothingChecks",
+	},
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,8 +28,9 @@ func TestWhatTheAgentSaysIsRead(t *testing.T) {
 	}
 	isPoint := func(p *Point) bool { return p != nil && p.Key == "k" && p.Revision == 7 && p.StartedAt.Equal(begun) }
 	kept := &agent.Remaining{Key: "k", Revision: 7, StartedAt: begun, CompletedAt: begun.Add(time.Minute)}
-	pruned := words(Prune, "prune", agent.Pruned{Kept: 3, Removed: 2, Newest: kept, Oldest: kept, Gone: []string{"d"}, NotRead: []string{"m: it is damaged"}, NotReadMore: 2})
+	pruned := words(Prune, "prune", agent.Pruned{Kept: 3, Removed: 2, Newest: kept, Oldest: kept, Gone: []string{"d"}, Unchecked: 1, NotRead: []string{"m: it is damaged"}, NotReadMore: 2})
 	if pruned.Kept != 3 || pruned.Removed != 2 || !isPoint(pruned.Newest) || !isPoint(pruned.Oldest) || len(pruned.Gone) != 1 || pruned.Gone[0] != "d" ||
+		!strings.HasPrefix(pruned.unchecked(), " Of these 1 have a signed manifest, and the store's Secret has no manifest-key") ||
 		pruned.untrusted() != " Manifests that cannot be trusted, and are left alone: 3: m: it is damaged" {
 		t.Errorf("%+v", pruned)
 	}

@@ -123,8 +123,9 @@ type lastWords struct {
 	Leftovers int32     `json:"leftovers"`
 	Oldest    *Point    `json:"oldest"`
 	Newest    *Point    `json:"newest"`
-	Gone      []string  `json:"gone"`    // of what was asked for, the directories that the store has no backup in
-	NotRead   []string  `json:"notRead"` // manifests that cannot be trusted, and why
+	Gone      []string  `json:"gone"`      // of what was asked for, the directories that the store has no backup in
+	Unchecked int32     `json:"unchecked"` // of those that are kept, signed ones that no key checks
+	NotRead   []string  `json:"notRead"`   // manifests that cannot be trusted, and why
 	More      int       `json:"notReadMore"`
 	Key       string    `json:"key"`
 	Revision  int64     `json:"revision"`
@@ -143,6 +144,17 @@ func (s lastWords) untrusted() string {
 		first = ": " + s.NotRead[0]
 	}
 	return fmt.Sprintf(" Manifests that cannot be trusted, and are left alone: %d%s", len(s.NotRead)+s.More, first)
+}
+
+// unchecked tells that the key of the store is gone; empty when it is there, or nothing was ever signed. Another tool
+// that owns the Secret takes away what it does not know, and no backup fails for that.
+func (s lastWords) unchecked() string {
+	if s.Unchecked == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Of these %d have a signed manifest, and the store's Secret has no manifest-key to check it "+
+		"with. New backups are not signed. Put the key back; where another tool writes the Secret, put it where that "+
+		"tool reads it.", s.Unchecked)
 }
 
 // words reads the last words of a Job that is complete.
@@ -195,7 +207,8 @@ func (j Job) record(old Record) Record {
 	default:
 		r.Kept, r.Oldest, r.Newest = s.Kept, s.Oldest, s.Newest
 		r.Reason, r.Message = ReasonApplied,
-			fmt.Sprintf("%s in the store, and %d were removed.%s", backups(s.Kept), s.Removed, s.untrusted())
+			fmt.Sprintf("%s in the store, and %d were removed.%s%s", backups(s.Kept), s.Removed, s.unchecked(),
+				s.untrusted())
 	}
 	r.Good, r.GoodAt, r.For = true, r.FinishedAt, j.At
 	return r
