@@ -13,7 +13,8 @@ const (
 	LabelComponent = "app.kubernetes.io/component"
 
 	NameValue         = "etcd"
-	OperatorNameValue = "etcd-steward" // on the operator's own Pods
+	MemberNameValue   = "etcd-steward-member" // on members' Pods: charts of etcd select Pods by "etcd" and an instance
+	OperatorNameValue = "etcd-steward"        // on the operator's own Pods
 	ManagedByValue    = "etcd-steward"
 	ComponentMember   = "member"
 	ComponentBackup   = "backup"

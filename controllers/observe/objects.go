@@ -59,6 +59,23 @@ func (g gathered) services(cluster *v1alpha1.EtcdCluster, ours ownership, byRole
 	}
 }
 
+// selectsByName reports that a Service, the budget or the NetworkPolicy of an earlier release selects members by
+// LabelName too, which has another value now. A budget of none keeps nothing.
+func (g gathered) selectsByName(ours ownership) bool {
+	byName := func(object metav1.Object, selector map[string]string) bool {
+		return resources.IsControlledBy(object, ours.uid) && selector[v1alpha1.LabelName] != ""
+	}
+	for _, service := range []*corev1.Service{g.peerService, g.clientService} {
+		if service != nil && byName(service, service.Spec.Selector) {
+			return true
+		}
+	}
+	budget, policy := g.budget, g.policy
+	return budget != nil && resources.BudgetBound(budget) > 0 && budget.Spec.Selector != nil &&
+		byName(budget, budget.Spec.Selector.MatchLabels) ||
+		policy != nil && byName(policy, policy.Spec.PodSelector.MatchLabels)
+}
+
 // loadBalancer are the addresses that the client Service got from its load balancer, if the Service is ours. Of any
 // other type, what is written there leads nowhere.
 func (g gathered) loadBalancer(ours ownership) []string {

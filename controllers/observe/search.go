@@ -196,15 +196,19 @@ func (s search) claimProven() {
 }
 
 // remark returns the Pods and volumes that lack labels of ours, or that others can take for theirs, and shows them as
-// they will be once that is put right.
+// they will be once that is put right. Pods are named anew last: what still selects them by name would lose them.
 func (s search) remark() []facts.Object {
 	var objects []facts.Object
+	isSelectedByName := s.gathered.selectsByName(ownershipOf(s.cluster))
 	put := func(kind string, object client.Object) {
 		change := resources.RemarkingBy(s.observer.Operator, s.cluster, object, s.birth)
 		if change.IsZero() || object.GetDeletionTimestamp() != nil {
 			return
 		}
 		change.Put(object)
+		if kind == resources.KindPod && isSelectedByName {
+			return
+		}
 		objects = append(objects, facts.Object{Kind: kind, Name: object.GetName(), State: facts.ObjectDrifted,
 			Detail: "its labels or annotations are not those of the cluster"})
 	}

@@ -130,7 +130,6 @@ func (in Input) voters() int {
 
 func selector(cluster string) string {
 	return labels.Set{
-		v1alpha1.LabelName:      v1alpha1.NameValue,
 		v1alpha1.LabelInstance:  cluster,
 		v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue,
 		v1alpha1.LabelComponent: v1alpha1.ComponentMember,

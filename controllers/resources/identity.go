@@ -65,7 +65,7 @@ func marksOf(c *v1alpha1.EtcdCluster, object metav1.Object, birth record.Birth) 
 		if IsTask(c, o.Name) {
 			return relabelled(o, taskLabels(c, taskOf(o.Name)))
 		}
-		return relabelled(o, ofMember(Labels(c), o.Name, unsaid(o, incarnationOfPod(o))))
+		return relabelled(o, MemberLabels(c, o.Name, unsaid(o, incarnationOfPod(o))))
 	case *corev1.PersistentVolumeClaim:
 		return LeftAlone(o, ofMember(dataLabels(c), o.Name, unsaid(o, incarnationOfVolume(o, birth))))
 	case *corev1.Secret:

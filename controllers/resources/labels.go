@@ -14,7 +14,7 @@ import (
 // Labels are on every object that a cluster owns, but its tasks.
 func Labels(c *v1alpha1.EtcdCluster) map[string]string {
 	labels := MemberSelector(c.Name)
-	labels[v1alpha1.LabelManagedBy] = v1alpha1.ManagedByValue
+	labels[v1alpha1.LabelName] = v1alpha1.NameValue
 	labels[v1alpha1.LabelClusterUID] = string(c.UID)
 	return labels
 }
@@ -43,9 +43,11 @@ func ofMember(labels map[string]string, member, incarnation string) map[string]s
 	return labels
 }
 
-// MemberLabels are on a member's Pod and Secret.
+// MemberLabels are on a member's Pod.
 func MemberLabels(c *v1alpha1.EtcdCluster, member, incarnation string) map[string]string {
-	return ofMember(Labels(c), member, incarnation)
+	labels := ofMember(Labels(c), member, incarnation)
+	labels[v1alpha1.LabelName] = v1alpha1.MemberNameValue
+	return labels
 }
 
 // SelectorsOf find together what says that it is of a cluster: data and tasks, and members' Pods. Data and tasks of a
@@ -66,10 +68,11 @@ func SelectorsOf(cluster string) []labels.Selector {
 	return []labels.Selector{ours.Add(named(v1alpha1.LabelCluster)), ours.Add(named(v1alpha1.LabelInstance), *unnamed)}
 }
 
-// MemberSelector selects members' Pods: learners, and Pods that are not sealed yet, too.
+// MemberSelector selects members' Pods: learners, and Pods that are not sealed yet, too. It leaves out LabelName, which
+// has another value on the Pods of earlier releases.
 func MemberSelector(cluster string) map[string]string {
 	return map[string]string{
-		v1alpha1.LabelName:      v1alpha1.NameValue,
+		v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue,
 		v1alpha1.LabelInstance:  cluster,
 		v1alpha1.LabelComponent: v1alpha1.ComponentMember,
 	}

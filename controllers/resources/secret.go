@@ -41,7 +41,7 @@ func BuildRecordsSecret(c *v1alpha1.EtcdCluster, key []byte) *corev1.Secret {
 // BuildMemberSecret builds the Secret that a member's Pod mounts.
 func BuildMemberSecret(c *v1alpha1.EtcdCluster, member string, data map[string][]byte) *corev1.Secret {
 	secret := BuildLeafSecret(c, MemberSecret(member), data)
-	secret.Labels = merged(secret.Labels, MemberLabels(c, member, ""))
+	secret.Labels = ofMember(secret.Labels, member, "")
 	return secret
 }
 

@@ -129,7 +129,7 @@ func TestASettingOfABackupWinsOverThatOfItsCluster(t *testing.T) {
 // Where a restore lands, its volume stays, and with it the member: it keeps apart from members and restores of its own
 // incarnation, and not from the members that serve until it is done.
 func TestARuleAboutMembersMeansThoseOfTheIncarnationForAPodThatRestores(t *testing.T) {
-	byName := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: v1alpha1.LabelName, Operator: metav1.LabelSelectorOpIn, Values: []string{"etcd"}}}}
+	byName := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: v1alpha1.LabelName, Operator: metav1.LabelSelectorOpIn, Values: []string{v1alpha1.MemberNameValue}}}}
 	byInstance := &metav1.LabelSelector{MatchLabels: map[string]string{v1alpha1.LabelInstance: "demo"}}
 	byTeam := &metav1.LabelSelector{MatchLabels: map[string]string{"team": "storage"}}
 	for name, selector := range map[string]*metav1.LabelSelector{"name": byName, "instance": byInstance, "spec.pod.labels": byTeam} {

@@ -63,7 +63,7 @@ func (t *terminal) explain(ctx context.Context) {
 	for _, args := range [][]string{
 		{"get", "etcd,etcdbackups,etcdbackupschedules,jobs,pods,pvc", "-o", "wide"},
 		{"describe", "etcd,etcdbackups"},
-		{"logs", "--selector=" + v1alpha1.LabelName + "=" + v1alpha1.NameValue, "--all-containers", "--prefix", "--tail=10"},
+		{"logs", "--selector=" + v1alpha1.LabelName + "=" + v1alpha1.MemberNameValue, "--all-containers", "--prefix", "--tail=10"},
 		{"get", "events", "--sort-by=.lastTimestamp"},
 	} {
 		command := append(t.kubectl(), args...)

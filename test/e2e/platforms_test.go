@@ -10,9 +10,11 @@ import (
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -42,10 +44,27 @@ var _ = Describe("In a Kubernetes of other people's,", Label("platforms"), func(
 		Expect(unguarded(ctx)).To(BeEmpty(), "what has no owner says that it must not be pruned")
 	})
 
+	It("the Service and the disruption budget of an old chart take in no member of a cluster with the name of its release", perStory, func(ctx context.Context) {
+		release := map[string]string{v1alpha1.LabelName: "etcd", v1alpha1.LabelInstance: "demo"}
+		for name, selector := range map[string]map[string]string{"old": release, "whole": {v1alpha1.LabelInstance: "demo"}} {
+			Expect(kube.Client.Create(ctx, &corev1.Service{ObjectMeta: meta(story.Namespace, name), Spec: corev1.ServiceSpec{
+				Selector: selector, Ports: []corev1.ServicePort{{Name: "client", Port: 2379, TargetPort: intstr.FromString("client")}}}})).To(Succeed())
+		}
+		Expect(kube.Client.Create(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: meta(story.Namespace, "old"), Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable: new(intstr.FromInt32(3)), Selector: &metav1.LabelSelector{MatchLabels: release}}})).To(Succeed())
+		cluster := story.Create(ctx, "demo", 3)
+		cluster.AwaitReady(ctx, 3)
+		Eventually(ctx, func() []string { return readyAddresses(ctx, "whole") }).Should(HaveLen(3), "such a Service is followed")
+		Expect(readyAddresses(ctx, "old")).To(BeEmpty())
+		cluster.Change(ctx, otherSettings)
+		cluster.AwaitReady(ctx, 3)
+		expectOtherSettings(ctx, cluster)
+	})
+
 	It("a rule that keeps members apart keeps no backup and no restore in place from running on three nodes", perStory, func(ctx context.Context) {
 		store := story.ToS3(ctx, kube.S3Server(s3server.Versitygw).Access)
 		cluster := story.Create(ctx, "apart", 3, apartBy(metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
-			{Key: v1alpha1.LabelName, Operator: metav1.LabelSelectorOpIn, Values: []string{v1alpha1.NameValue}}}}))
+			{Key: v1alpha1.LabelName, Operator: metav1.LabelSelectorOpIn, Values: []string{v1alpha1.MemberNameValue}}}}))
 		cluster.AwaitReady(ctx, 3)
 		save(ctx, cluster, store)
 		goBack(ctx, cluster)

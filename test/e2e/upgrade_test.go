@@ -233,13 +233,15 @@ func processesOf(ctx context.Context, clusters []*world.Cluster) []string {
 }
 
 // expectCompleted expects that each member's record was written once, on its volume or on its Pod, and that a volume's
-// names its PVC. Nothing else was written, but for two statuses of each cluster: the operator writes records, and all
-// is well. With certificates it is the same, which are issued anew.
+// names its PVC. Pods got the name of members, and what selects them asks for it no more. Nothing else was written, but
+// for two statuses of each cluster: the operator writes records, and all is well. With certificates it is the same,
+// which are issued anew.
 func expectCompleted(ctx context.Context, clusters []*world.Cluster, writes []world.Request) {
 	GinkgoHelper()
 	want := map[string]int{}
 	for _, cluster := range clusters {
 		owned := volumes(ctx, cluster)
+		wantNamed(ctx, cluster, want)
 		for name, uid := range owned {
 			want["patch "+path.Join("persistentvolumeclaims", name)] = 2 // its labels with the install, and the record
 			claim := pvc()
@@ -248,7 +250,7 @@ func expectCompleted(ctx context.Context, clusters []*world.Cluster, writes []wo
 		}
 		if len(owned) == 0 {
 			for _, pod := range listPods(ctx, cluster) {
-				want["patch "+path.Join("pods", pod.Name)] = 2 // which install looks after it, and the record
+				want["patch "+path.Join("pods", pod.Name)] = 2 // its name with the install, and the record
 			}
 		}
 		if object, err := cluster.Get(ctx); Expect(err).NotTo(HaveOccurred()) && object.Spec.IsTLS() {
@@ -277,17 +279,33 @@ func expectWrites(clusters []*world.Cluster, writes []world.Request, want map[st
 }
 
 // expectRelabelled says that of what has a record nothing was written but the label of a volume that the release before
-// finds it by, and that others take it for theirs by, and the certificates.
+// finds it by, and that others take it for theirs by, the name of Pods, and the certificates.
 func expectRelabelled(ctx context.Context, clusters []*world.Cluster, writes []world.Request) {
 	GinkgoHelper()
 	want := map[string]int{}
 	for _, cluster := range clusters {
+		wantNamed(ctx, cluster, want)
 		for name := range volumes(ctx, cluster) {
 			want["patch "+path.Join("persistentvolumeclaims", name)] = 1
 		}
 		wantRenewed(ctx, cluster, want)
 	}
 	expectWrites(clusters, writes, want)
+}
+
+// wantNamed expects another name on the Pods of members, and what selects them to follow: once each.
+func wantNamed(ctx context.Context, cluster *world.Cluster, want map[string]int) {
+	GinkgoHelper()
+	pods := listPods(ctx, cluster)
+	for _, pod := range pods {
+		want["patch "+path.Join("pods", pod.Name)] = 1
+	}
+	for _, service := range []string{resources.PeerService(cluster.Name), resources.ClientService(cluster.Name)} {
+		want["patch "+path.Join("services", service)] = 1
+	}
+	if len(pods) > 1 {
+		want["patch "+path.Join("poddisruptionbudgets", resources.Budget(cluster.Name))] = 1
+	}
 }
 
 // wantRenewed expects new certificates of members: this release names more in them than the one before.

@@ -17,6 +17,20 @@ var seeing = []mutant{
 		Package: "./controllers/observe", Test: "TestAnAlarmThatIsRaisedOrTakenBackBetweenTwoLooksIsLookedAtWithinSeconds",
 	},
 	{
+		Name:    "members' Pods are named anew while a budget still selects them by their name",
+		File:    "controllers/observe/search.go",
+		From:    "if kind == resources.KindPod && isSelectedByName {",
+		To:      "if kind == resources.KindPod && !isSelectedByName && s.cluster == nil {",
+		Package: "./controllers/observe", Test: "TestANewOperatorWritesOnceOnRecordsAndDataAndNothingElseForWhatAReleasedOneMade",
+	},
+	{
+		Name:    "members' Pods have the labels that charts of etcd select",
+		File:    "controllers/resources/labels.go",
+		From:    "labels[v1alpha1.LabelName] = v1alpha1.MemberNameValue",
+		To:      "labels[v1alpha1.LabelName] = v1alpha1.NameValue",
+		Package: "./controllers/resources", Test: "TestWhatSelectsAsChartsOfEtcdDoSelectsNoMember",
+	},
+	{
 		Name:    "no alert knows when a certificate ends",
 		File:    "controllers/cluster/series.go",
 		From:    "if !v.CertificateExpiry.IsZero() {",

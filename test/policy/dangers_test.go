@@ -411,7 +411,7 @@ func someSelector(r *rand.Rand) map[string]string {
 	selector := one(r, map[string]string{"app": "web"}, map[string]string{}, nil, map[string]string(memberOf("other")))
 	if r.IntN(2) == 0 {
 		selector = map[string]string(memberOf("demo"))
-		switch key := one(r, v1alpha1.LabelName, v1alpha1.LabelInstance, v1alpha1.LabelComponent); r.IntN(3) {
+		switch key := one(r, v1alpha1.LabelManagedBy, v1alpha1.LabelInstance, v1alpha1.LabelComponent); r.IntN(3) {
 		case 0:
 			delete(selector, key)
 		case 1:

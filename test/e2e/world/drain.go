@@ -19,7 +19,7 @@ import (
 func (c *Cluster) Drain(ctx context.Context, node string, flags ...string) (string, error) {
 	ginkgo.GinkgoHelper()
 	ginkgo.DeferCleanup(func(ctx context.Context) { c.Uncordon(ctx, node) })
-	selector := v1alpha1.LabelName + " in (" + v1alpha1.NameValue + ",etcd-steward)"
+	selector := v1alpha1.LabelName + " in (" + v1alpha1.MemberNameValue + "," + v1alpha1.OperatorNameValue + ")"
 	if others := c.others(ctx); len(others) > 0 {
 		selector += "," + v1alpha1.LabelInstance + " notin (" + strings.Join(others, ",") + ")"
 	}
@@ -30,7 +30,7 @@ func (c *Cluster) Drain(ctx context.Context, node string, flags ...string) (stri
 func (c *Cluster) others(ctx context.Context) []string {
 	ginkgo.GinkgoHelper()
 	pods := &corev1.PodList{}
-	gomega.Expect(c.Client.List(ctx, pods, client.MatchingLabels{v1alpha1.LabelName: v1alpha1.NameValue})).To(gomega.Succeed())
+	gomega.Expect(c.Client.List(ctx, pods, client.MatchingLabels{v1alpha1.LabelName: v1alpha1.MemberNameValue})).To(gomega.Succeed())
 	var names []string
 	for i := range pods.Items {
 		if name := pods.Items[i].Labels[v1alpha1.LabelInstance]; pods.Items[i].Namespace != c.Namespace && name != c.Name {

@@ -132,7 +132,7 @@ func (s *Story) explain(ctx context.Context) {
 		{"-n", s.Namespace, "describe", "etcdbackups,jobs"},
 		{"-n", s.Namespace, "get", "events", "--sort-by=.lastTimestamp"},
 		{"-n", s.Namespace, "describe", "pods"},
-		{"-n", s.Namespace, "logs", "-l", v1alpha1.LabelName + "=" + v1alpha1.NameValue, "--tail=40", "--prefix"},
+		{"-n", s.Namespace, "logs", "-l", v1alpha1.LabelName + "=" + v1alpha1.MemberNameValue, "--tail=40", "--prefix"},
 	} {
 		out, _ := s.Kubectl(ctx, args...)
 		say("kubectl "+fmt.Sprint(args), out)
