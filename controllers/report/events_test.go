@@ -131,6 +131,53 @@ func TestVolumesThatAreAllLargerThanTheSpecAreAWarningAndNothingElse(t *testing.
 	}
 }
 
+func TestAllMembersOnOneNodeAreAWarningThatNamesThemAndStaysThroughARestart(t *testing.T) {
+	together := func(members ...int) func(*scene) {
+		return func(w *scene) {
+			for _, i := range members {
+				w.o.Current.Members[i].Pod.Node = "node-a"
+			}
+		}
+	}
+	for name, row := range map[string]struct {
+		size   int
+		change func(*scene)
+		want   []string
+	}{
+		"all of three": {3, together(0, 1, 2), []string{"Warning SpecWarning"}},
+		"two of three": {3, together(0, 1), []string{}},
+		"the only one": {1, together(0), []string{}},
+		"one has no node yet": {3, func(w *scene) {
+			together(0, 1, 2)(w)
+			w.o.Current.Members[2].Pod.Node = ""
+		}, []string{}},
+	} {
+		w := demo(row.size, begin).settled()
+		w.heard(t)
+		row.change(w)
+		if got := w.heard(t); !reflect.DeepEqual(got, row.want) {
+			t.Errorf("%s: heard %q, want %q", name, got, row.want)
+		}
+		told := w.input().oldCondition(v1alpha1.ConditionUpToDate)
+		named := strings.Contains(told.Message, "demo-0, demo-1, demo-2 all run on node node-a")
+		if named != (len(row.want) > 0) ||
+			told.Status != metav1.ConditionTrue {
+			t.Errorf("%s: %+v", name, told)
+		}
+	}
+	w := demo(3, begin).settled()
+	together(0, 1, 2)(w)
+	w.heard(t)
+	w.o.Current.Members[2].Pod.Node = ""
+	if got := w.heard(t); len(got) > 0 {
+		t.Errorf("one is restarted: heard %q", got)
+	}
+	together(2)(w)
+	if got := w.heard(t); len(got) > 0 {
+		t.Errorf("it is back: heard %q", got)
+	}
+}
+
 func TestAWarningAboutALoadBalancerStaysThroughOtherSteps(t *testing.T) {
 	w := demo(3, begin).settled().outside()
 	w.heard(t)

@@ -18,9 +18,10 @@ import (
 // that is news.
 const slowLoadBalancer = 3 * time.Minute
 
-// warnings are those about the spec, where volumes are larger than it asks for, and what it asks of others in vain.
+// warnings are those about the spec, where volumes are larger than it asks for, what it asks of others in vain, and
+// where one node carries all members.
 func (in Input) warnings() []string {
-	all := append(slices.Clone(in.Warnings), in.largerVolumes(), in.noLoadBalancer())
+	all := append(slices.Clone(in.Warnings), in.largerVolumes(), in.noLoadBalancer(), in.oneNode())
 	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
 
@@ -45,6 +46,30 @@ func (in Input) noLoadBalancer() string {
 		"are no load balancers, choose another way in: "+
 		pages.Docs+"docs/connect.md#from-outside.", in.Cluster.Name, in.Cluster.Name)
 	if !in.hasRested(slowLoadBalancer) && !in.hasWarned(said) {
+		return ""
+	}
+	return said
+}
+
+// oneNode tells that all voters run on one node; "" where they do not. While one of them has no node, it stays as it
+// was told: a member that is restarted is no news.
+func (in Input) oneNode() string {
+	voters := in.Observation.Current.Voters()
+	if len(voters) < 2 {
+		return ""
+	}
+	isPlaced := func(r facts.Replica) bool { return r.Pod != nil && r.Pod.Node != "" }
+	placed := facts.Filter(voters, isPlaced)
+	if len(placed) == 0 || slices.ContainsFunc(placed, func(r facts.Replica) bool {
+		return r.Pod.Node != placed[0].Pod.Node
+	}) {
+		return ""
+	}
+	said := fmt.Sprintf("The members %s all run on node %s, so the cluster stops serving when that node does. Each new "+
+		"member goes to a node without members, where one takes it. To move them once there are such nodes: "+
+		pages.Docs+"docs/platforms.md#all-members-on-one-node.",
+		strings.Join(facts.Names(voters), ", "), placed[0].Pod.Node)
+	if len(placed) < len(voters) && !in.hasWarned(said) {
 		return ""
 	}
 	return said

@@ -13,9 +13,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 	"github.com/etcdsteward/etcd-steward/test/needs"
@@ -217,6 +220,20 @@ var _ = Describe("Members", Label("disruption"), func() {
 		cluster.AwaitReady(ctx, 3)
 		Expect(membersByNode(ctx, cluster)).To(HaveLen(3))
 		cluster.Write(ctx).Finish(ctx)
+	})
+
+	It("that all run on one node are a warning that names them and the node", perStory, func(ctx context.Context) {
+		nodes, err := kube.Nodes(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		cluster := story.Create(ctx, "together", 3, func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Pod.NodeSelector = map[string]string{corev1.LabelHostname: nodes[0]}
+		})
+		cluster.AwaitReady(ctx, 3)
+		cluster.AwaitCondition(ctx, v1alpha1.ConditionUpToDate, metav1.ConditionTrue, "SpecWarning")
+		object, err := cluster.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(apimeta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionUpToDate).Message).
+			To(ContainSubstring("together-0, together-1, together-2 all run on node " + nodes[0]))
 	})
 })
 

@@ -31,6 +31,13 @@ var seeing = []mutant{
 		Package: "./controllers/resources", Test: "TestWhatSelectsAsChartsOfEtcdDoSelectsNoMember",
 	},
 	{
+		Name:    "a warning of members on one node comes and goes with each restart",
+		File:    "controllers/report/outside.go",
+		From:    "if len(placed) < len(voters) && !in.hasWarned(said) {",
+		To:      "if len(placed) < len(voters) {",
+		Package: "./controllers/report", Test: "TestAllMembersOnOneNodeAreAWarningThatNamesThemAndStaysThroughARestart",
+	},
+	{
 		Name:    "no alert knows when a certificate ends",
 		File:    "controllers/cluster/series.go",
 		From:    "if !v.CertificateExpiry.IsZero() {",
