@@ -171,7 +171,7 @@ func TestARealServerPutsDriftRightAndLeavesWhatIsNotOurs(t *testing.T) {
 		service.Annotations = merged(service.Annotations, map[string]string{"example.com/note": "kept"})
 		service.Spec.Selector = map[string]string{"app": "other"}
 		service.Spec.PublishNotReadyAddresses = !service.Spec.PublishNotReadyAddresses
-		service.Spec.Ports[0].TargetPort.StrVal = "other"
+		service.Spec.Ports[0].Name, service.Spec.Ports[0].TargetPort.StrVal = "former", "other"
 		if err := s.client.Patch(t.Context(), service, ctrlclient.MergeFrom(before)); err != nil {
 			t.Fatal(err)
 		}

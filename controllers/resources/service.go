@@ -13,7 +13,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Names of ports.
+// Names of ports of members' Pods.
 const (
 	clientPortName  = "client"
 	peerPortName    = "peer"
@@ -31,10 +31,22 @@ func BuildPeerService(c *v1alpha1.EtcdCluster, birth record.Birth, operator stri
 	service.Spec.ClusterIP = corev1.ClusterIPNone
 	service.Spec.PublishNotReadyAddresses = true
 	service.Spec.Selector = MemberSelector(c.Name)
-	service.Spec.Ports = []corev1.ServicePort{
-		servicePort(clientPortName, etcdutil.ClientPort), servicePort(peerPortName, etcdutil.PeerPort),
-	}
+	service.Spec.Ports = discoveryPorts(c)
 	return service
+}
+
+// discoveryPorts have the names below which etcd and its clients look for SRV records
+// (etcd-io/etcd:client/pkg/srv/srv.go). Those of a headless Service lead to the names of its Pods
+// (kubernetes/dns:docs/specification.md), which certificates hold. A rename costs nothing here. At the client Service
+// kube-proxy refuses connections to a port of a new name until its endpoints have that name too.
+func discoveryPorts(c *v1alpha1.EtcdCluster) []corev1.ServicePort {
+	suffix := ""
+	if c.Spec.IsTLS() {
+		suffix = "-ssl"
+	}
+	client, peer := servicePort(clientPortName, etcdutil.ClientPort), servicePort(peerPortName, etcdutil.PeerPort)
+	client.Name, peer.Name = "etcd-client"+suffix, "etcd-server"+suffix
+	return []corev1.ServicePort{client, peer}
 }
 
 // PeerServiceShape is the part of the peer Service that is put right when it drifted: everything but its annotations.

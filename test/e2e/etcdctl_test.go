@@ -37,6 +37,9 @@ var _ = Describe("etcdctl in a member", Label("bootstrap"), func() {
 				{[]string{"--endpoints=127.0.0.1:2379", "endpoint", "health"}, "is healthy"},
 				{[]string{"--endpoints=https://typed:2379", "endpoint", "health"}, "is healthy"},
 				{[]string{"--endpoints=" + every, "endpoint", "health"}, url(cluster.Member(1)) + " is healthy"},
+				// Certificates fit where an SRV record leads, and the name that was asked for.
+				{[]string{"--discovery-srv=typed-peers", "endpoint", "health", "--cluster"}, url(cluster.Member(2)) + " is healthy"},
+				{[]string{"--discovery-srv=typed-peers." + story.Namespace + ".svc", "--insecure-discovery=false", "member", "list"}, cluster.Member(2)},
 				{[]string{"snapshot", "save", "/var/lib/etcd/by-hand.db"}, "Snapshot saved at /var/lib/etcd/by-hand.db"},
 			} {
 				out, err := run(row.typed...)

@@ -123,6 +123,14 @@ var effects = []mutant{
 		Package: applyPackage, Test: "TestTheFirstFamilyOfTheClientServiceStays",
 	},
 	{
+		Name: "SRV records lead clients of a cluster with TLS to it without", Peer: "",
+		File:    "controllers/resources/service.go",
+		From:    `suffix = "-ssl"`,
+		To:      "_ = suffix",
+		Package: resourcesPackage,
+		Test:    "TestThePeerServiceHasThePortsThatEtcdLooksForInDNSAndTheClientServiceKeepsItsOwn",
+	},
+	{
 		Name: "a Service is told to give up the family that the API server filled in", Peer: "",
 		File:    "controllers/resources/service.go",
 		From:    "if !slices.Contains(want.Spec.IPFamilies, family) {",
