@@ -20,7 +20,9 @@ const (
 	DefaultLeafValidity = 365 * 24 * time.Hour
 
 	// clockSkew is how far behind a verifier's clock may be: certificates are valid from that long before their issue.
-	clockSkew = 5 * time.Minute
+	// A machine that takes the time of its place for UTC is wrong by up to 14 hours. It costs nothing, since the key is
+	// no older than the certificate.
+	clockSkew = 24 * time.Hour
 )
 
 // Authority is a certificate authority that was read back and can sign. The zero value cannot; use ParseAuthority.

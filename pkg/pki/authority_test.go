@@ -23,7 +23,7 @@ func TestANewAuthoritySignsLeavesOnlyForTenYears(t *testing.T) {
 	if want := x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature; cert.KeyUsage != want {
 		t.Errorf("key usage %b, want %b", cert.KeyUsage, want)
 	}
-	if want := birth.Add(-5 * time.Minute); !cert.NotBefore.Equal(want) {
+	if want := birth.Add(-day); !cert.NotBefore.Equal(want) {
 		t.Errorf("valid from %s, want %s", cert.NotBefore, want)
 	}
 	if want := birth.Add(3650 * day); !cert.NotAfter.Equal(want) {
@@ -34,6 +34,27 @@ func TestANewAuthoritySignsLeavesOnlyForTenYears(t *testing.T) {
 	}
 	if cert.Subject.CommonName != "demo clients" || len(cert.SubjectKeyId) == 0 {
 		t.Errorf("subject %q, key id %x", cert.Subject.CommonName, cert.SubjectKeyId)
+	}
+}
+
+// A machine that takes the time of its place for UTC is off by up to 14 hours, to either side.
+func TestACertificateIsGoodForAMachineThatTakesTheTimeOfItsPlaceForUTC(t *testing.T) {
+	authority := newAuthority(t, "demo", birth)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority.CertPEM())
+	cert := parse(t, authority.mustIssue(t, member(), birth).Cert)
+	for _, off := range []time.Duration{-14 * time.Hour, 0, 14 * time.Hour} {
+		if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: birth.Add(off)}); err != nil {
+			t.Errorf("a clock that is off by %s: %v", off, err)
+		}
+	}
+}
+
+// Otherwise nothing could be issued until the clock has caught up.
+func TestAnAuthorityOfAClockThatRanAheadSignsOnceItIsPutRight(t *testing.T) {
+	authority := newAuthority(t, "demo", birth.Add(12*time.Hour))
+	if _, err := authority.Issue(member(), birth); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -160,7 +181,7 @@ func TestAnExpiredAuthorityIsReadButSignsNothing(t *testing.T) {
 		want string
 	}{
 		"after its end":        {birth.Add(3651 * day), `CA "demo" expired at 2036-02-27T12:00:00Z`},
-		"before its beginning": {birth.Add(-time.Hour), `CA "demo" is not valid before 2026-03-01T11:55:00Z`},
+		"before its beginning": {birth.Add(-25 * time.Hour), `CA "demo" is not valid before 2026-02-28T12:00:00Z`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := authority.CheckValidity(tc.now); err == nil || err.Error() != tc.want {

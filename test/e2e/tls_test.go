@@ -139,7 +139,7 @@ func shortenLife(ctx context.Context, c *world.Cluster, member string) *x509.Cer
 	object, err := c.Get(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	leaf := pki.Leaf(resources.MemberServerLeaf(object, member, ""))
-	leaf.Validity = 3 * time.Minute // beside five minutes of allowance for clocks: in its last third
+	leaf.Validity = 3 * time.Minute // beside a day of allowance for clocks: in its last third
 	pair, err := authority.Issue(leaf, time.Now())
 	Expect(err).NotTo(HaveOccurred())
 	Expect(kube.Client.Get(ctx, key(resources.MemberSecret(member)), secret)).To(Succeed())
