@@ -6,8 +6,9 @@ import (
 
 // ImageSpec says where the etcd image comes from.
 type ImageSpec struct {
-	// Repository is the image without tag and digest. The tag is v<version>. Default: that
-	// of the operator's --etcd-repository, which is gcr.io/etcd-development/etcd.
+	// Repository is the image without tag and digest. The tag is v<version>. It must have
+	// etcd and etcdutl. Default: that of the operator's --etcd-repository, which is
+	// gcr.io/etcd-development/etcd.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?|[[][0-9a-fA-F:]+[]])(:[0-9]{1,5})?/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$')",message="spec.image.repository must be an image name without tag and digest, such as registry.example.com/etcd: the tag is v<version>, digests stand in spec.image.digests",messageExpression="'spec.image.repository is \"' + self + '\"; it must be an image name without tag and digest, such as registry.example.com/etcd: the tag is v<version>, digests stand in spec.image.digests'"

@@ -172,11 +172,14 @@ func fillTask(t *facts.Task, step resources.Step) {
 }
 
 // lastWords are what a step says of why it failed: the agent in words of its own, etcdutl at the end of what it
-// printed.
+// printed, and the runtime where there is none.
 func lastWords(ended *corev1.ContainerStateTerminated) (reason, message string) {
 	var said struct{ Reason, Message string }
 	if json.Unmarshal([]byte(ended.Message), &said) == nil && said.Message != "" {
 		return said.Reason, said.Message
+	}
+	if etcdutil.LacksEtcdutl(ended.Message) {
+		return "", etcdutil.NoEtcdutl
 	}
 	return "", strings.TrimSpace(etcdutil.LastWords(ended.Message))
 }

@@ -140,6 +140,14 @@ func TestPreflight(t *testing.T) {
 					!p.Finished.IsZero() && p.Found.IsZero()
 			},
 		},
+		"whose image has no etcdutl says what to do": {
+			func(w *world) *corev1.Pod {
+				return w.preflightPod(corev1.PodFailed, 128, `failed to create containerd task: failed to create shim `+
+					`task: OCI runtime create failed: runc create failed: unable to start container process: error `+
+					`during container init: exec: "etcdutl": executable file not found in $PATH: unknown`)
+			},
+			func(p *facts.Preflight) bool { return p.HasFailed() && p.Failure == etcdutil.NoEtcdutl },
+		},
 		"that was evicted before it ran ended all the same": {
 			func(w *world) *corev1.Pod {
 				pod := w.preflightPod(corev1.PodPending, 0, "")

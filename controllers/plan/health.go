@@ -237,11 +237,13 @@ var correctImage = "Kubernetes tries again at least every 5 minutes. Correct spe
 // howToStart is what Kubernetes says of a Pod that does not start, with what a person can do about it.
 func howToStart(waiting, message string) string {
 	advice := ""
-	switch facts.StartReason(waiting) {
-	case facts.ReasonImagePull:
+	switch reason := facts.StartReason(waiting); {
+	case reason == facts.ReasonImagePull:
 		advice = correctImage
-	case facts.ReasonProvisioning:
+	case reason == facts.ReasonProvisioning:
 		advice = otherClass
+	case etcdutil.LacksEtcdutl(message):
+		return etcdutil.NoEtcdutl + "."
 	default:
 		return message
 	}

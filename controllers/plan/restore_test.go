@@ -270,6 +270,11 @@ func restores() []row {
 		{"where another StorageClass is asked for it begins anew", three.edit(2, unbound).edit(2,
 			task(func(p *facts.RestorePod) { p.Phase, p.Started = facts.PodPending, false })).ofClass("b"),
 			Act, "void-birth", facts.ReasonVoidBirth, "VoidBirth", "another StorageClass"},
+		{"a restore Pod whose image has no etcdutl is told what it needs", three.edit(2, task(func(p *facts.RestorePod) {
+			p.Phase, p.Started, p.Waiting = facts.PodPending, false, "CreateContainerError"
+			p.Message = "container create failed: executable file `etcdutl` not found in $PATH: No such file or directory"
+		})),
+			Wait, "restored", facts.ReasonContainer, "", "Name an image that has it in spec.image"},
 		{"a restore Pod that cannot start is named", three.edit(2, task(func(p *facts.RestorePod) {
 			p.Phase, p.Started, p.Waiting, p.Message = facts.PodPending, false, "Unschedulable", "no node"
 		})),

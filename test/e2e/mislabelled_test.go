@@ -5,6 +5,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -16,6 +17,7 @@ import (
 const (
 	olderThanItSays = "mislabelled.test/etcd"
 	noEtcdAtAll     = "mislabelled.test/busybox"
+	noEtcdutl       = "mislabelled.test/no-etcdutl"
 )
 
 func from(repository string) *v1alpha1.ImageSpec { return &v1alpha1.ImageSpec{Repository: repository} }
@@ -67,6 +69,23 @@ var _ = Describe("An image that is not what its name says", Label("versions", "s
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Image = nil })
 		cluster.AwaitReady(ctx, 1)
 		expectVersion(ctx, cluster, "3.5.35")
+	})
+})
+
+var _ = Describe("An image of etcd without etcdutl", Label("backup", "specs"), func() {
+	ownNamespace()
+
+	It("ends a backup with its first Pod, which says what to do, and is proven once spec.image has it", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "without", 1, func(c *v1alpha1.EtcdCluster) { c.Spec.Image = from(noEtcdutl) })
+		cluster.AwaitReady(ctx, 1)
+		story.Claim(ctx, "backups")
+		backup := story.Backup(ctx, "first", cluster.Name, world.ToVolume("backups"))
+		backup.Await(ctx, v1alpha1.BackupFailed)
+		Expect(backup.Says(ctx)).To(And(HavePrefix("EtcdutlMissing: "), ContainSubstring("Name an image that has it in spec.image")))
+		Eventually(ctx, func() []batchv1.Job { return backupJobs(ctx) }).Should(BeEmpty(), "it would make three more Pods")
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Image = nil })
+		cluster.AwaitReady(ctx, 1)
+		story.Backup(ctx, "second", cluster.Name, world.ToVolume("backups")).Await(ctx, v1alpha1.BackupVerified)
 	})
 })
 

@@ -143,6 +143,21 @@ var schedules = []mutant{
 		Package: scheduleWing, Test: "TestWhatIsToBeRestoredIsHeldUntilItIs",
 	},
 	{
+		Name: "a backup takes one snapshot after the other for an image without etcdutl", Peer: "",
+		File:    "controllers/backup/plan/next.go",
+		From:    "jobFinished, etcdutlMissing, jobOverdue",
+		To:      "jobFinished, jobOverdue",
+		Package: "./controllers/backup/plan",
+		Test:    "TestNext/an_image_without_etcdutl_ends_the_backup_with_its_first_attempt",
+	},
+	{
+		Name: "the Job of a backup that failed without etcdutl goes on", Peer: "",
+		File:    "controllers/backup/plan/next.go",
+		From:    "o.Job.End == JobRuns && reason == ReasonEtcdutlMissing:",
+		To:      "o.Job.End == JobRuns && reason == \"\":",
+		Package: "./controllers/backup/plan", Test: "TestNext/a_Job_that_would_try_an_image_without_etcdutl_again_is_ended",
+	},
+	{
 		Name: "a damaged record keeps a schedule waiting for good", Peer: "",
 		File:    "controllers/backup/plan/next.go",
 		From:    "if o.Now.Before(end) {",

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/words"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // patience is how long a Pod may take to start before it is said why it does not.
@@ -135,6 +136,24 @@ func failureOf(a Attempt) (reason, message string) {
 		return ReasonPodLost, "The backup's Pod was ended: " + words.Bounded(a.Lost)
 	}
 	return "", ""
+}
+
+// etcdutlMissing ends a backup whose every attempt would take a snapshot and fail in the same way. containerd begins such
+// a step in vain, and CRI-O does not create its container.
+func etcdutlMissing(o Observation) *Decision {
+	latest := o.latest()
+	if !o.Job.Exists || latest == nil || !latest.lacksEtcdutl() {
+		return nil
+	}
+	return ends(o.withFacts(o.failed(ReasonEtcdutlMissing, withoutEtcdutl+" Then create another EtcdBackup. What was "+
+		"written to the store stays there, and is not proven.")))
+}
+
+func (a Attempt) lacksEtcdutl() bool {
+	return a.Trouble != nil && etcdutil.LacksEtcdutl(a.Trouble.Message) ||
+		slices.ContainsFunc(a.Steps, func(s Step) bool {
+			return s.State == StepBroken && etcdutil.LacksEtcdutl(s.Message)
+		})
 }
 
 // overdue is how long past the deadline Kubernetes, which has the same one, is waited for to end the Job.

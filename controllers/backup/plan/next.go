@@ -20,7 +20,7 @@ const (
 var rules = []func(Observation) *Decision{
 	deleting, recorded, recordTakenAway,
 	otherOperator, recordUnreadable, nameTaken,
-	recordJob, jobFinished, jobOverdue, jobSuspended, attemptLingers, jobRunning,
+	recordJob, jobFinished, etcdutlMissing, jobOverdue, jobSuspended, attemptLingers, jobRunning,
 	jobDeleted,
 	deadlineExceeded, claimOfAMember, clusterMissing, agentImageMissing, createJob,
 }
@@ -84,17 +84,27 @@ func recorded(o Observation) *Decision {
 	if outcome.Complete {
 		d.Stage = StageComplete
 	}
-	switch {
-	case !o.Job.Exists || o.Job.Foreign || o.Job.End == JobRuns:
-	case o.Job.Open:
-		d.Change, d.Recheck = o.Job.ToEnd(o.Attempts, o.Now)
-	case o.Job.Kept:
-		d.Change, d.Recheck = ReleaseJob{UID: o.Job.UID}, afterChange
+	if change, after := o.jobSpent(outcome.Reason); change != nil || after > 0 {
+		d.Change, d.Recheck = change, after
 	}
 	if d.Change == nil && o.Backup.Marked {
 		d.Change = LeaveAlone{}
 	}
 	return d
+}
+
+// jobSpent is what becomes of a Job once its outcome is recorded.
+func (o Observation) jobSpent(reason string) (change Change, recheck time.Duration) {
+	switch {
+	case !o.Job.Exists || o.Job.Foreign:
+	case o.Job.Open:
+		return o.Job.ToEnd(o.Attempts, o.Now)
+	case o.Job.End == JobRuns && reason == ReasonEtcdutlMissing: // each further attempt would be for nothing
+		return EndTask{UID: o.Job.UID}, afterChange
+	case o.Job.End != JobRuns && o.Job.Kept:
+		return ReleaseJob{UID: o.Job.UID}, afterChange
+	}
+	return nil, 0
 }
 
 // believed is the outcome that is recorded, as far as it counts, and when to look at it again.

@@ -135,10 +135,15 @@ func (a Attempt) young() Attempt {
 	return a
 }
 
+const noEtcdutl = `failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: unable to ` +
+	`start container process: error during container init: exec: "etcdutl": executable file not found in $PATH: unknown`
+
 const refusedByStore = `{"reason":"CredentialsRefused","message":"The store refuses the credentials."}`
 
 func TestNext(t *testing.T) {
 	outcome := Outcome{Complete: true, Reason: ReasonVerified, FinishedAt: now, Facts: &Facts{Key: "k"}}
+	withoutProgram := Outcome{Reason: ReasonEtcdutlMissing, FinishedAt: now, Message: withoutEtcdutl}
+	tooLate := Outcome{Reason: ReasonDeadlineExceeded, FinishedAt: now, Message: "late"}
 	whole := attempt(StepDone, StepDone, StepDone, StepDone).succeeded()
 	for _, row := range []struct {
 		name          string
@@ -239,6 +244,20 @@ func TestNext(t *testing.T) {
 		{"a restore that etcd refuses fails with etcd's last line",
 			seen(gaveUp("BackoffLimitExceeded"), with(attempt(StepDone, StepDone, StepBroken, StepWaits).broken("usage\nError: hash mismatch\n"))),
 			StageFailed, ReasonRestoreFailed, RecordOutcome{}, "The step restore failed: Error: hash mismatch", false},
+		{"an image without etcdutl ends the backup with its first attempt",
+			seen(recordedJob, with(attempt(StepDone, StepDone, StepBroken, StepWaits).broken(noEtcdutl))),
+			StageFailed, ReasonEtcdutlMissing, RecordOutcome{}, "Name an image that has it in spec.image of the EtcdCluster, such as etcd's own. Then create", false},
+		{"an image without etcdutl ends the backup where the runtime does not even create the container",
+			seen(recordedJob, with(attempt(StepDone, StepDone, StepWaits, StepWaits).troubled(ReasonContainerNotStarting,
+				"CreateContainerError: container create failed: executable file `etcdutl` not found in $PATH: No such file or directory"))),
+			StageFailed, ReasonEtcdutlMissing, RecordOutcome{}, "the image of etcd has no etcdutl", false},
+		{"an image without etcdutl is named where the Job gave up first",
+			seen(gaveUp("BackoffLimitExceeded"), with(attempt(StepDone, StepDone, StepBroken, StepWaits).broken(noEtcdutl))),
+			StageFailed, ReasonEtcdutlMissing, RecordOutcome{}, "such as etcd's own. (1 attempt)", false},
+		{"a Job that would try an image without etcdutl again is ended", seen(recordedJob, func(o *Observation) { o.Record.Outcome = &withoutProgram }),
+			StageFailed, ReasonEtcdutlMissing, EndTask{UID: "job-1"}, "no etcdutl", false},
+		{"a Job that runs on past another outcome is left alone", seen(recordedJob, func(o *Observation) { o.Record.Outcome = &tooLate }),
+			StageFailed, ReasonDeadlineExceeded, nil, "", false},
 		{"a step that was killed says what Kubernetes says", seen(gaveUp("BackoffLimitExceeded"), with(attempt(StepBroken).broken("OOMKilled, exit code 137"))),
 			StageFailed, ReasonStepFailed, RecordOutcome{}, "OOMKilled", false},
 		{"an agent that says nonsense is not believed", seen(gaveUp("BackoffLimitExceeded"), with(attempt(StepBroken).broken(`{"reason":"not a word!"}`))),

@@ -46,6 +46,7 @@ const (
 	ReasonResultLost       = "ResultLost"
 	ReasonStepFailed       = "StepFailed"
 	ReasonRestoreFailed    = "RestoreFailed"
+	ReasonEtcdutlMissing   = "EtcdutlMissing"
 	ReasonPodLost          = "PodLost"
 )
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/words"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // Facts are what the manifest says of a snapshot, as far as people are told. Its other fields are the agent's own.
@@ -70,6 +71,9 @@ func brokenBy(step Step, lost string) (reason, message string) {
 	if err := json.Unmarshal([]byte(step.Message), &said); err == nil && words.IsReason(said.Reason) {
 		return said.Reason, words.Bounded(said.Message)
 	}
+	if etcdutil.LacksEtcdutl(step.Message) {
+		return ReasonEtcdutlMissing, withoutEtcdutl
+	}
 	reason = ReasonStepFailed
 	if step.Name == stepRestore {
 		reason = ReasonRestoreFailed
@@ -83,6 +87,9 @@ func brokenBy(step Step, lost string) (reason, message string) {
 	}
 	return reason, words.Bounded(fmt.Sprintf("The step %s failed: %s", step.Name, last))
 }
+
+// withoutEtcdutl is a sentence of its own.
+const withoutEtcdutl = "The step restore did not start: " + etcdutil.NoEtcdutl + "."
 
 // lastLine is where programs say why they stop.
 func lastLine(text string) string {

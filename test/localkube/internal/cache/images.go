@@ -83,8 +83,19 @@ func (c *Cache) imageList() ([]images.Image, error) {
 	}
 	for _, v := range c.EtcdVersions {
 		list = append(list, c.etcdImage(v))
+		if v == "3.6.16" {
+			list = append(list, c.withoutEtcdutl(v))
+		}
 	}
 	return list, nil
+}
+
+// withoutEtcdutl is an image of etcd as that of Kubernetes was (etcd-io/etcd#13764).
+func (c *Cache) withoutEtcdutl(version string) images.Image {
+	image := c.etcdImage(version)
+	image.Reference, image.Also = "mislabelled.test/no-etcdutl:v"+version, nil
+	delete(image.Files, "usr/local/bin/etcdutl")
+	return image
 }
 
 // etcdImage is laid out as etcd-io/etcd:Dockerfile lays it out, without a shell.

@@ -16,7 +16,7 @@ import (
 )
 
 // formatVersion changes whenever the images are built differently from the same binaries.
-const formatVersion = "4"
+const formatVersion = "5"
 
 // Template is a containerd root that has every image, unpacked. Nodes get a copy of it, which takes a fraction of the
 // time and of the disk that importing takes.
