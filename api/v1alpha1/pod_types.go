@@ -68,6 +68,19 @@ type PodSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="spec.pod.priorityClassName must be the name of a PriorityClass",messageExpression="'spec.pod.priorityClassName is \"' + self + '\"; it must be the name of a PriorityClass: lower-case letters, digits, \"-\" and \".\"'"
 	PriorityClassName string `json:"priorityClassName,omitempty"`
 
+	// SchedulerName is the scheduler of members' Pods, and of the Pods that do tasks.
+	// Default: default-scheduler. A change restarts members one at a time.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="spec.pod.schedulerName must be the name of a scheduler",messageExpression="'spec.pod.schedulerName is \"' + self + '\"; it must be the name of a scheduler: lower-case letters, digits, \"-\" and \".\"'"
+	SchedulerName string `json:"schedulerName,omitempty"`
+
+	// DNSConfig is added to the DNS settings that Pods have from Kubernetes: name
+	// servers, search domains, and options such as ndots. It is for members' Pods, and
+	// for those that do tasks. A change restarts members one at a time.
+	// +optional
+	DNSConfig *corev1.PodDNSConfig `json:"dnsConfig,omitempty"`
+
 	// TerminationGracePeriodSeconds is the time in seconds that a member has to
 	// hand over leadership and stop. Default 60, from 30 to 3600.
 	// +optional

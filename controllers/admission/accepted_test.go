@@ -55,6 +55,8 @@ spec:
   pod:
     nodeSelector: {pool: etcd}
     priorityClassName: system-cluster-critical
+    schedulerName: packs
+    dnsConfig: {nameservers: [203.0.113.53, '2001:db8::53'], searches: [example.com., _old.example.com, .], options: [{name: ndots, value: "2"}, {name: edns0}]}
     terminationGracePeriodSeconds: 30
     tolerations: [{operator: Exists}, {key: dedicated, value: etcd, effect: NoSchedule}, {key: slow, operator: Exists, effect: NoExecute, tolerationSeconds: 0}]
     topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, minDomains: 3}]

@@ -53,6 +53,8 @@ func validatePod(pod *v1alpha1.PodSpec, at *field.Path) field.ErrorList {
 	errs = append(errs, validateAffinity(pod.Affinity, at.Child("affinity"))...)
 	errs = append(errs, validateSpread(pod.TopologySpreadConstraints, at.Child("topologySpreadConstraints"))...)
 	errs = append(errs, validateClass(pod.PriorityClassName, at.Child("priorityClassName"))...)
+	errs = append(errs, validateNameOf(pod.SchedulerName, at.Child("schedulerName"), "scheduler")...)
+	errs = append(errs, validateDNS(pod.DNSConfig, at.Child("dnsConfig"))...)
 	if grace := pod.TerminationGracePeriodSeconds; grace != nil && (*grace < 30 || *grace > 3600) {
 		errs = append(errs, invalid(at.Child("terminationGracePeriodSeconds"), *grace, "it must be from 30 to 3600")...)
 	}
@@ -60,10 +62,14 @@ func validatePod(pod *v1alpha1.PodSpec, at *field.Path) field.ErrorList {
 }
 
 func validateClass(class string, at *field.Path) field.ErrorList {
-	if class == "" || len(validation.IsDNS1123Subdomain(class)) == 0 {
+	return validateNameOf(class, at, "PriorityClass")
+}
+
+func validateNameOf(name string, at *field.Path, kind string) field.ErrorList {
+	if name == "" || len(validation.IsDNS1123Subdomain(name)) == 0 {
 		return nil
 	}
-	return invalid(at, class, `it must be the name of a PriorityClass: lower-case letters, digits, "-" and "."`)
+	return invalid(at, name, "it must be the name of a "+kind+`: lower-case letters, digits, "-" and "."`)
 }
 
 func validatePodLabels(labels map[string]string, at *field.Path) field.ErrorList {

@@ -93,9 +93,13 @@ func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCond
 }
 
 // WhyUnscheduled is why a Pod has no node; empty where nothing says. Kubernetes does not say which gates hold a Pod
-// back, nor who may remove them.
+// back, nor who may remove them. Of a scheduler that does not exist it says nothing.
 func WhyUnscheduled(pod *corev1.Pod) (reason, message string) {
-	c := podCondition(pod, corev1.PodScheduled)
+	c, scheduler := podCondition(pod, corev1.PodScheduled), pod.Spec.SchedulerName
+	if c == nil && pod.Spec.NodeName == "" && scheduler != "" && scheduler != corev1.DefaultSchedulerName {
+		return corev1.PodReasonUnschedulable, fmt.Sprintf("the scheduler %s has said nothing of it yet. Look whether it "+
+			"runs, and whether spec.pod.schedulerName is right.", scheduler)
+	}
 	if c == nil || c.Status != corev1.ConditionFalse {
 		return "", ""
 	}

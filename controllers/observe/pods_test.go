@@ -141,6 +141,16 @@ func TestPod(t *testing.T) {
 			return !p.Scheduled && !p.Started && p.Waiting == "SchedulingGated" &&
 				strings.Contains(p.Message, "example.com/wait, example.com/quota")
 		}},
+		{"that waits for a scheduler of a name that no scheduler has says so", func(pod *corev1.Pod) {
+			pod.Spec.NodeName, pod.Spec.SchedulerName = "", "packs"
+			pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
+		}, func(p *facts.Pod) bool {
+			return !p.Scheduled && !p.Started && p.Waiting == "Unschedulable" && strings.Contains(p.Message, "packs")
+		}},
+		{"that Kubernetes' own scheduler has not looked at yet waits without a word", func(pod *corev1.Pod) {
+			pod.Spec.NodeName, pod.Spec.SchedulerName = "", corev1.DefaultSchedulerName
+			pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
+		}, func(p *facts.Pod) bool { return !p.Scheduled && p.Waiting == "" && p.Message == "" }},
 		{"that was evicted has failed, with the reason", func(pod *corev1.Pod) {
 			pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "low on memory"}
 		}, func(p *facts.Pod) bool {

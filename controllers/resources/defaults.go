@@ -93,6 +93,10 @@ func (in PodInputs) withoutDefaults() PodInputs {
 	if in.Affinity != nil && equality.Semantic.DeepEqual(*in.Affinity, corev1.Affinity{}) {
 		in.Affinity = nil
 	}
+	in.SchedulerName = unless(in.SchedulerName, corev1.DefaultSchedulerName)
+	in.DNSConfig = present(in.DNSConfig, func(d corev1.PodDNSConfig) corev1.PodDNSConfig {
+		return corev1.PodDNSConfig{Nameservers: orNil(d.Nameservers), Searches: orNil(d.Searches), Options: orNil(d.Options)}
+	})
 	in.TerminationGracePeriodSeconds = unlessPointer(in.TerminationGracePeriodSeconds, DefaultGraceSeconds)
 	var sidecars []v1alpha1.Sidecar
 	for _, sidecar := range in.Sidecars {

@@ -60,6 +60,8 @@ type PodInputs struct {
 	Affinity                      *corev1.Affinity                  `json:"affinity,omitempty"`
 	TopologySpreadConstraints     []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 	PriorityClassName             string                            `json:"priorityClassName,omitempty"`
+	SchedulerName                 string                            `json:"schedulerName,omitempty"`
+	DNSConfig                     *corev1.PodDNSConfig              `json:"dnsConfig,omitempty"`
 	TerminationGracePeriodSeconds *int64                            `json:"terminationGracePeriodSeconds,omitempty"`
 	// in the form of v1alpha1, which records keep: a later form of the API is converted to it
 	Sidecars []v1alpha1.Sidecar `json:"sidecars,omitempty"`
@@ -215,6 +217,8 @@ func podInputs(pod *v1alpha1.PodSpec) *PodInputs {
 		Affinity:                      pod.Affinity,
 		TopologySpreadConstraints:     pod.TopologySpreadConstraints,
 		PriorityClassName:             pod.PriorityClassName,
+		SchedulerName:                 pod.SchedulerName,
+		DNSConfig:                     pod.DNSConfig,
 		TerminationGracePeriodSeconds: pod.TerminationGracePeriodSeconds,
 		Sidecars:                      pod.Sidecars,
 	}

@@ -35,6 +35,7 @@ func TestWhatSaysNoMoreThanItsAbsenceIsNotWrittenDown(t *testing.T) {
 			SecurityContext: &v1alpha1.PodSecurityContext{FSGroupChangePolicy: corev1.FSGroupChangeOnRootMismatch,
 				SupplementalGroups: []int64{}, SELinuxOptions: &corev1.SELinuxOptions{}},
 			Affinity: &corev1.Affinity{}, Tolerations: []corev1.Toleration{}, TerminationGracePeriodSeconds: new(int64(60)),
+			SchedulerName: corev1.DefaultSchedulerName, DNSConfig: &corev1.PodDNSConfig{Nameservers: []string{}, Options: []corev1.PodDNSConfigOption{}},
 		}
 		c.Spec.Service = &v1alpha1.ServiceSpec{Type: corev1.ServiceTypeNodePort}
 	})
@@ -57,6 +58,9 @@ func TestEveryChoiceThatNeedsARestartIsWrittenDown(t *testing.T) {
 			c.Spec.Etcd = &v1alpha1.EtcdSpec{AutoCompaction: &v1alpha1.AutoCompactionSpec{Retention: "0"}}
 		},
 		"priority":                        func(c *v1alpha1.EtcdCluster) { c.Spec.Pod = &v1alpha1.PodSpec{PriorityClassName: "high"} },
+		"scheduler":                       func(c *v1alpha1.EtcdCluster) { c.Spec.Pod = &v1alpha1.PodSpec{SchedulerName: "packs"} },
+		"names":                           resolving(corev1.PodDNSConfig{Searches: []string{"example.com"}}),
+		"name servers":                    resolving(corev1.PodDNSConfig{Nameservers: []string{"203.0.113.53"}}),
 		"no TLS":                          withoutTLS,
 		"another user":                    as(v1alpha1.PodSecurityContext{RunAsUser: new(int64(1000))}),
 		"another group":                   as(v1alpha1.PodSecurityContext{RunAsGroup: new(int64(1000))}),
@@ -84,6 +88,11 @@ func TestEveryChoiceThatNeedsARestartIsWrittenDown(t *testing.T) {
 // as runs the Pods of a cluster as others.
 func as(who v1alpha1.PodSecurityContext) func(*v1alpha1.EtcdCluster) {
 	return func(c *v1alpha1.EtcdCluster) { c.Spec.Pod = &v1alpha1.PodSpec{SecurityContext: &who} }
+}
+
+// resolving adds to the DNS settings of members.
+func resolving(dns corev1.PodDNSConfig) func(*v1alpha1.EtcdCluster) {
+	return func(c *v1alpha1.EtcdCluster) { c.Spec.Pod = &v1alpha1.PodSpec{DNSConfig: &dns} }
 }
 
 // restartedAt asks for a restart of each member.

@@ -212,6 +212,8 @@ func TestATaskRunsWhereMembersMay(t *testing.T) {
 		Tolerations:       []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 		Affinity:          &corev1.Affinity{NodeAffinity: linux, PodAntiAffinity: apart},
 		PriorityClassName: "important",
+		SchedulerName:     "packs",
+		DNSConfig:         &corev1.PodDNSConfig{Searches: []string{"example.com"}},
 	}
 	for name, spec := range map[string]corev1.PodSpec{
 		"a backup":            BuildBackupJob(toVolume(), c, backupStart()).Spec.Template.Spec,
@@ -222,6 +224,9 @@ func TestATaskRunsWhereMembersMay(t *testing.T) {
 		if spec.NodeSelector["pool"] != "etcd" || !slices.Contains(spec.Tolerations, c.Spec.Pod.Tolerations[0]) ||
 			spec.PriorityClassName != "important" {
 			t.Errorf("%s: %v, %v, %q", name, spec.NodeSelector, spec.Tolerations, spec.PriorityClassName)
+		}
+		if spec.SchedulerName != "packs" || !reflect.DeepEqual(spec.DNSConfig, c.Spec.Pod.DNSConfig) {
+			t.Errorf("%s goes to scheduler %q, and asks for names by %v", name, spec.SchedulerName, spec.DNSConfig)
 		}
 		if !reflect.DeepEqual(spec.Affinity, &corev1.Affinity{NodeAffinity: linux}) {
 			t.Errorf("%s goes to other nodes than members, or is kept apart from them: %+v", name, spec.Affinity)

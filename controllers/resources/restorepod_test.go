@@ -232,7 +232,8 @@ func TestARestoreRunsWhereItsMemberWillRun(t *testing.T) {
 	}}
 	member, restore := mustPod(t, c, atBirth(c)), mustRestorePod(t, c, restoring(c, stored()))
 	if restore.Spec.PriorityClassName != member.Spec.PriorityClassName || len(restore.Spec.NodeSelector) != len(member.Spec.NodeSelector) ||
-		len(restore.Spec.Tolerations) != len(member.Spec.Tolerations) {
+		len(restore.Spec.Tolerations) != len(member.Spec.Tolerations) || restore.Spec.SchedulerName != member.Spec.SchedulerName ||
+		!reflect.DeepEqual(restore.Spec.DNSConfig, member.Spec.DNSConfig) {
 		t.Errorf("the restore is scheduled by %+v", restore.Spec)
 	}
 	for _, step := range slices.Concat(restore.Spec.InitContainers, restore.Spec.Containers) {

@@ -7,14 +7,15 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
-// schedule fills in where a member may run and how long it may take to stop.
+// schedule fills in where a member may run, what it asks for names, and how long it may take to stop.
 func schedule(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, in *PodInputs) {
 	if in == nil {
 		in = &PodInputs{}
 	}
 	spec.NodeSelector = in.NodeSelector
 	spec.Affinity = in.Affinity.DeepCopy()
-	spec.PriorityClassName = in.PriorityClassName
+	spec.PriorityClassName, spec.SchedulerName = in.PriorityClassName, in.SchedulerName
+	spec.DNSConfig = in.DNSConfig.DeepCopy()
 	spec.Tolerations = append(defaultTolerations(), in.Tolerations...)
 	spec.TopologySpreadConstraints = spread(c, in.TopologySpreadConstraints)
 	spec.TerminationGracePeriodSeconds = new(DefaultGraceSeconds)

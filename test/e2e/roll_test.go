@@ -292,6 +292,7 @@ func muchElse(s *v1alpha1.EtcdClusterSpec) {
 		}}},
 	}}
 	s.Pod.Labels = map[string]string{"team": "blue"}
+	s.Pod.DNSConfig = &corev1.PodDNSConfig{Options: []corev1.PodDNSConfigOption{{Name: "ndots", Value: new("2")}}}
 }
 
 // expectMuchElse expects a Pod to be as muchElse asks for.
@@ -303,6 +304,7 @@ func expectMuchElse(pod *corev1.Pod) {
 	Expect(pod.Spec.Tolerations).To(ContainElement(HaveField("Key", "e2e.etcdsteward.dev/any")), pod.Name)
 	Expect(pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution).To(HaveLen(1), pod.Name)
 	Expect(pod.Labels).To(HaveKeyWithValue("team", "blue"), pod.Name)
+	Expect(pod.Spec.DNSConfig.Options).To(ConsistOf(HaveField("Name", "ndots")), pod.Name)
 }
 
 // followServing writes down how many members were Ready once and not stopped since, from now on, until the returned

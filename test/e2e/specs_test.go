@@ -50,6 +50,9 @@ var _ = Describe("A spec that no member can run with", Label("specs"), first, fu
 		"a node selector that matches nothing": {func(s *v1alpha1.EtcdClusterSpec) {
 			s.Pod.NodeSelector = nowhere
 		}, []string{"Unschedulable"}},
+		"a scheduler that does not exist": {func(s *v1alpha1.EtcdClusterSpec) {
+			s.Pod.SchedulerName = "no-such-scheduler"
+		}, []string{"Unschedulable"}},
 		"an affinity that nothing satisfies": {func(s *v1alpha1.EtcdClusterSpec) {
 			s.Pod.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 				RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{

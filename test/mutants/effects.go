@@ -181,4 +181,18 @@ var effects = []mutant{
 		To:      `"karpenter.sh/do-not-disrupt": "false"`,
 		Package: resourcesPackage, Test: "TestEachTaskHasTheSettingsOfTasks",
 	},
+	{
+		Name: "tasks ask for names by other settings than members", Peer: "",
+		File:    "controllers/resources/task.go",
+		From:    "spec.SchedulerName, spec.DNSConfig = members.SchedulerName, members.DNSConfig",
+		To:      "spec.SchedulerName = members.SchedulerName",
+		Package: resourcesPackage, Test: "TestATaskRunsWhereMembersMay",
+	},
+	{
+		Name: "a Pod waits for a scheduler that does not exist without a word", Peer: "",
+		File:    "controllers/observe/pods.go",
+		From:    `scheduler != "" && scheduler != corev1.DefaultSchedulerName {`,
+		To:      `scheduler == " " {`,
+		Package: observePackage, Test: "TestPod",
+	},
 }
