@@ -45,7 +45,7 @@ func validateNameservers(servers []string, at *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateSearches takes underscores, which older releases of Kubernetes refuse (RelaxedDNSSearchValidation): they do so
+// validateSearches takes underscores. Older releases of Kubernetes refuse them (RelaxedDNSSearchValidation), and do so
 // before a member is stopped for it.
 func validateSearches(searches []string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList

@@ -95,7 +95,8 @@ func (in PodInputs) withoutDefaults() PodInputs {
 	}
 	in.SchedulerName = unless(in.SchedulerName, corev1.DefaultSchedulerName)
 	in.DNSConfig = present(in.DNSConfig, func(d corev1.PodDNSConfig) corev1.PodDNSConfig {
-		return corev1.PodDNSConfig{Nameservers: orNil(d.Nameservers), Searches: orNil(d.Searches), Options: orNil(d.Options)}
+		return corev1.PodDNSConfig{Nameservers: orNil(d.Nameservers), Searches: orNil(d.Searches),
+			Options: orNil(d.Options)}
 	})
 	in.TerminationGracePeriodSeconds = unlessPointer(in.TerminationGracePeriodSeconds, DefaultGraceSeconds)
 	var sidecars []v1alpha1.Sidecar

@@ -14,7 +14,8 @@
 //     back from the status.
 //  2. Whether anything may be done: other-operator, record-unreadable (it may have run; it has failed when its deadline
 //     is over), name-taken.
-//  3. The Job that there is: record-job, job-finished, etcdutl-missing, job-overdue, job-suspended, attempt-lingers, job-running.
+//  3. The Job that there is: record-job, job-finished, etcdutl-missing, job-overdue, job-suspended,
+//     attempt-lingers, job-running.
 //     Its Pods' last words are the outcome, and it is kept until they are recorded. A container of others in a Pod
 //     does not count, and a Pod that it keeps from ending is ended.
 //  4. The Job that is gone: job-deleted. It was recorded, so it ran; nobody knows what came of it.

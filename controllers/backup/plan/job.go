@@ -138,8 +138,8 @@ func failureOf(a Attempt) (reason, message string) {
 	return "", ""
 }
 
-// etcdutlMissing ends a backup whose every attempt would take a snapshot and fail in the same way. containerd begins such
-// a step in vain, and CRI-O does not create its container.
+// etcdutlMissing ends a backup whose every attempt would take a snapshot and fail in the same way. containerd begins
+// such a step in vain, and CRI-O does not create its container.
 func etcdutlMissing(o Observation) *Decision {
 	latest := o.latest()
 	if !o.Job.Exists || latest == nil || !latest.lacksEtcdutl() {
