@@ -29,6 +29,7 @@ func fillProcess(p *facts.Pod, pod *corev1.Pod) {
 	p.Waiting = pod.Status.Reason // of a Pod that ended: Evicted, OutOfcpu, Terminated …
 	if reason, message := WhyUnscheduled(pod); reason != "" {
 		p.Waiting, p.Message = reason, message
+		p.UnplacedFrom = podCondition(pod, corev1.PodScheduled).LastTransitionTime.Time
 	}
 	if container := etcdContainer(pod); container != nil {
 		fillContainer(p, container)

@@ -124,10 +124,10 @@ func TestPod(t *testing.T) {
 			pod.Spec.NodeName = ""
 			pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
 				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable",
-				Message: "0/3 nodes are available",
+				Message: "0/3 nodes are available", LastTransitionTime: metav1.NewTime(time.Unix(1000, 0)),
 			}}}
 		}, func(p *facts.Pod) bool {
-			return !p.Scheduled && !p.Started && p.Waiting == "Unschedulable" &&
+			return p.UnplacedFrom.Equal(time.Unix(1000, 0)) && !p.Scheduled && !p.Started && p.Waiting == "Unschedulable" &&
 				p.Message == "0/3 nodes are available" && p.ReadySince.IsZero()
 		}},
 		{"that scheduling gates hold back names them", func(pod *corev1.Pod) {

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -58,6 +60,85 @@ func mayStartOtherwise(o judge.View, r facts.Replica) bool {
 func isLate(o judge.View, r facts.Replica) bool {
 	return (r.Pod.Started || o.Judge(r).Cause == facts.CauseNode) &&
 		o.Now.Sub(r.Pod.Created) > joinDeadline(o.Incarnation) && !r.IsHealthy(o.Membership)
+}
+
+// unplaced is a learner that no node has taken for so long that none may ever, or an empty replica. It stays: another
+// name would meet the same. What can do without it waits for it no longer.
+func unplaced(o judge.View) facts.Replica {
+	for _, r := range o.Learners() {
+		if o.HasNoPlace(r.Pod) {
+			return r
+		}
+	}
+	return facts.Replica{}
+}
+
+// inTheWay is the doomed voter whose own Pod keeps its successor from every node, or an empty replica. It goes first.
+func inTheWay(o judge.View) facts.Replica {
+	learner := unplaced(o)
+	if learner.Member == nil || !isKeptApart(o.Incarnation, learner) {
+		return facts.Replica{}
+	}
+	return dispensable(o)
+}
+
+// dispensable is the doomed voter that the others can do without, or an empty replica: all of them serve on data that
+// stays, and they are more than one.
+func dispensable(o judge.View) facts.Replica {
+	well := facts.Filter(o.Voters(), func(r facts.Replica) bool { return isWell(o.Incarnation, r) })
+	if len(well) < 2 || len(well) < len(o.Voters())-1 {
+		return facts.Replica{}
+	}
+	for _, r := range o.Voters() {
+		if r.IsDoomed() {
+			return r
+		}
+	}
+	return facts.Replica{}
+}
+
+// isKeptApart reports a learner that every node with a member would take, but for a rule that keeps Pods apart. The
+// scheduler asks of that rule last, so all else of such a node suits it
+// (kubernetes/kubernetes:pkg/scheduler/apis/config/v1/default_plugins.go). Where it counts more or fewer nodes, nothing
+// shows that the one which gets free is among them.
+func isKeptApart(o facts.Incarnation, learner facts.Replica) bool {
+	nodes := map[string]bool{}
+	for _, r := range o.Members {
+		if r.Pod != nil && r.Pod.Node != "" {
+			nodes[r.Pod.Node] = true
+		}
+	}
+	return strings.Contains(learner.Pod.Message, fmt.Sprintf(" %d %s", len(nodes), keptApart))
+}
+
+// keptApart are the scheduler's words for it, after the number of nodes
+// (kubernetes/kubernetes:pkg/scheduler/framework/plugins/interpodaffinity/filtering.go
+// ErrReasonAntiAffinityRulesNotMatch).
+const keptApart = "node(s) didn't match pod anti-affinity rules"
+
+// isCrowdedOut reports a learner that other Pods keep from some node, by the scheduler's words: it would take the room
+// of one that stops (kubernetes/kubernetes:pkg/scheduler/framework/plugins/noderesources/fit.go). A rule of Pods that
+// are there, which its own settings do not have, gives it none before these are made anew.
+func isCrowdedOut(learner facts.Replica) bool {
+	return slices.ContainsFunc([]string{"Insufficient ", "Too many pods", keptApart}, func(words string) bool {
+		return strings.Contains(learner.Pod.Message, words)
+	})
+}
+
+// wayToPlace is what a person can do about a learner that no node takes, as a sentence with a space in front, or "".
+func wayToPlace(o judge.View, r facts.Replica) string {
+	doomed := dispensable(o)
+	says := fmt.Sprintf(" No node has taken it for %s. Add a node, or have spec.pod ask for less", facts.PlaceDeadline)
+	switch {
+	case r.Name != unplaced(o).Name || r.IsUnmade() || inTheWay(o).Member != nil:
+		return ""
+	case doomed.Member != nil && isCrowdedOut(r):
+		return fmt.Sprintf("%s. Or delete Pod %s, whose place it is to take: that costs this one copy, and the others "+
+			"serve on. Until then no member is restarted, whose room it would take.", says, doomed.Name)
+	case beingSucceeded(o).Member != nil:
+		return says + ", or put the spec back. Nothing is stopped until then."
+	}
+	return says + "."
 }
 
 // learnerFirst lets a learner start before another member is removed: it was told the list as it is, and would find
@@ -120,6 +201,9 @@ func learnerTrouble(o judge.View, r facts.Replica) *proposal {
 	p := startTrouble(o, r)
 	if p == nil {
 		p = joining(o, r)
+	}
+	if way := wayToPlace(o, r); way != "" {
+		p.Message = strings.TrimSuffix(p.Message, ".") + "." + way
 	}
 	return p.yielding()
 }

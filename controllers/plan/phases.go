@@ -152,7 +152,10 @@ var phases = []phase{
 				"repair.replaceAfter, or that never got its volume, too. Not before Kubernetes would admit its " +
 				"successor.",
 			replace, givesWay, always},
-		{"shrink", "Unhealthy members first; the leader hands over before it goes.", shrink, holds, ofSpec},
+		{"shrink",
+			"Unhealthy members first; the leader hands over before it goes. A member on a volume that is going makes " +
+				"room for its successor, where all others serve and no node takes that for five minutes.",
+			shrink, holds, ofSpec},
 		{"grow", "One learner at a time, under a name that was never used.", grow, givesWay, ofSpec},
 		{"wake-member",
 			"A member of 3.7 that got its data as a snapshot serves once something is written: the operator adds an " +

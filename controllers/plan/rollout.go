@@ -153,7 +153,7 @@ func nextOf(o judge.View, outdated []facts.Replica) facts.Replica {
 	})
 	for _, other := range o.Voters() {
 		if other.Name != r.Name && !isWell(o.Incarnation, other) && !isSucceeding(o) &&
-			!isCuredBeside(o.Incarnation, r, other) {
+			!mayChangeBeside(o, r, other) {
 			return facts.Replica{}
 		}
 		if other.Name != r.Name && isTriedInVain(o, other) {
@@ -179,10 +179,14 @@ func isHeldByBudget(o judge.View, r facts.Replica) bool {
 	return r.Pod.HeldUnready && len(ready) < o.Budget.MinAvailable
 }
 
-// isCuredBeside lets a sick member be restarted beside one that serves on a volume that is going: its successor could
-// not join, for the sick one.
-func isCuredBeside(o facts.Incarnation, sick, other facts.Replica) bool {
-	return !sick.IsHealthy(o.Membership) && other.IsDoomed() && o.IsServing(other)
+// mayChangeBeside lets a member be changed beside one that serves on a volume that is going, where to wait for the
+// successor of that one is in vain: it could not join for a sick member, or no node takes it. One that would take the
+// room of a member that is restarted lets others be changed only where they run on.
+func mayChangeBeside(o judge.View, r, other facts.Replica) bool {
+	successor := unplaced(o)
+	isInVain := !r.IsHealthy(o.Membership) ||
+		successor.Member != nil && (!isCrowdedOut(successor) || isResizable(o, r))
+	return isInVain && other.IsDoomed() && o.IsServing(other)
 }
 
 // rollRank is the order in which outdated members are restarted.

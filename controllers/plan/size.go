@@ -26,8 +26,16 @@ func shrink(o judge.View) *proposal {
 			"%s will be removed; clients are led elsewhere first.", r.Name)
 	}
 	return act(changes.RemoveMember{Name: r.Name, ID: r.Member.ID}, facts.ReasonShrink,
-		"%s is removed: the spec asks for %d members, there are %d.",
-		r.Name, o.Desired.Size, len(o.Voters()))
+		"%s is removed: %s.", r.Name, whyShrink(o, r))
+}
+
+// whyShrink says why a voter goes, as a part of a sentence.
+func whyShrink(o judge.View, r facts.Replica) string {
+	if r.Name == inTheWay(o).Name {
+		return fmt.Sprintf("its volume is being deleted, and only its Pod keeps its successor %s from every node",
+			unplaced(o).Name)
+	}
+	return fmt.Sprintf("the spec asks for %d members, there are %d", o.Desired.Size, len(o.Voters()))
 }
 
 // handOver moves leadership away from a member that is about to stop, to one of these.
@@ -44,11 +52,12 @@ func handOver(o judge.View, r facts.Replica, others []facts.Replica, reason, why
 
 // nextToLeave is the voter that goes next when there are more than the size asks for: an unhealthy or doomed one first,
 // then one that already lost its label, then one that was succeeded, then the highest ordinal. No voter goes before so
-// many are there that will last.
+// many are there that will last, but for one that is in the way of its successor.
 func nextToLeave(o judge.View) (facts.Replica, bool) {
 	voters := o.Voters()
 	if len(voters) <= o.Desired.Size || len(lastingVoters(o)) < o.Desired.Size {
-		return facts.Replica{}, false
+		r := inTheWay(o)
+		return r, r.Member != nil
 	}
 	succeeded := beingSucceeded(o).Name
 	r := slices.MinFunc(voters, func(a, b facts.Replica) int {

@@ -281,8 +281,8 @@ var copies = []mutant{
 	{
 		Name: "a member goes whose copy may be the right one", Peer: "",
 		File:    "controllers/plan/guard/members.go",
-		From:    `if veto := guardCopies(o, c.Name); veto != "" {`,
-		To:      "if veto := guardCopies(o, c.Name); false {",
+		From:    "cmp.Or(guardCopies(o, c.Name), guardDoomed(o, r))",
+		To:      "cmp.Or(guardDoomed(o, r))",
 		Package: planPackage, Test: "TestNothingHappensToACopyUnlessItStandsAloneAgainstAMajority",
 	},
 	{

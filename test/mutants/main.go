@@ -41,7 +41,7 @@ func row(sentence string) string {
 // every is each mutant.
 func every() []mutant {
 	return slices.Concat(life, guards, effects, rolls, deaths, returns, restores, inPlace, records, schedules, stores,
-		judgements, copies, compared, kept, passes, phases, logs, minors, trust, foreign, sidecars, network, installs,
+		judgements, places, copies, compared, kept, passes, phases, logs, minors, trust, foreign, sidecars, network, installs,
 		seeing, rights, plugin, asked, releases, authorities, previous,
 		signatures)
 }

@@ -6,9 +6,9 @@ var rolls = []mutant{
 		Name: "a roll goes on although the member before did not come back", Peer: "coreos/etcd-operator#1211",
 		File: "controllers/plan/rollout.go",
 		From: `if other.Name != r.Name && !isWell(o.Incarnation, other) && !isSucceeding(o) &&
-			!isCuredBeside(o.Incarnation, r, other) {`,
+			!mayChangeBeside(o, r, other) {`,
 		To: "if other.Name == r.Name && !isWell(o.Incarnation, other) && !isSucceeding(o) && " +
-			"!isCuredBeside(o.Incarnation, r, other) {",
+			"!mayChangeBeside(o, r, other) {",
 		Package: planPackage, Test: row("nobody is restarted while another one is not well"),
 	},
 	{

@@ -277,6 +277,7 @@ type Pod struct {
 	NodeUnheard  time.Time // since when its kubelet is not heard of; zero while it is, and when nodes may not be read
 	NodeNotReady string    // since when its node is not ready, and why in a word; empty otherwise; for display
 	Scheduled    bool
+	UnplacedFrom time.Time // since when no node takes it, by the scheduler's clock; zero once one does
 	Started      bool      // the etcd container has run in this Pod at least once
 	Running      bool      // it runs now
 	RunningSince time.Time // when it last began to; zero while it does not run

@@ -11,6 +11,7 @@ const (
 	StartDeadline   = 2 * time.Minute  // a Pod to serve, from its creation or its last change
 	ListDeadline    = 2 * time.Minute  // a member list, from the last change of any Pod
 	JoinDeadline    = 10 * time.Minute // a learner to start and catch up, from the creation of its Pod
+	PlaceDeadline   = 5 * time.Minute  // a node to take a Pod, since the scheduler said that none does
 	LeavingDeadline = 30 * time.Second // a Pod to be gone, after its grace period ended
 )
 
@@ -52,6 +53,18 @@ func StartReason(waiting string) string {
 
 // AwaitsImage reports a Pod that starts nothing because an image cannot be had, by what Kubernetes says.
 func AwaitsImage(waiting string) bool { return StartReason(waiting) == ReasonImagePull }
+
+// HasNoPlace reports a Pod that no node took for as long as it takes to make room for one.
+func (o Observation) HasNoPlace(p *Pod) bool {
+	if p == nil || p.Terminating || StartProblems[p.Waiting] != ReasonUnschedulable {
+		return false
+	}
+	since := p.Created
+	if p.UnplacedFrom.After(since) {
+		since = p.UnplacedFrom
+	}
+	return o.IsPast(since.Add(PlaceDeadline))
+}
 
 // PodChange is the last time that the Pod came, or its readiness changed. How often its container stops does not count:
 // a crash loop must not put a deadline off for ever.

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -35,7 +36,7 @@ func guardRemove(o facts.View, c changes.RemoveMember) string {
 	if c.ID == o.Membership.Leader {
 		return fmt.Sprintf("%s leads; it must hand over first.", c.Name)
 	}
-	if veto := guardCopies(o, c.Name); veto != "" {
+	if veto := cmp.Or(guardCopies(o, c.Name), guardDoomed(o, r)); veto != "" {
 		return veto
 	}
 	if len(o.Membership.VotingStrangers()) > 0 {
@@ -48,6 +49,19 @@ func guardRemove(o facts.View, c changes.RemoveMember) string {
 	if voters < 1 || healthy < etcdutil.Quorum(voters) {
 		return fmt.Sprintf("without %s only %d healthy of %d voters would be left, which is no quorum.", c.Name,
 			healthy, voters)
+	}
+	return ""
+}
+
+// guardDoomed lets a member that serves on a volume which is going leave before its successor votes only while all
+// others serve on data that stays, and are more than one. A copy that differs is worth nothing.
+func guardDoomed(o facts.View, r facts.Replica) string {
+	if !r.IsDoomed() || !r.IsHealthy(o.Membership) || len(o.Voters()) > o.Desired.Size || saysThatCopiesDiffer(o) {
+		return ""
+	}
+	stay := facts.Filter(o.Voters(), func(other facts.Replica) bool { return !other.IsDoomed() && o.IsServing(other) })
+	if len(stay) < 2 || len(stay) < len(o.Voters())-1 {
+		return fmt.Sprintf("%s serves, and of the other voters only %d serve on volumes that stay.", r.Name, len(stay))
 	}
 	return ""
 }

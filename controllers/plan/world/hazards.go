@@ -27,6 +27,7 @@ type Hazards struct {
 	Classes        bool // StorageClasses are withdrawn, and the user asks for others
 	OtherCAs       bool // people write another CA into the Secret of the authority
 	Finalizers     bool // finalizers of another controller keep Pods that were asked to go
+	FullNodes      bool // no node is left beside those that the first members are on
 }
 
 // trouble is how the world stands with its hazards.
@@ -81,6 +82,7 @@ func (w *World) hazardFaults() []fault {
 			{"LoseWhileWithdrawn", 2, w.loseMember}}},
 		{w.trouble.OtherCAs, []fault{{"ReplaceCA", 4, by(w.ReplaceCA)}, {"PutCABack", 6, by(w.PutCABack)},
 			{"LoseUnderAnotherCA", 2, w.loseMember}}},
+		{w.trouble.FullNodes, []fault{{"DoomVolume", 12, w.DeleteVolume}}},
 		{w.trouble.SharedNodes, []fault{{"LoseSharedNode", 1, w.LoseSharedNode},
 			{"RestartSharedNode", 1, w.RestartSharedNode}}},
 	} {

@@ -33,6 +33,7 @@ var hazardRuns = []struct {
 	{"withdrawn-classes", Hazards{Classes: true}, []string{"is withdrawn", "asks for another StorageClass"}},
 	{"other-cas", Hazards{OtherCAs: true}, []string{"holds ca-2 by now", "holds ca-1 again"}},
 	{"finalizers", Hazards{Finalizers: true}, []string{"a finalizer keeps"}},
+	{"full-nodes", Hazards{FullNodes: true}, []string{"volume demo-", "only its Pod keeps its successor"}},
 	{"shared-nodes", Hazards{SharedNodes: true}, []string{"the node of"}},
 	{"many-at-once", Hazards{RolledBack: true, SkewedCaches: true, StaleSpecs: true, Restless: true, Overlap: true,
 		LostReplies: true, SlowEtcd: true, Collection: true, SharedNodes: true}, []string{"in the middle of a pass"}},
@@ -63,6 +64,9 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	}
 	w := t.begin(spec)
 	w.Suffer(hazards)
+	if hazards.FullNodes {
+		w.Nodes = spec.Size
+	}
 	if !spec.Restore.IsZero() {
 		w.storeOf(spec.Restore).newest = int(s / 2 % 5)
 	}
@@ -70,6 +74,9 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	if hazards.Refusals && !hazards.Restless && !w.IsUnsafe() {
 		w.Spec.Paused = false
 		w.Settle(200) // what is refused is not tried again and again
+	}
+	if hazards.FullNodes {
+		w.Nodes = w.Spec.Size
 	}
 	w.Spec.Paused, w.Spec.Choices = false, spec.Choices
 	w.ToggleQuota(false)
@@ -79,6 +86,10 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	if s%3 == 0 {
 		w.Cure()
 		w.ReturnNodes()
+	}
+	if hazards.FullNodes {
+		w.Settle(400) // long enough for a member to make room
+		w.Nodes = 0
 	}
 	return w.Settle(3000)
 }

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -105,22 +106,50 @@ func (w *World) schedule(name string, p *pod) {
 			if ok && !v.Terminating {
 				p.disk = v.UID
 			}
-			p.Waiting, p.Message = "Unschedulable", "the claim is gone or being deleted"
+			w.leave(p, "the claim is gone or being deleted")
+			return
+		}
+		if w.Nowhere && v.Phase == facts.VolumePending {
+			w.leave(p, "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.")
 			return
 		}
 		if v.Stranded != "" {
-			p.Waiting, p.Message = "Unschedulable", "1 node(s) had volume node affinity conflict"
+			w.leave(p, "1 node(s) had volume node affinity conflict")
 			return
 		}
 		if !w.bind(name) {
-			p.Waiting, p.Message = "Unschedulable", "pod has unbound immediate PersistentVolumeClaims"
+			w.leave(p, "pod has unbound immediate PersistentVolumeClaims")
 			return
 		}
+	}
+	if n := w.nodesTaken(); w.Nodes > 0 && n >= w.Nodes {
+		w.leave(p, cmp.Or(w.Crowded,
+			fmt.Sprintf("0/%[1]d nodes are available: %[1]d node(s) didn't match pod anti-affinity rules.", n)))
+		return
 	}
 	if w.disks[p.disk] == nil {
 		w.disks[p.disk] = &disk{}
 	}
-	p.Scheduled, p.Node, p.Waiting, p.Message = true, w.nodeOf(name), "", ""
+	p.Scheduled, p.Node, p.Waiting, p.Message, p.UnplacedFrom = true, w.nodeOf(name), "", "", time.Time{}
+}
+
+// leave says why no node takes a Pod, and keeps since when.
+func (w *World) leave(p *pod, says string) {
+	p.Waiting, p.Message = "Unschedulable", says
+	if p.UnplacedFrom.IsZero() {
+		p.UnplacedFrom = w.Now
+	}
+}
+
+// nodesTaken counts the nodes that a Pod of the cluster is on, where each is on its own.
+func (w *World) nodesTaken() int {
+	n := 0
+	for _, p := range w.objects.pods {
+		if p.Scheduled && !p.HasEnded() {
+			n++
+		}
+	}
+	return n
 }
 
 // run starts the container: etcd reads the directory, then its flags.

@@ -155,7 +155,7 @@ func (c *cluster) nameOf(id etcdutil.ID) string {
 }
 
 // checkRemoval holds the removal of a member to I2, and to what the spec allows: beyond the size that is asked for,
-// only a member goes whose data is lost, or that nothing was heard of for repair.replaceAfter.
+// only a member goes whose data is lost, that nothing was heard of for repair.replaceAfter, or that makes room.
 func (w *World) checkRemoval(c *cluster, id etcdutil.ID) {
 	i := c.find(id)
 	if i < 0 || c.members[i].Learner || w.trouble.isRaced {
@@ -165,10 +165,24 @@ func (w *World) checkRemoval(c *cluster, id etcdutil.ID) {
 	w.checkReplaceable(c, id)
 	away := w.Now.Sub(w.ledger.seen[id])
 	isOverdue := w.Spec.ReplaceAfter > 0 && away >= w.Spec.ReplaceAfter && w.objects.pods[c.nameOf(id)].HeldBy == ""
-	if len(c.voters()) > w.Spec.Size || !w.hasData(c, id) || w.isEphemeralRoll(c) || isOverdue {
+	if len(c.voters()) > w.Spec.Size || !w.hasData(c, id) || w.isEphemeralRoll(c) || isOverdue || w.makesRoom(c, id) {
 		return
 	}
 	w.violate("%s was removed after %s, and repair.replaceAfter is %s", c.nameOf(id), away, w.Spec.ReplaceAfter)
+}
+
+// makesRoom reports a member on a volume that is going, whose successor no node has taken for as long as that may take,
+// while all others serve and are more than one.
+func (w *World) makesRoom(c *cluster, id etcdutil.ID) bool {
+	v, isThere := w.objects.volumes[c.nameOf(id)]
+	isDoomed := !isThere || v.Terminating || v.Phase == facts.VolumeLost
+	isAway := func(m etcdutil.Member) bool { return m.ID != id && !w.serves(c, m.ID) }
+	isLeftOut := func(name string) bool {
+		p := w.objects.pods[name]
+		return !p.Scheduled && !p.UnplacedFrom.IsZero() && w.Now.Sub(p.UnplacedFrom) >= facts.PlaceDeadline
+	}
+	return isDoomed && len(c.voters()) > 2 && !slices.ContainsFunc(c.voters(), isAway) &&
+		slices.ContainsFunc(sortedKeys(w.objects.pods), isLeftOut)
 }
 
 // checkReplaceable holds the operator to keeping a member while Kubernetes would admit none in its place. One whose

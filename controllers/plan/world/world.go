@@ -18,6 +18,12 @@ type World struct {
 	Cluster facts.Identity
 	Spec    facts.Desired
 
+	// Nodes is how many there are, each for one member; 0 is enough for all. Where none is left, the scheduler says that
+	// a rule keeps Pods apart, or Crowded. With Nowhere no node takes a member that was on none before.
+	Nodes   int
+	Crowded string
+	Nowhere bool
+
 	// Broken names choices whose Pods cannot start, such as an image that does not exist.
 	Broken map[facts.Choices]bool
 	// Withdrawn names StorageClasses that are gone: of these no volume is made any more.

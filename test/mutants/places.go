@@ -1,0 +1,150 @@
+package main
+
+import "strings"
+
+const (
+	learnerFile = "controllers/plan/learner.go"
+	guardFile   = "controllers/plan/guard/members.go"
+)
+
+// placeRow is the name of a test of one row of the table of successors that no node takes.
+func placeRow(name string) string {
+	return "TestWhereNoNodeTakesASuccessor/" + strings.ReplaceAll(name, " ", "_")
+}
+
+// placeGuardRow is one of what the guard says to that.
+func placeGuardRow(name string) string {
+	return "TestTheGuardLetsADoomedMemberGoBeforeItsSuccessorVotesOnlyWhileAllOthersServe/" +
+		strings.ReplaceAll(name, " ", "_")
+}
+
+// places are bugs of what goes on where no node takes the successor of a member.
+var places = []mutant{
+	{
+		Name: "a doomed member waits for ever for a successor that its Pod keeps away", Peer: "elastic/cloud-on-k8s#2425",
+		File:    "controllers/plan/size.go",
+		From:    "return r, r.Member != nil\n\t}",
+		To:      "return r, false\n\t}",
+		Package: planPackage, Test: placeRow("then its vote"),
+	},
+	{
+		Name: "a doomed member goes as soon as no node takes its successor", Peer: "",
+		File:    "controllers/plan/facts/times.go",
+		From:    "return o.IsPast(since.Add(PlaceDeadline))",
+		To:      "return o.IsPast(since)",
+		Package: planPackage, Test: placeRow("not before five minutes"),
+	},
+	{
+		Name: "how long no node takes a Pod is read from the API server's clock alone", Peer: "",
+		File:    "controllers/plan/facts/times.go",
+		From:    "return o.IsPast(since.Add(PlaceDeadline))",
+		To:      "return o.Now.After(since.Add(PlaceDeadline))",
+		Package: planPackage, Test: placeRow("nor by one clock alone"),
+	},
+	{
+		Name: "how long no node takes a Pod is counted from its creation", Peer: "",
+		File:    "controllers/plan/facts/times.go",
+		From:    "if p.UnplacedFrom.After(since) {",
+		To:      "if false {",
+		Package: planPackage, Test: placeRow("nor by the age of its Pod, where a scheduler came late"),
+	},
+	{
+		Name: "since when no node takes a Pod is not read", Peer: "",
+		File:    "controllers/observe/pods.go",
+		From:    "p.UnplacedFrom = podCondition(pod, corev1.PodScheduled).LastTransitionTime.Time",
+		To:      "_ = p.UnplacedFrom",
+		Package: "./controllers/observe", Test: "TestPod/that_cannot_be_scheduled_says_why",
+	},
+	{
+		Name: "a doomed member goes although its node may not take the successor", Peer: "",
+		File:    learnerFile,
+		From:    `return strings.Contains(learner.Pod.Message, fmt.Sprintf(" %d %s", len(nodes), keptApart))`,
+		To:      "return strings.Contains(learner.Pod.Message, keptApart)",
+		Package: planPackage,
+		Test:    placeRow("nor where fewer nodes have that reason: the one of the doomed member may have another"),
+	},
+	{
+		Name: "a number of nodes is taken for its last digit", Peer: "",
+		File:    learnerFile,
+		From:    `fmt.Sprintf(" %d %s", len(nodes), keptApart)`,
+		To:      `fmt.Sprintf("%d %s", len(nodes), keptApart)`,
+		Package: planPackage, Test: placeRow("nor where more have it"),
+	},
+	{
+		Name: "the first of several doomed members goes", Peer: "",
+		File:    learnerFile,
+		From:    "if len(well) < 2 || len(well) < len(o.Voters())-1 {",
+		To:      "if len(well) < 1 {",
+		Package: planPackage, Test: placeRow("nor beside another doomed one"),
+	},
+	{
+		Name: "a doomed member of two goes first", Peer: "",
+		File:    learnerFile,
+		From:    "if len(well) < 2 || len(well) < len(o.Voters())-1 {",
+		To:      "if len(well) < len(o.Voters())-1 {",
+		Package: planPackage, Test: placeRow("nor in a cluster of two"),
+	},
+	{
+		Name: "other settings wait for ever for a successor that no node takes", Peer: "kubernetes/kubernetes#116891",
+		File:    "controllers/plan/rollout.go",
+		From:    "successor.Member != nil && (!isCrowdedOut(successor) || isResizable(o, r))",
+		To:      "successor.Member != nil && false",
+		Package: planPackage, Test: placeRow("other settings are not held back for it"),
+	},
+	{
+		Name: "a member is restarted beside a doomed one whose successor may still come", Peer: "",
+		File:    "controllers/plan/rollout.go",
+		From:    "successor.Member != nil && (!isCrowdedOut(successor) || isResizable(o, r))",
+		To:      "(successor.Member != nil || r.IsVoter())",
+		Package: planPackage, Test: placeRow("but for five minutes they are"),
+	},
+	{
+		Name: "the successor of a doomed member takes the room of one that is restarted", Peer: "",
+		File:    "controllers/plan/rollout.go",
+		From:    "(!isCrowdedOut(successor) || isResizable(o, r))",
+		To:      "true",
+		Package: planPackage, Test: placeRow("and where it would take the room of the one that is restarted"),
+	},
+	{
+		Name: "members that run on get no other amounts beside a doomed one", Peer: "",
+		File:    "controllers/plan/rollout.go",
+		From:    "(!isCrowdedOut(successor) || isResizable(o, r))",
+		To:      "!isCrowdedOut(successor)",
+		Package: planPackage, Test: placeRow("but other amounts come to members that run on"),
+	},
+	{
+		Name: "a member is restarted beside a doomed one that does not serve", Peer: "",
+		File:    "controllers/plan/rollout.go",
+		From:    "return isInVain && other.IsDoomed() && o.IsServing(other)",
+		To:      "return isInVain && other.IsDoomed()",
+		Package: planPackage, Test: placeRow("and as long as the doomed member does not serve"),
+	},
+	{
+		Name: "the guard lets a doomed member go beside one that does not serve", Peer: "",
+		File:    guardFile,
+		From:    "return !other.IsDoomed() && o.IsServing(other) })",
+		To:      "return !other.IsDoomed() && other.IsHealthy(o.Membership) })",
+		Package: planPackage, Test: placeGuardRow("one does not serve"),
+	},
+	{
+		Name: "the guard lets a doomed member go beside another", Peer: "",
+		File:    guardFile,
+		From:    "return !other.IsDoomed() && o.IsServing(other) })",
+		To:      "return o.IsServing(other) })",
+		Package: planPackage, Test: placeGuardRow("another one is doomed as well"),
+	},
+	{
+		Name: "the guard lets a doomed member go while the others are a quorum", Peer: "",
+		File:    guardFile,
+		From:    "if len(stay) < 2 || len(stay) < len(o.Voters())-1 {",
+		To:      "if len(stay) < 2 {",
+		Package: planPackage, Test: placeGuardRow("one of five does not answer"),
+	},
+	{
+		Name: "the guard lets a doomed member of two go", Peer: "",
+		File:    guardFile,
+		From:    "if len(stay) < 2 || len(stay) < len(o.Voters())-1 {",
+		To:      "if len(stay) < len(o.Voters())-1 {",
+		Package: planPackage, Test: placeGuardRow("one would be left"),
+	},
+}
