@@ -175,6 +175,23 @@ load-kube-apiserver:
 stories: $(E2E_TEST) ## The table of stories: group, what is proven, last duration.
 	@E2E_TEST=$(E2E_TEST) go run ./test/e2e/stories
 
+.PHONY: corpus
+corpus: ## Write down anew what the planner answers in all small worlds and stories.
+	@$(GO_TEST) -count=1 -run='$(CORPUS)' ./controllers/plan -update
+	@cd controllers/plan/world && $(GO_TEST) -count=1 -run='$(CORPUS)' . -update
+
+.PHONY: corpus-diff
+corpus-diff: ## Print the first answers of the planner that differ from those of REF=main.
+	@temp=$$(mktemp -d); trap 'git worktree remove --force $$temp/tree; rm -rf $$temp' EXIT; \
+	git worktree add -q --detach $$temp/tree $(REF) && mkdir $$temp/before $$temp/now && \
+	for package in controllers/plan controllers/plan/world; do \
+		(cd $$temp/tree/$$package && CORPUS_ANSWERS=$$temp/before $(GO_TEST) -count=1 -run='$(CORPUS)' .) >/dev/null || true; \
+		(cd $$package && CORPUS_ANSWERS=$$temp/now $(GO_TEST) -count=1 -run='$(CORPUS)' .) >/dev/null || true; \
+	done; \
+	for answers in $$temp/now/*; do diff -U0 $$temp/before/$${answers##*/} $$answers | head -20; done
+REF = main
+CORPUS = ^TestNextIsHarmless|^TestEachRowAndEachWorld|^TestNoStoryViolates
+
 .PHONY: mutants
 mutants: bin/etcd bin/helm $(S3_SERVER) ## Seed known bugs one at a time, or those of ONLY=guard,peers; prints killed / total.
 	@$(WITH_ETCD) go run ./test/mutants $(if $(ONLY),-only '$(ONLY)')

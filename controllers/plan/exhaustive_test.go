@@ -8,6 +8,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/test/corpus"
 	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
@@ -229,11 +230,16 @@ func TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld(t *testing.T) {
 
 func TestNextIsHarmlessAndNeverMuteInEverySmallWorld(t *testing.T) {
 	verdicts := map[Verdict]int{}
+	answers, visited := corpus.Open(t, "testdata/corpus-of-worlds.txt"), 0
 	everyWorld(func(o scene, picked []state) {
+		if visited++; visited%1000 == 1 {
+			answers.Begin(fmt.Sprintf("worlds from %d on", visited))
+		}
 		for _, size := range []int{1, 3, 5} {
 			o.Desired.Size = size
 			d := Decide(o.Observation)
 			verdicts[d.Verdict]++
+			answers.Add(fmt.Sprintf("size %d of %s", size, describe(picked)), answerOf(d))
 			if d.Change != nil {
 				if why := harm(picked, d.Change); why != "" {
 					t.Fatalf("size %d, %s: %s by %s: %s", size, describe(picked), changes.KindOf(d.Change), d.Rule, why)
@@ -250,12 +256,23 @@ func TestNextIsHarmlessAndNeverMuteInEverySmallWorld(t *testing.T) {
 			}
 		}
 	})
+	if !needs.IsFull() { // which sees more worlds
+		answers.Compare(t, *update)
+	}
 	t.Logf("%v", verdicts)
 	for _, v := range []Verdict{Act, Wait, Refuse, Settled} {
 		if verdicts[v] == 0 {
 			t.Fatalf("no world leads to %s", v)
 		}
 	}
+}
+
+// answerOf is what the corpus holds of a decision: not its words.
+func answerOf(d Decision) string {
+	if d.Change == nil {
+		return fmt.Sprintf("%s %s %s", d.Rule, d.Verdict, d.Reason)
+	}
+	return fmt.Sprintf("%s %s %s %s %s", d.Rule, d.Verdict, d.Reason, changes.KindOf(d.Change), about(d.Change))
 }
 
 func describe(picked []state) string {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/test/corpus"
 )
 
 type row struct {
@@ -1177,6 +1179,26 @@ func TestNextOneSentencePerRule(t *testing.T) {
 	for _, r := range allRows() {
 		t.Run(r.name, r.check)
 	}
+}
+
+func TestEachRowAndEachWorldOfThreeBeingsIsAnsweredAsTheCorpusSays(t *testing.T) {
+	answers := corpus.Open(t, "testdata/corpus-of-rows.txt")
+	answers.Begin("rows")
+	for _, r := range allRows() {
+		d := Decide(r.world.Observation)
+		answers.Add(r.name, answerOf(d))
+		for _, n := range d.Yielded {
+			answers.Add(r.name, fmt.Sprintf("after %s %s", n.Rule, n.Reason))
+		}
+	}
+	visited := 0
+	everySmallWorld(func(o scene, s small) {
+		if visited++; visited%1000 == 1 {
+			answers.Begin(fmt.Sprintf("beings from %d on", visited))
+		}
+		answers.Add(describeAll(s), answerOf(Decide(o.Observation)))
+	})
+	answers.Compare(t, *update)
 }
 
 func TestEveryRuleHasARowThatMakesItSpeak(t *testing.T) {

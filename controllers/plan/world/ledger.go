@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -32,6 +33,19 @@ type ledger struct {
 	// the world as it was called settled, while nothing but time passes; nil otherwise
 	settled *snapshot
 	found   snapshot // the world as the last effect found it
+
+	decided []string // what was decided, without its words; what is decided again and again stands once
+}
+
+// decide notes a decision.
+func (l *ledger) decide(d plan.Decision) {
+	said := fmt.Sprintf("%s %s %s", d.Rule, d.Verdict, d.Reason)
+	if d.Change != nil {
+		said += " " + changes.KindOf(d.Change)
+	}
+	if n := len(l.decided); n == 0 || l.decided[n-1] != said {
+		l.decided = append(l.decided, said)
+	}
 }
 
 func newLedger() ledger {

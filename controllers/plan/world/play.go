@@ -46,6 +46,7 @@ func (w *World) takeOn(look int, o facts.Observation, life int) plan.Decision {
 	w.ledger.acting = look
 	for {
 		d := plan.Decide(o)
+		w.ledger.decide(d)
 		if d.Change == nil {
 			return d
 		}
