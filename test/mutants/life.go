@@ -1,186 +1,155 @@
 package main
 
-const (
-	planPackage      = "./controllers/plan"
-	applyPackage     = "./controllers/apply"
-	observePackage   = "./controllers/observe"
-	resourcesPackage = "./controllers/resources"
-	etcdutilPackage  = "./pkg/etcdutil"
-)
-
 // life are bugs of births, growth, shrinking and the repair of what is certainly lost. Like those beside it, each was shipped
 // by somebody, or would be easy to make here.
 var life = []mutant{
 	{
 		Name: "a removal does not ask what quorum is left", Peer: "coreos/etcd-operator#1211",
-		File: "controllers/plan/guard/members.go",
 		From: `if voters < 1 || healthy < etcdutil.Quorum(voters) {
 		return fmt.Sprintf("without %s only %d healthy of %d voters would be left, which is no quorum.", c.Name,
 			healthy, voters)`,
 		To: `if voters < 1 {
 		return fmt.Sprintf("without %s only %d healthy of %d voters would be left, which is no quorum.", c.Name, healthy, voters)`,
-		Package: planPackage, Test: "TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld",
+		Test: "TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld",
 	},
 	{
 		Name: "a learner is promoted blindly", Peer: "kubernetes/kubeadm#2997",
-		File:    "controllers/plan/facts/incarnation.go",
-		From:    "return r.Answer.Applied+caughtUpWithin >= other.Answer.Applied",
-		To:      "return true",
-		Package: planPackage, Test: row("a learner far behind is not promoted"),
+		From: "return r.Answer.Applied+caughtUpWithin >= other.Answer.Applied",
+		To:   "return true",
+		Test: row("a learner far behind is not promoted"),
 	},
 	{
 		Name: "a dead learner counts for its own promotion", Peer: "",
-		File: "controllers/plan/guard/members.go",
 		From: `if o.IsCaughtUp(r) {
 		healthy++`,
 		To: `if r.IsLearner() {
 		healthy++`,
-		Package: planPackage, Test: "TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld",
+		Test: "TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld",
 	},
 	{
 		Name: "members are never sealed", Peer: "rancher/k3k#836",
-		File:    "controllers/plan/blind.go",
-		From:    "if len(seals) == 0 {",
-		To:      "if len(seals) >= 0 {",
-		Package: planPackage, Test: row("a stripped seal is put back"),
+		From: "if len(seals) == 0 {\n\t\treturn nil\n\t}\n\treturn act(changes.SealPods{Pods: seals}, facts.ReasonSeal",
+		To:   "if len(seals) >= 0 {\n\t\treturn nil\n\t}\n\treturn act(changes.SealPods{Pods: seals}, facts.ReasonSeal",
+		Test: row("a stripped seal is put back"),
 	},
 	{
 		Name: "who lives on a volume is recorded before that very member said so", Peer: "",
-		File:    "controllers/plan/facts/incarnation.go",
-		From:    "return r.Member != nil && a != nil && a.ID == r.Member.ID && a.ClusterID == o.Membership.ClusterID",
-		To:      "return r.Member != nil && a != nil && a.ClusterID == o.Membership.ClusterID",
-		Package: planPackage, Test: "TestARecordIsRefusedUnlessThatVeryMemberSaidIt",
+		From: "return r.Member != nil && a != nil && a.ID == r.Member.ID && a.ClusterID == o.Membership.ClusterID",
+		To:   "return r.Member != nil && a != nil && a.ClusterID == o.Membership.ClusterID",
+		Test: "TestARecordIsRefusedUnlessThatVeryMemberSaidIt",
 	},
 	{
 		Name: "rules are swapped: what is left over goes before what was begun is recorded", Peer: "",
-		File: "controllers/plan/phases.go",
 		From: `{"record-members", "A member that answered is written down beside its data.", recordMembers, holds, always},`,
 		To: `{"collect", "", collect, givesWay, always},
 		{"record-members", "A member that answered is written down beside its data.", recordMembers, holds, always},`,
-		Package: planPackage, Test: "TestTheRulesAreInTheirOrderInDocGoAndInTheUsersDocs",
+		Test: "TestTheRulesAreInTheirOrderInDocGoAndInTheUsersDocs",
 	},
 	{
 		Name: "unknown is taken for empty: volumes go while etcd cannot be asked", Peer: "cozystack/etcd-operator#347",
-		File: "controllers/plan/guard/data.go",
 		From: `if !o.Membership.Known || r.Member != nil {
 		return fmt.Sprintf("it is not certain that no member lives on the volume %s.", ref.Name)`,
 		To: `if r.Member != nil {
 		return fmt.Sprintf("it is not certain that no member lives on the volume %s.", ref.Name)`,
-		Package: planPackage, Test: "TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld",
+		Test: "TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld",
 	},
 	{
 		Name: "a cluster is born over retained volumes", Peer: "cozystack/etcd-operator#355",
-		File: "controllers/plan/resume.go",
 		From: `func retainedData(o judge.View) *proposal {
 	if !o.IsOverRetained() || o.BeginsEmpty() {`,
 		To: `func retainedData(o judge.View) *proposal {
 	if o.IsOverRetained() {`,
-		Package: planPackage, Test: row("over retained volumes nothing is born"),
+		Test: row("over retained volumes nothing is born"),
 	},
 	{
 		Name: "a birth with writes is voided", Peer: "",
-		File: "controllers/plan/void.go",
 		From: `if o.IsAlive() || o.HasSwitchedOver() || slices.ContainsFunc(o.Members, facts.HasWrites) {
 		return ""`,
 		To: `if o.IsAlive() {
 		return ""`,
-		Package: planPackage, Test: row("a birth with writes is never voided"),
+		Test: row("a birth with writes is never voided"),
 	},
 	{
 		Name: "a lost record is a new birth: at size 1 an empty cluster, silently", Peer: "rancher/k3k#836",
-		File:    "controllers/plan/bootstrap.go",
-		From:    `if trace := traceOf(o); trace != "" {`,
-		To:      `if trace := traceOf(o); trace == "never" {`,
-		Package: planPackage, Test: row("nothing is born when the record and all volumes are gone"),
+		From: `if trace := traceOf(o); trace != "" {`,
+		To:   `if trace := traceOf(o); trace == "never" {`,
+		Test: row("nothing is born when the record and all volumes are gone"),
 	},
 	{
 		Name: "a new member gets the volume that the others have, whatever the spec says", Peer: "",
-		File:    "controllers/plan/facts/view.go",
-		From:    "largest := o.Desired.StorageBytes",
-		To:      "largest := int64(0)",
-		Package: planPackage, Test: "TestANewMemberGetsTheVolumeOfTheSpecButNoneSmallerThanThoseOfTheOthers",
+		From: "largest := o.Desired.StorageBytes",
+		To:   "largest := int64(0)",
+		Test: "TestANewMemberGetsTheVolumeOfTheSpecButNoneSmallerThanThoseOfTheOthers",
 	},
 	{
 		Name: "a volume that cannot be made stays when its size is put back", Peer: "",
-		File:    "controllers/plan/facts/view.go",
-		From:    "(v.MadeFor != o.Desired.StorageClass || v.Bytes > o.NewBytes())",
-		To:      "v.MadeFor != o.Desired.StorageClass",
-		Package: planPackage, Test: row("it goes once the spec asks for a smaller volume"),
+		From: "(v.MadeFor != o.Desired.StorageClass || v.Bytes > o.NewBytes())",
+		To:   "v.MadeFor != o.Desired.StorageClass",
+		Test: row("it goes once the spec asks for a smaller volume"),
 	},
 	{
 		Name: "a larger size is reached with the first member that has it", Peer: "",
-		File:    "controllers/plan/facts/view.go",
-		From:    "smallest := slices.MinFunc(members,",
-		To:      "smallest := slices.MaxFunc(members,",
-		Package: planPackage, Test: row("also once a member has it"),
+		From: "smallest := slices.MinFunc(members,",
+		To:   "smallest := slices.MaxFunc(members,",
+		Test: row("also once a member has it"),
 	},
 	{
 		Name: "volumes larger than the spec hold every change up", Peer: "VictoriaMetrics/operator#1747",
-		File:    "controllers/plan/health.go",
-		From:    "smallest.Volume.Bytes >= o.Desired.StorageBytes",
-		To:      "smallest.Volume.Bytes == o.Desired.StorageBytes",
-		Package: planPackage, Test: row("volumes larger than the spec are no fault, and all else is followed"),
+		From: "smallest.Volume.Bytes >= o.Desired.StorageBytes",
+		To:   "smallest.Volume.Bytes == o.Desired.StorageBytes",
+		Test: row("volumes larger than the spec are no fault, and all else is followed"),
 	},
 	{
 		Name: "the leader is removed without handing over", Peer: "coreos/etcd-operator#1191",
-		File:    "controllers/plan/size.go",
-		From:    "if r.Member.ID == o.Membership.Leader {",
-		To:      "if r.Member.ID == 0 {",
-		Package: planPackage, Test: row("a leader hands over before it is removed"),
+		From: "if r.Member.ID == o.Membership.Leader {\n\t\treturn handOver(",
+		To:   "if r.Member.ID == 0 {\n\t\treturn handOver(",
+		Test: row("a leader hands over before it is removed"),
 	},
 	{
 		Name: "a name is used again", Peer: "cozystack/etcd-operator#98",
-		File:    "controllers/plan/size.go",
-		From:    "return highest + 1",
-		To:      "return len(o.Members)",
-		Package: planPackage, Test: "TestANewNameIsAboveEveryTraceOfAnOldOne",
+		From: "return highest + 1",
+		To:   "return len(o.Members)",
+		Test: "TestANewNameIsAboveEveryTraceOfAnOldOne",
 	},
 	{
 		Name: "a stale decision is confirmed", Peer: "opensearch-project/opensearch-k8s-operator#1471",
-		File:    "controllers/plan/decide.go",
-		From:    "return reflect.DeepEqual(Decide(live).Change, c)",
-		To:      "return reflect.DeepEqual(c, c)",
-		Package: planPackage, Test: "TestConfirmRefusesWhenTheWorldMoved",
+		From: "return reflect.DeepEqual(Decide(live).Change, c)",
+		To:   "return reflect.DeepEqual(c, c)",
+		Test: "TestConfirmRefusesWhenTheWorldMoved",
 	},
 	{
 		Name: "a member is removed because it is silent", Peer: "coreos/etcd-operator#1968",
-		File:    "controllers/plan/judge/judgement.go",
-		From:    "func (j Judgement) MustGo() bool { return j.Cure == Replace && j.Certain && j.State == Lost }",
-		To:      "func (j Judgement) MustGo() bool { return j.Cure == Replace }",
-		Package: planPackage, Test: row("a silent member alone is not removed"),
+		From: "func (j Judgement) MustGo() bool { return j.Cure == Replace && j.Certain && j.State == Lost }",
+		To:   "func (j Judgement) MustGo() bool { return j.Cure == Replace }",
+		Test: row("a silent member alone is not removed"),
 	},
 	{
 		Name: "the only copy of an ephemeral member's data is deleted", Peer: "",
-		File:    "controllers/plan/guard/data.go",
-		From:    "case r.Ephemeral && r.IsRecorded():",
-		To:      "case r.Ephemeral && r.IsRecorded() && r.Pod == nil:",
-		Package: planPackage, Test: "TestThePodThatHoldsTheOnlyDataOfAMemberIsNeverDeleted",
+		From: "case r.Ephemeral && r.IsRecorded():",
+		To:   "case r.Ephemeral && r.IsRecorded() && r.Pod == nil:",
+		Test: "TestThePodThatHoldsTheOnlyDataOfAMemberIsNeverDeleted",
 	},
 	{
 		Name: "a volume made anew under an old name is started as at birth", Peer: "cozystack/etcd-operator#355",
-		File: "controllers/plan/facts/view.go",
 		From: `if o.Membership.Known || o.Birth.ClusterID != 0 || r.IsRecorded() || !slices.Contains(o.Birth.Names, r.Name) ||
 		!o.IsFilled(r) {`,
 		To: "if o.Membership.Known || r.IsRecorded() || !slices.Contains(o.Birth.Names, r.Name) || " +
 			"!o.IsFilled(r) {",
-		Package: planPackage, Test: row("a volume whose record was stripped is not started as at birth"),
+		Test: row("a volume whose record was stripped is not started as at birth"),
 	},
 	{
 		Name: "a healthy member is removed because its claim was not seen", Peer: "etcd-io/etcd-operator#193",
-		File:    "controllers/plan/judge/seen.go",
-		From:    "return !r.Ephemeral && r.Volume == nil && (r.Pod == nil || !r.Pod.Running)",
-		To:      "return !r.Ephemeral && r.Volume == nil",
-		Package: planPackage,
-		Test:    row("a member that is silent for a moment is not removed because its claim is gone"),
+		From: "return !r.Ephemeral && r.Volume == nil && (r.Pod == nil || !r.Pod.Running)",
+		To:   "return !r.Ephemeral && r.Volume == nil",
+		Test: row("a member that is silent for a moment is not removed because its claim is gone"),
 	},
 	{
 		Name: "etcdctl in a member refuses --endpoints", Peer: "",
-		File: "controllers/resources/pod.go",
 		From: `		fromAnnotation(compareVariable, v1alpha1.AnnotationInitialCompare),
 `,
 		To: `		fromAnnotation(compareVariable, v1alpha1.AnnotationInitialCompare),
 		{Name: "ETCDCTL_ENDPOINTS", Value: scheme(isTLS) + "://localhost:2379"},
 `,
-		Package: resourcesPackage, Test: "TestEtcdctlInAMemberMayBeGivenEndpointsAndVerifiesItsOwn",
+		Test: "TestEtcdctlInAMemberMayBeGivenEndpointsAndVerifiesItsOwn",
 	},
 }

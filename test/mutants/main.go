@@ -22,15 +22,16 @@ import (
 	"time"
 )
 
-// mutant is one seeded bug: in File, the first From becomes To, and Test of Package must fail.
+// mutant is one seeded bug: From becomes To, and Test must fail. It names no file, so code and tests move freely: From
+// stands once in all that is shipped, and one package has the test.
 type mutant struct {
-	Name    string // what is wrong, in a few words
-	Peer    string // who shipped it, where somebody did: a thread of reference, or empty
-	File    string
-	From    string
-	To      string
-	Package string
-	Test    string // its name; a row of it after a slash
+	Name string // what is wrong, in a few words
+	Peer string // who shipped it, where somebody did: a thread of reference, or empty
+	From string
+	To   string
+	Test string // its name; a row of it after a slash
+
+	place // found by locate
 }
 
 // row is the name of a test of one row of the table of rules.
@@ -42,8 +43,7 @@ func row(sentence string) string {
 func every() []mutant {
 	return slices.Concat(life, guards, effects, rolls, deaths, returns, restores, inPlace, records, schedules, stores,
 		judgements, places, copies, compared, kept, passes, phases, logs, minors, trust, foreign, sidecars, network, installs,
-		seeing, rights, plugin, asked, releases, authorities, previous,
-		signatures)
+		seeing, rights, plugin, asked, releases, authorities, previous, signatures)
 }
 
 // isOf reports whether a bug is of a group. Other operators shipped those of peers; any other group is a directory of
@@ -52,17 +52,21 @@ func (m mutant) isOf(group string) bool {
 	if group == "peers" {
 		return m.Peer != ""
 	}
-	return path.Base(path.Dir(m.File)) == group || group == "guard" && slices.Contains(guards, m)
+	return path.Base(path.Dir(m.file)) == group || group == "guard" && isListed(guards, m)
+}
+
+func isListed(list []mutant, m mutant) bool {
+	return slices.ContainsFunc(list, func(other mutant) bool { return other.Name == m.Name })
 }
 
 // choose returns the mutants of these names, of these groups, or all where neither is given.
-func choose(names, groups []string) ([]mutant, error) {
+func choose(all []mutant, names, groups []string) ([]mutant, error) {
 	if len(names)+len(groups) == 0 {
-		return every(), nil
+		return all, nil
 	}
 	isFound := map[string]bool{}
 	var chosen []mutant
-	for _, m := range every() {
+	for _, m := range all {
 		isChosen := slices.Contains(names, m.Name)
 		for _, group := range groups {
 			if m.isOf(group) {
@@ -85,14 +89,22 @@ func choose(names, groups []string) ([]mutant, error) {
 func main() {
 	only := flag.String("only", "", "the mutants of these `groups`: peers, or directories such as guard,apply,record")
 	flag.Parse()
-	chosen, err := choose(flag.Args(), strings.FieldsFunc(*only, func(r rune) bool { return r == ',' }))
-	if err == nil {
-		err = play(chosen)
-	}
-	if err != nil {
+	if err := run(flag.Args(), strings.FieldsFunc(*only, func(r rune) bool { return r == ',' })); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
+}
+
+func run(names, groups []string) error {
+	all, err := locate(".", every())
+	if err != nil {
+		return err
+	}
+	chosen, err := choose(all, names, groups)
+	if err != nil {
+		return err
+	}
+	return play(chosen)
 }
 
 // result is what came of a mutant.
@@ -158,10 +170,10 @@ func (m mutant) run(objection func() string) string {
 		return why
 	}
 	program := filepath.Join(dir, "mutant.test")
-	if out, err := build(program, m.Package, "-overlay", overlay); err != nil {
+	if out, err := build(program, m.pkg, "-overlay", overlay); err != nil {
 		return "does not compile: " + lastLine(out)
 	}
-	out, err := runTest(program, m.Package, m.Test)
+	out, err := runTest(program, m.pkg, m.Test)
 	hangs := strings.Contains(string(out), "panic: test timed out")
 	switch {
 	case err != nil && (hangs || strings.Contains(string(out), "--- FAIL")):
@@ -173,24 +185,24 @@ func (m mutant) run(objection func() string) string {
 }
 
 // test is the key of a mutant's test.
-func (m mutant) test() string { return m.Package + " " + m.Test }
+func (m mutant) test() string { return m.pkg + " " + m.Test }
 
 // withoutBugs returns for each test what objection there is without any bug. The tests of a package are linked once.
 func withoutBugs(dir string, chosen []mutant) map[string]func() string {
 	programs, objections := map[string]func() (string, error){}, map[string]func() string{}
 	for _, m := range chosen {
-		if programs[m.Package] == nil {
-			name := strings.ReplaceAll(strings.TrimPrefix(m.Package, "./"), "/", "-") + ".test"
-			programs[m.Package] = sync.OnceValues(func() (string, error) {
+		if programs[m.pkg] == nil {
+			name := strings.ReplaceAll(strings.TrimPrefix(m.pkg, "./"), "/", "-") + ".test"
+			programs[m.pkg] = sync.OnceValues(func() (string, error) {
 				program := filepath.Join(dir, name)
-				if out, err := build(program, m.Package); err != nil {
+				if out, err := build(program, m.pkg); err != nil {
 					return "", fmt.Errorf("the tests do not compile: %s", lastLine(out))
 				}
 				return program, nil
 			})
 		}
 		if objections[m.test()] == nil {
-			linked := programs[m.Package]
+			linked := programs[m.pkg]
 			objections[m.test()] = sync.OnceValue(func() string { return m.objection(linked) })
 		}
 	}
@@ -203,7 +215,7 @@ func (m mutant) objection(linked func() (string, error)) string {
 	if err != nil {
 		return err.Error()
 	}
-	out, err := runTest(program, m.Package, m.Test)
+	out, err := runTest(program, m.pkg, m.Test)
 	switch {
 	case err != nil:
 		return "test fails without the mutant: " + lastLine(out)
@@ -237,16 +249,16 @@ func runTest(program, dir, name string) ([]byte, error) {
 
 // overlay writes the mutated file and the map that lets the compiler see it in the place of the real one.
 func (m mutant) overlay(dir string) (string, error) {
-	source, err := m.source()
+	original, err := filepath.Abs(m.file)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("finding %s: %w", m.file, err)
 	}
-	original, err := filepath.Abs(m.File)
+	source, err := os.ReadFile(original)
 	if err != nil {
-		return "", fmt.Errorf("finding %s: %w", m.File, err)
+		return "", fmt.Errorf("reading the file to mutate: %w", err)
 	}
-	mutated := filepath.Join(dir, filepath.Base(m.File))
-	if err := os.WriteFile(mutated, []byte(strings.Replace(source, m.From, m.To, 1)), 0o600); err != nil {
+	mutated := filepath.Join(dir, filepath.Base(m.file))
+	if err := os.WriteFile(mutated, []byte(strings.Replace(string(source), m.From, m.To, 1)), 0o600); err != nil {
 		return "", fmt.Errorf("writing the mutant: %w", err)
 	}
 	replace, err := json.Marshal(map[string]map[string]string{"Replace": {original: mutated}})
@@ -255,18 +267,6 @@ func (m mutant) overlay(dir string) (string, error) {
 	}
 	overlay := filepath.Join(dir, "overlay.json")
 	return overlay, os.WriteFile(overlay, replace, 0o600)
-}
-
-// source is the text of the file to mutate, in which the text to replace stands once.
-func (m mutant) source() (string, error) {
-	source, err := os.ReadFile(m.File)
-	if err != nil {
-		return "", fmt.Errorf("reading the file to mutate: %w", err)
-	}
-	if n := strings.Count(string(source), m.From); n != 1 {
-		return "", fmt.Errorf("the text to replace stands %d times in %s: move it along with the code", n, m.File)
-	}
-	return string(source), nil
 }
 
 func lastLine(out []byte) string {

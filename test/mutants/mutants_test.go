@@ -1,7 +1,9 @@
 package main
 
 import (
-	"slices"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -19,24 +21,67 @@ func TestEachMutantHasANameOfItsOwnAndChangesSomething(t *testing.T) {
 	}
 }
 
-// A mutant whose code was moved proves nothing, and is only tried once in a while.
-func TestTheCodeThatEachMutantChangesIsThere(t *testing.T) {
-	t.Chdir("../..")
-	for _, m := range every() {
-		if _, err := m.overlay(t.TempDir()); err != nil {
-			t.Errorf("%s: %v", m.Name, err)
+// Mutants are only tried once in a while; one whose text or test is gone would prove nothing by then.
+func TestTheCodeThatEachMutantChangesAndItsTestAreThereOnce(t *testing.T) {
+	if _, err := locate("../..", every()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAMutantIsFoundWhereverItsTextAndItsTestStand(t *testing.T) {
+	root := t.TempDir()
+	write := func(file, text string) {
+		t.Helper()
+		name := filepath.Join(root, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
 		}
+	}
+	for _, directory := range rooms {
+		write(directory+"/doc.go", "package x")
+	}
+	seeded := []mutant{{Name: "one", From: "isSafe()", To: "true", Test: "TestItIsSafe/with_a_row"}}
+	refusal := func() string {
+		t.Helper()
+		if _, err := locate(root, seeded); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+
+	if said := refusal(); !strings.Contains(said, "stands 0 times") {
+		t.Errorf("a text that is nowhere: %q", said)
+	}
+	write("controllers/plan/size.go", "isSafe()")
+	if said := refusal(); !strings.Contains(said, "0 packages have TestItIsSafe") {
+		t.Errorf("a test that is nowhere: %q", said)
+	}
+	write("pkg/backup/safe_test.go", "func TestItIsSafe(t *testing.T) { isSafe() }")
+	located, err := locate(root, seeded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (place{file: "controllers/plan/size.go", pkg: "./pkg/backup"}); located[0].place != want {
+		t.Errorf("found in %+v, want %+v", located[0].place, want)
+	}
+	write("api/twice.go", "isSafe()")
+	if said := refusal(); !strings.Contains(said, "stands 2 times") {
+		t.Errorf("a text that stands in two files: %q", said)
 	}
 }
 
 func TestTheBugsOfTheGuardAndOfPeersAreChosenByTheirGroups(t *testing.T) {
-	chosen, err := choose(nil, []string{"guard", "peers"})
+	all, err := locate("../..", every())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range every() {
-		isWanted := m.Peer != "" || slices.Contains(guards, m) || strings.HasPrefix(m.File, "controllers/plan/guard/")
-		if isChosen := slices.Contains(chosen, m); isChosen != isWanted {
+	chosen, err := choose(all, nil, []string{"guard", "peers"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		isWanted := m.Peer != "" || isListed(guards, m) || strings.HasPrefix(m.file, "controllers/plan/guard/")
+		if isChosen := isListed(chosen, m); isChosen != isWanted {
 			t.Errorf("%s: chosen %v, want %v", m.Name, isChosen, isWanted)
 		}
 	}
@@ -44,7 +89,7 @@ func TestTheBugsOfTheGuardAndOfPeersAreChosenByTheirGroups(t *testing.T) {
 	if len(chosen) < fewest {
 		t.Errorf("only %d mutants are of the guard and of peers, want at least %d", len(chosen), fewest)
 	}
-	if _, err := choose(nil, []string{"no such group"}); err == nil {
+	if _, err := choose(all, nil, []string{"no such group"}); err == nil {
 		t.Error("a group that is none chooses nothing, and is not refused")
 	}
 }

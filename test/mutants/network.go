@@ -1,40 +1,31 @@
 package main
 
-const managerPackage = "./cmd/manager"
-
 // network are bugs of who may connect to members and to the operator.
 var network = []mutant{
 	{
 		Name: "a list of no readers of metrics lets everybody read them", Peer: "",
-		File: "controllers/resources/networkpolicy.go",
 		From: "if len(spec.Metrics) > 0 {", To: "if true {",
-		Package: resourcesPackage,
-		Test:    "TestTheNetworkPolicyLetsInWhatTheClusterLivesByAndWhoIsAskedForAndNobodyElse",
+		Test: "TestTheNetworkPolicyLetsInWhatTheClusterLivesByAndWhoIsAskedForAndNobodyElse",
 	},
 	{
 		Name: "the operator is shut out of the clusters that it looks after", Peer: "",
-		File: "controllers/resources/networkpolicy.go",
 		From: "{members, tasksWithMembers(c), operatorIn(operator)}", To: "{members, tasksWithMembers(c)}",
-		Package: resourcesPackage,
-		Test:    "TestTheNetworkPolicyLetsInWhatTheClusterLivesByAndWhoIsAskedForAndNobodyElse",
+		Test: "TestTheNetworkPolicyLetsInWhatTheClusterLivesByAndWhoIsAskedForAndNobodyElse",
 	},
 	{
 		Name: "a network policy stays after the spec asks for none", Peer: "",
-		File: "controllers/observe/objects.go",
 		From: "if !isWanted && policy.State != facts.ObjectDrifted {", To: "if !isWanted {",
-		Package: observePackage, Test: "TestObject/a_NetworkPolicy_that_the_spec_asks_for_no_more_has_drifted",
+		Test: "TestObject/a_NetworkPolicy_that_the_spec_asks_for_no_more_has_drifted",
 	},
 	{
 		Name: "metrics are served over HTTP/2", Peer: "",
-		File: "cmd/manager/servingcert.go",
 		From: `[]string{"http/1.1"}`, To: `[]string{"h2", "http/1.1"}`,
-		Package: managerPackage, Test: "TestWhoTrustsTheCAReadsMetricsOverHTTP1AndWhoDoesNotRefuses",
+		Test: "TestWhoTrustsTheCAReadsMetricsOverHTTP1AndWhoDoesNotRefuses",
 	},
 	{
 		Name: "a replica that lost the race for the CA of metrics has no certificate", Peer: "",
-		File:    "cmd/manager/servingcert.go",
-		From:    "secret, err = s.makeAuthority(ctx, now); apierrors.IsAlreadyExists(err) {",
-		To:      "secret, err = s.makeAuthority(ctx, now); false {",
-		Package: managerPackage, Test: "TestOfTwoReplicasThatMakeTheCATheFirstWins",
+		From: "secret, err = s.makeAuthority(ctx, now); apierrors.IsAlreadyExists(err) {",
+		To:   "secret, err = s.makeAuthority(ctx, now); false {",
+		Test: "TestOfTwoReplicasThatMakeTheCATheFirstWins",
 	},
 }
