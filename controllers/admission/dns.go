@@ -50,8 +50,8 @@ func validateNameservers(servers []string, at *field.Path) field.ErrorList {
 func validateSearches(searches []string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(searches) > maxSearches || len(strings.Join(searches, " ")) > maxSearchesInBytes {
-		errs = append(errs, invalid(at, len(searches), fmt.Sprintf("there may be %d search domains, of %d characters with "+
-			"the spaces between them", maxSearches, maxSearchesInBytes))...)
+		errs = append(errs, invalid(at, len(searches), fmt.Sprintf("there may be %d search domains, of %d characters "+
+			"with the spaces between them", maxSearches, maxSearchesInBytes))...)
 	}
 	for i, search := range searches {
 		name := strings.ReplaceAll(strings.TrimSuffix(search, "."), "_", "a")

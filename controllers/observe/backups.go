@@ -122,8 +122,8 @@ func (n *newestProven) add(b facts.Backup) {
 	}
 }
 
-// addSigned adds what signed records call proven. The newest EtcdBackups come first, so that of thousands only those are
-// checked that could be newer.
+// addSigned adds what signed records call proven. The newest EtcdBackups come first, so that of thousands only those
+// are checked that could be newer.
 func (n *newestProven) addSigned(backups []*v1alpha1.EtcdBackup, key backup.Key) {
 	slices.SortFunc(backups, func(a, b *v1alpha1.EtcdBackup) int {
 		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)

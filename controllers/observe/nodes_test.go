@@ -95,7 +95,7 @@ func TestOfAMemberThatIsNotReadyItIsSaidSinceWhenItsNodeIsNotAndWhy(t *testing.T
 	since := metav1.NewTime(time.Date(2026, 3, 1, 11, 58, 0, 0, time.UTC))
 	for _, row := range []struct {
 		name                string
-		of                  corev1.NodeCondition
+		ready               corev1.NodeCondition
 		isSilent, isUnready bool
 		want                string
 	}{
@@ -111,8 +111,8 @@ func TestOfAMemberThatIsNotReadyItIsSaidSinceWhenItsNodeIsNotAndWhy(t *testing.T
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			p := newPlace(t)
-			row.of.Type, row.of.LastTransitionTime = corev1.NodeReady, since
-			p.node.Status.Conditions = []corev1.NodeCondition{row.of}
+			row.ready.Type, row.ready.LastTransitionTime = corev1.NodeReady, since
+			p.node.Status.Conditions = []corev1.NodeCondition{row.ready}
 			if !row.isSilent {
 				p.world.start("demo-0", etcdutil.StateNew, "demo-0", "demo-1", "demo-2") // on the data it has
 			}

@@ -98,8 +98,8 @@ func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCond
 func WhyUnscheduled(pod *corev1.Pod) (reason, message string) {
 	c, scheduler := podCondition(pod, corev1.PodScheduled), pod.Spec.SchedulerName
 	if c == nil && pod.Spec.NodeName == "" && scheduler != "" && scheduler != corev1.DefaultSchedulerName {
-		return corev1.PodReasonUnschedulable, fmt.Sprintf("the scheduler %s has said nothing of it yet. Look whether it "+
-			"runs, and whether spec.pod.schedulerName is right.", scheduler)
+		return corev1.PodReasonUnschedulable, fmt.Sprintf("the scheduler %s has said nothing of it yet. Look whether "+
+			"it runs, and whether spec.pod.schedulerName is right.", scheduler)
 	}
 	if c == nil || c.Status != corev1.ConditionFalse {
 		return "", ""

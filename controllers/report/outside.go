@@ -65,8 +65,8 @@ func (in Input) oneNode() string {
 	}) {
 		return ""
 	}
-	said := fmt.Sprintf("The members %s all run on node %s, so the cluster stops serving when that node does. Each new "+
-		"member goes to a node without members, where one takes it. To move them once there are such nodes: "+
+	said := fmt.Sprintf("The members %s all run on node %s, so the cluster stops serving when that node does. Each "+
+		"new member goes to a node without members, where one takes it. To move them once there are such nodes: "+
 		pages.Docs+"docs/platforms.md#all-members-on-one-node.",
 		strings.Join(facts.Names(voters), ", "), placed[0].Pod.Node)
 	if len(placed) < len(voters) && !in.hasWarned(said) {

@@ -190,7 +190,8 @@ func taskJob(c *v1alpha1.EtcdCluster, meta metav1.ObjectMeta, retries int32, dea
 }
 
 // placeTask lets a task run wherever the cluster's members may, and nowhere else: other nodes may be out of reach of
-// its network and its images, or of another system. Names mean to it what they mean to members. What keeps members apart from each other says nothing of a task.
+// its network and its images, or of another system. Names mean to it what they mean to members. What keeps
+// members apart from each other says nothing of a task.
 func placeTask(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, settings v1alpha1.TaskSpec) {
 	members := v1alpha1.PodSpec{}
 	if c.Spec.Pod != nil {

@@ -100,27 +100,9 @@ func (w *World) isKept(name string, p pod) bool {
 
 // schedule binds the volume and finds a node, unless the claim is gone or going.
 func (w *World) schedule(name string, p *pod) {
-	if p.disk != p.UID {
-		v, ok := w.objects.volumes[name]
-		if !ok || v.Terminating || v.UID != p.disk {
-			if ok && !v.Terminating {
-				p.disk = v.UID
-			}
-			w.leave(p, "the claim is gone or being deleted")
-			return
-		}
-		if w.Nowhere && v.Phase == facts.VolumePending {
-			w.leave(p, "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.")
-			return
-		}
-		if v.Stranded != "" {
-			w.leave(p, "1 node(s) had volume node affinity conflict")
-			return
-		}
-		if !w.bind(name) {
-			w.leave(p, "pod has unbound immediate PersistentVolumeClaims")
-			return
-		}
+	if why := w.volumeKeeps(name, p); why != "" {
+		w.leave(p, why)
+		return
 	}
 	if n := w.nodesTaken(); w.Nodes > 0 && n >= w.Nodes {
 		w.leave(p, cmp.Or(w.Crowded,
@@ -131,6 +113,28 @@ func (w *World) schedule(name string, p *pod) {
 		w.disks[p.disk] = &disk{}
 	}
 	p.Scheduled, p.Node, p.Waiting, p.Message, p.UnplacedFrom = true, w.nodeOf(name), "", "", time.Time{}
+}
+
+// volumeKeeps says why a Pod's volume lets it run on no node, or "".
+func (w *World) volumeKeeps(name string, p *pod) string {
+	if p.disk == p.UID { // its data is in the Pod
+		return ""
+	}
+	v, ok := w.objects.volumes[name]
+	switch {
+	case !ok || v.Terminating:
+		return "the claim is gone or being deleted"
+	case v.UID != p.disk:
+		p.disk = v.UID
+		return "the claim is gone or being deleted"
+	case w.Nowhere && v.Phase == facts.VolumePending:
+		return "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector."
+	case v.Stranded != "":
+		return "1 node(s) had volume node affinity conflict"
+	case !w.bind(name):
+		return "pod has unbound immediate PersistentVolumeClaims"
+	}
+	return ""
 }
 
 // leave says why no node takes a Pod, and keeps since when.

@@ -18,8 +18,8 @@ type World struct {
 	Cluster facts.Identity
 	Spec    facts.Desired
 
-	// Nodes is how many there are, each for one member; 0 is enough for all. Where none is left, the scheduler says that
-	// a rule keeps Pods apart, or Crowded. With Nowhere no node takes a member that was on none before.
+	// Nodes is how many there are, each for one member; 0 is enough for all. Where none is left, the scheduler says
+	// that a rule keeps Pods apart, or Crowded. With Nowhere no node takes a member that was on none before.
 	Nodes   int
 	Crowded string
 	Nowhere bool

@@ -107,8 +107,8 @@ func (b *Bucket) Close() error { return b.blob.Close() }
 // AsksToSlowDown reports that the last thing the store said was that: what stands still waits to be sent again.
 func (b *Bucket) AsksToSlowDown() bool { return b.mood.patient.Load() }
 
-// IsUnconditional reports that objects were written after a look alone, since the store knows no conditional writes: had
-// anything else written under the same name at that moment, one would have overwritten the other.
+// IsUnconditional reports that objects were written after a look alone, since the store knows no conditional writes:
+// had anything else written under the same name at that moment, one would have overwritten the other.
 func (b *Bucket) IsUnconditional() bool { return b.unconditional.Load() }
 
 // ManifestKey is the secret that vouches for the manifests in this store; nil where there is none.

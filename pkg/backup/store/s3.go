@@ -171,15 +171,17 @@ func startsAt(as func(any) bool, offset int64) error {
 // abortGrace is for telling the store to forget the parts of an upload that was given up.
 const abortGrace = 5 * time.Second
 
-// tameS3 replaces the transfer manager that gocloud made: it also writes where the server knows no conditions. The parts
-// of an aborted upload are removed although its context has ended, and the first buffer is no larger than the others.
+// tameS3 replaces the transfer manager that gocloud made: it also writes where the server knows no conditions. The
+// parts of an aborted upload are removed although its context has ended, and the first buffer is no larger than the
+// others.
 func (b *Bucket) tameS3(key string, as func(any) bool) {
 	var manager *transfermanager.Client
 	var client *s3.Client
 	if !as(&manager) || !b.blob.As(&client) {
 		return
 	}
-	*manager = *transfermanager.New(creator{Client: client, bucket: b, key: key}, func(options *transfermanager.Options) {
+	into := creator{Client: client, bucket: b, key: key}
+	*manager = *transfermanager.New(into, func(options *transfermanager.Options) {
 		options.PartSizeBytes = partSize
 		options.MultipartUploadThreshold = partSize
 		options.Concurrency = uploadConcurrency

@@ -29,8 +29,8 @@ type Writer struct {
 	done             bool
 }
 
-// Create begins an object that must not exist: ErrExists if it does, here or at Commit. Nothing is ever overwritten that
-// a look can find, see creator. When the context ends before Commit has returned, there is no object.
+// Create begins an object that must not exist: ErrExists if it does, here or at Commit. Nothing is ever overwritten
+// that a look can find, see creator. When the context ends before Commit has returned, there is no object.
 func (b *Bucket) Create(ctx context.Context, key string) (*Writer, error) {
 	if err := b.check(key); err != nil {
 		return nil, err
