@@ -29,7 +29,9 @@ func fillProcess(p *facts.Pod, pod *corev1.Pod) {
 	p.Waiting = pod.Status.Reason // of a Pod that ended: Evicted, OutOfcpu, Terminated …
 	if reason, message := WhyUnscheduled(pod); reason != "" {
 		p.Waiting, p.Message = reason, message
-		p.UnplacedFrom = podCondition(pod, corev1.PodScheduled).LastTransitionTime.Time
+		if said := podCondition(pod, corev1.PodScheduled); said != nil {
+			p.UnplacedFrom = said.LastTransitionTime.Time
+		}
 	}
 	if container := etcdContainer(pod); container != nil {
 		fillContainer(p, container)

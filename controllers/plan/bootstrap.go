@@ -180,12 +180,11 @@ func addMissing(o judge.View, c *changes.Bootstrap, r facts.Replica) {
 }
 
 // isReadyToStart reports whether what the birth begins with lies on every first volume, and whoever restored it there
-// is gone. So once the first of them starts, none is without its data.
+// is gone or should be. So once the first of them starts, none is without its data.
 func isReadyToStart(o judge.View) bool {
 	return o.Birth.Origin.IsZero() ||
 		!slices.ContainsFunc(firstMembers(o), func(r facts.Replica) bool {
-			return isToRestore(o.Incarnation, r) ||
-				r.Restoring != nil
+			return isToRestore(o.Incarnation, r) || r.Restoring != nil && !isLeftBehind(o, r)
 		})
 }
 

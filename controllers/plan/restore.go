@@ -121,7 +121,8 @@ func endedRestores(o facts.Incarnation) (done []facts.VolumeRef, spent []facts.P
 
 // restoring looks after the restore Pods that have not succeeded yet.
 func restoring(o judge.View) *proposal {
-	pending := facts.Filter(o.BirthReplicas(), func(r facts.Replica) bool { return r.Restoring != nil })
+	pending := facts.Filter(o.BirthReplicas(),
+		func(r facts.Replica) bool { return r.Restoring != nil && !isLeftBehind(o, r) })
 	if len(pending) == 0 {
 		return nil
 	}
@@ -143,6 +144,13 @@ func restoring(o judge.View) *proposal {
 	says := "The backup is restored on the volumes of " +
 		joinNames(pending, func(r facts.Replica) string { return r.Name + taskProgress(r.Restoring.Task) }) + "."
 	return taskTrouble(pending[0].Restoring.Task, o, facts.ReasonRestore, restoreDeadline, says)
+}
+
+// isLeftBehind reports a restore Pod that should be gone, as one on a node that died. Everything lies on its volume,
+// and it writes no more. Members do not wait for it: its node may never come back.
+func isLeftBehind(o judge.View, r facts.Replica) bool {
+	return r.IsRestored() && r.Restoring.Terminating && !r.Restoring.GoneBy.IsZero() &&
+		o.Now.Sub(r.Restoring.GoneBy) > facts.LeavingDeadline
 }
 
 // restoreChoices lets members that are still to be restored follow the spec.

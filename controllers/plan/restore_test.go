@@ -129,12 +129,22 @@ func written(r *facts.Replica) { r.Volume.Restored = r.Volume.Incarnation }
 
 func cleared(r *facts.Replica) { r.Restoring = nil }
 
+// goneBy has a member's volume restored, and beside it the Pod that held its place, which should be gone by then.
+func goneBy(then time.Time) func(*facts.Replica) {
+	return func(r *facts.Replica) {
+		written(r)
+		r.Restoring = &facts.RestorePod{Incarnation: r.Volume.Incarnation, Choices: r.Volume.Choices, Holds: true,
+			Task: facts.Task{UID: "restore-" + r.Name, Created: now.Add(-time.Hour), Phase: facts.PodRunning,
+				Started: true, Terminating: true, GoneBy: then}}
+	}
+}
+
 func answered(r *facts.Replica) { r.Answer = voter(r.Ordinal).Answer }
 
 // restores are births from a backup.
 func restores() []row {
 	begin := wishing(unborn(3))
-	three, up := restoringWorld(3), restoredWorld(3)
+	three, up, leftBehind := restoringWorld(3), restoredWorld(3), goneBy(now.Add(-time.Minute))
 	ready := three
 	for i := range 3 {
 		ready = ready.edit(i, written).edit(i, cleared)
@@ -304,6 +314,12 @@ func restores() []row {
 			facts.ReasonNewChoices, "DeleteRestores", "demo-0"},
 		{"members start once all of them are restored", ready, Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap",
 			""},
+		{"a restore Pod on a node that died keeps no member from starting", ready.edit(1, leftBehind), Act, "bootstrap",
+			facts.ReasonBootstrap, "Bootstrap", "first 3 members"},
+		{"not before it should be gone", ready.edit(1, goneBy(now.Add(-time.Second))), Wait, "restored",
+			facts.ReasonPodLeaving, "", "demo-1"},
+		{"nor are the others waited for because of it", up.edit(1, leftBehind), Wait, "first-quorum",
+			facts.ReasonFirstQuorum, "", "3 of 3"},
 		{"restored members look for each other", up, Wait, "first-quorum", facts.ReasonFirstQuorum, "", "3 of 3"},
 		{"what begins with a backup does not wait for who has it and runs already",
 			up.edit(1, func(r *facts.Replica) { r.Pod = nil }), Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap",
@@ -684,5 +700,29 @@ func TestARestoredMemberIsRecordedAsTheOneThatAnswered(t *testing.T) {
 	c, ok := Decide(o.Observation).Change.(changes.RecordMembers)
 	if !ok || c.Members[0].Record.MemberID != etcdutil.ID(2) {
 		t.Errorf("%+v", Decide(o.Observation))
+	}
+}
+
+func TestAFirstMemberStartsOnlyOnceNothingRestoresItsVolume(t *testing.T) {
+	ready := restoringWorld(3)
+	for i := range 3 {
+		ready = ready.edit(i, written).edit(i, cleared)
+	}
+	c, past := Decide(ready.Observation).Change, goneBy(now.Add(-time.Minute))
+	for _, row := range []struct {
+		name   string
+		world  scene
+		passes bool
+	}{
+		{"nothing is there", ready, true},
+		{"a Pod on a node that died", ready.edit(1, past), true},
+		{"a Pod that nobody deleted", ready.edit(1, past).edit(1,
+			func(r *facts.Replica) { r.Restoring.Terminating = false }), false},
+		{"a Pod that did not restore all of it", ready.edit(1, past).edit(1,
+			func(r *facts.Replica) { r.Volume.Restored = "" }), false},
+	} {
+		if veto := Veto(row.world.Observation, c); (veto == "") != row.passes {
+			t.Errorf("%s: %q", row.name, veto)
+		}
 	}
 }

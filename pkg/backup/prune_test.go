@@ -525,7 +525,8 @@ func TestWhatIsSaidOfPruningFitsIntoATerminationMessage(t *testing.T) {
 			why: errors.New(strings.Repeat("damaged \x01 ", 100))})
 	}
 	p := Pruned{}
-	(&pruning{known: map[string]Manifest{m.Key: m}}).leave(&p, []Kept{keptOf(m), keptOf(m)})
+	bucket, _ := volumeBucket(t)
+	(&pruning{PruneOptions: PruneOptions{Transfer: Transfer{Bucket: bucket}}, known: map[string]Manifest{m.Key: m}}).leave(&p, []Kept{keptOf(m), keptOf(m)})
 	p = p.name(doubts)
 	text, err := json.Marshal(p)
 	must(t, err)

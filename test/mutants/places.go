@@ -41,8 +41,8 @@ var places = []mutant{
 	},
 	{
 		Name: "since when no node takes a Pod is not read", Peer: "",
-		From: "p.UnplacedFrom = podCondition(pod, corev1.PodScheduled).LastTransitionTime.Time",
-		To:   "_ = p.UnplacedFrom",
+		From: "p.UnplacedFrom = said.LastTransitionTime.Time",
+		To:   "_ = said.LastTransitionTime",
 		Test: "TestPod/that_cannot_be_scheduled_says_why",
 	},
 	{

@@ -72,8 +72,7 @@ var restores = []mutant{
 		Name: "members start before it is written down that their data lies there", Peer: "",
 		From: `return o.Birth.Origin.IsZero() ||
 		!slices.ContainsFunc(firstMembers(o), func(r facts.Replica) bool {
-			return isToRestore(o.Incarnation, r) ||
-				r.Restoring != nil
+			return isToRestore(o.Incarnation, r) || r.Restoring != nil && !isLeftBehind(o, r)
 		})`,
 		To: "return o.Birth.Origin.IsZero() || !slices.ContainsFunc(firstMembers(o), func(r facts.Replica) bool " +
 			"{ return r.Restoring != nil && !r.Restoring.HasSucceeded() })",
@@ -177,5 +176,23 @@ var restores = []mutant{
 		From: "denied || etcd.IsAuth(err)",
 		To:   "denied",
 		Test: "TestMembership",
+	},
+	{
+		Name: "a Pod on a node that died keeps restored members from being waited for", Peer: "",
+		From: "r.Restoring != nil && !isLeftBehind(o, r) })",
+		To:   "r.Restoring != nil })",
+		Test: row("nor are the others waited for because of it"),
+	},
+	{
+		Name: "a Pod on a node that died keeps restored members from starting", Peer: "",
+		From: "isToRestore(o.Incarnation, r) || r.Restoring != nil && !isLeftBehind(o, r)",
+		To:   "isToRestore(o.Incarnation, r) || r.Restoring != nil",
+		Test: row("a restore Pod on a node that died keeps no member from starting"),
+	},
+	{
+		Name: "the guard lets a member start beside a Pod that may still restore its volume", Peer: "",
+		From: "r.Restoring != nil && !(r.IsRestored() && r.Restoring.Terminating)",
+		To:   "r.Restoring != nil && !r.IsRestored()",
+		Test: "TestAFirstMemberStartsOnlyOnceNothingRestoresItsVolume",
 	},
 }

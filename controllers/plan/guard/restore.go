@@ -144,7 +144,7 @@ func guardFirstStart(o facts.View, s changes.Start) string {
 		return fmt.Sprintf("%s is not a first member.", s.Name)
 	case !o.IsFilled(r):
 		return fmt.Sprintf("the backup that %s begins with does not lie on its volume yet.", s.Name)
-	case r.Restoring != nil:
+	case r.Restoring != nil && !(r.IsRestored() && r.Restoring.Terminating):
 		return fmt.Sprintf("the restore Pod of %s still uses its volume.", s.Name)
 	case r.IsRestored():
 		return guardSealed(o, r, s)
