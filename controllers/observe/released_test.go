@@ -145,6 +145,9 @@ func (w *world) rename(kind, name string) {
 	case *corev1.Service:
 		delete(o.Spec.Selector, v1alpha1.LabelName)
 		o.Spec.Selector[v1alpha1.LabelManagedBy] = v1alpha1.ManagedByValue
+		if name == resources.PeerService(w.cluster.Name) {
+			o.Spec.Ports = resources.BuildPeerService(w.cluster, record.Birth{}, "").Spec.Ports
+		}
 	case *policyv1.PodDisruptionBudget:
 		delete(o.Spec.Selector.MatchLabels, v1alpha1.LabelName)
 		o.Spec.Selector.MatchLabels[v1alpha1.LabelManagedBy] = v1alpha1.ManagedByValue
