@@ -42,6 +42,8 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		Operator:     cluster.Annotations[v1alpha1.AnnotationOperator],
 		BeginEmpty:   cluster.Annotations[v1alpha1.AnnotationBeginEmpty],
 		Fault:        fault,
+
+		SpreadsOverZones: resources.SpreadsOverZones(cluster),
 	}
 }
 

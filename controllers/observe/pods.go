@@ -22,7 +22,9 @@ func fillProcess(p *facts.Pod, pod *corev1.Pod) {
 		p.GoneBy = pod.DeletionTimestamp.Time
 	}
 	p.HeldBy = resources.PodHeldBy(pod)
-	p.Node = pod.Spec.NodeName
+	// The API server copies it from the node, from Kubernetes 1.35 on:
+	// kubernetes/kubernetes:plugin/pkg/admission/podtopologylabels/admission.go
+	p.Node, p.Zone = pod.Spec.NodeName, pod.Labels[corev1.LabelTopologyZone]
 	p.Scheduled = pod.Spec.NodeName != ""
 	p.StatusAt = statusWritten(pod)
 	p.Message = pod.Status.Message

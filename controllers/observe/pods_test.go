@@ -52,6 +52,9 @@ func TestPod(t *testing.T) {
 				p.Choices.Version.String() == "3.6.16" &&
 				p.ReadySince.Equal(time.Date(2026, 3, 1, 11, 59, 0, 0, time.UTC))
 		}},
+		{"whose node has a zone says which, by the label that Kubernetes copies", func(pod *corev1.Pod) {
+			pod.Labels[corev1.LabelTopologyZone] = "a"
+		}, func(p *facts.Pod) bool { return p.Zone == "a" && !p.Undressed }},
 		{"that another container keeps from being ready is ready when etcd is", func(pod *corev1.Pod) {
 			besideUnready(pod, true)
 		}, func(p *facts.Pod) bool { return p.Ready && p.HeldUnready }},

@@ -178,6 +178,59 @@ func TestAllMembersOnOneNodeAreAWarningThatNamesThemAndStaysThroughARestart(t *t
 	}
 }
 
+func TestAllMembersInOneZoneAreAWarningWhereTheSpecSpreadsThemOverZones(t *testing.T) {
+	in := func(node, zone string, members ...int) func(*scene) {
+		return func(w *scene) {
+			for _, i := range members {
+				pod := w.o.Current.Members[i].Pod
+				pod.Node, pod.Zone = fmt.Sprint(node, i), zone
+			}
+		}
+	}
+	const told = "demo-0, demo-1, demo-2 all run in zone a,"
+	for name, row := range map[string]struct {
+		spreads bool
+		change  func(*scene)
+		want    string
+	}{
+		"all of three": {true, in("node-", "a", 0, 1, 2), told},
+		"two of three": {true, func(w *scene) {
+			in("node-", "a", 0, 1)(w)
+			in("node-", "b", 2)(w)
+		}, ""},
+		"where the spec asks for no zones": {false, in("node-", "a", 0, 1, 2), ""},
+		"where Kubernetes names no zones":  {true, in("node-", "", 0, 1, 2), ""},
+		"where it names that of two": {true, func(w *scene) {
+			in("node-", "a", 0, 1)(w)
+			in("node-", "", 2)(w)
+		}, ""},
+		"and on one node": {true, func(w *scene) {
+			in("node-", "a", 0, 1, 2)(w)
+			for i := range w.o.Current.Members {
+				w.o.Current.Members[i].Pod.Node = "node-a"
+			}
+		}, "demo-0, demo-1, demo-2 all run on node node-a,"},
+	} {
+		w := demo(3, begin).settled()
+		w.o.Desired.SpreadsOverZones = row.spreads
+		row.change(w)
+		w.heard(t)
+		got := w.input().oldCondition(v1alpha1.ConditionUpToDate)
+		warnings := strings.Count(got.Message, "all run")
+		if !strings.Contains(got.Message, row.want) || (warnings == 1) != (row.want != "") || warnings > 1 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	w := demo(3, begin).settled()
+	w.o.Desired.SpreadsOverZones = true
+	in("node-", "a", 0, 1, 2)(w)
+	w.heard(t)
+	in("", "", 2)(w)
+	if got := w.heard(t); len(got) > 0 {
+		t.Errorf("one is restarted: heard %q", got)
+	}
+}
+
 func TestAWarningAboutALoadBalancerStaysThroughOtherSteps(t *testing.T) {
 	w := demo(3, begin).settled().outside()
 	w.heard(t)

@@ -19,9 +19,9 @@ import (
 const slowLoadBalancer = 3 * time.Minute
 
 // warnings are those about the spec, where volumes are larger than it asks for, what it asks of others in vain, and
-// where one node carries all members.
+// where one node or zone carries all members.
 func (in Input) warnings() []string {
-	all := append(slices.Clone(in.Warnings), in.largerVolumes(), in.noLoadBalancer(), in.oneNode())
+	all := append(slices.Clone(in.Warnings), in.largerVolumes(), in.noLoadBalancer(), in.onePlace())
 	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
 
@@ -51,24 +51,33 @@ func (in Input) noLoadBalancer() string {
 	return said
 }
 
-// oneNode tells that all voters run on one node; "" where they do not. While one of them has no node, it stays as it
-// was told: a member that is restarted is no news.
-func (in Input) oneNode() string {
+// onePlace tells that one node carries all voters. It does so of a zone only where the spec asks for several: most
+// Kubernetes clusters have one, and it cannot be helped.
+func (in Input) onePlace() string {
+	said := in.together("on", "node", func(p *facts.Pod) string { return p.Node })
+	if said != "" || !in.Observation.Desired.SpreadsOverZones {
+		return said
+	}
+	return in.together("in", "zone", func(p *facts.Pod) string { return p.Zone })
+}
+
+// together tells that all voters run at one place of a kind; "" where they do not. While that of one of them is not
+// known, it stays as it was told: a member that is restarted is no news.
+func (in Input) together(at, kind string, placeOf func(*facts.Pod) string) string {
 	voters := in.Observation.Current.Voters()
 	if len(voters) < 2 {
 		return ""
 	}
-	isPlaced := func(r facts.Replica) bool { return r.Pod != nil && r.Pod.Node != "" }
-	placed := facts.Filter(voters, isPlaced)
+	placed := facts.Filter(voters, func(r facts.Replica) bool { return r.Pod != nil && placeOf(r.Pod) != "" })
 	if len(placed) == 0 || slices.ContainsFunc(placed, func(r facts.Replica) bool {
-		return r.Pod.Node != placed[0].Pod.Node
+		return placeOf(r.Pod) != placeOf(placed[0].Pod)
 	}) {
 		return ""
 	}
-	said := fmt.Sprintf("The members %s all run on node %s, so the cluster stops serving when that node does. Each "+
-		"new member goes to a node without members, where one takes it. To move them once there are such nodes: "+
+	said := fmt.Sprintf("The members %s all run %s %s %s, so the cluster stops serving when that %[3]s does. Each "+
+		"new member goes to a %[3]s without members, where one takes it. To move them once there are such %[3]ss: "+
 		pages.Docs+"docs/platforms.md#all-members-on-one-node.",
-		strings.Join(facts.Names(voters), ", "), placed[0].Pod.Node)
+		strings.Join(facts.Names(voters), ", "), at, kind, placeOf(placed[0].Pod))
 	if len(placed) < len(voters) && !in.hasWarned(said) {
 		return ""
 	}

@@ -10,20 +10,40 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
+// aMember is how rules of scheduling find a member.
+type aMember struct {
+	labels labels.Set // of its Pod
+	home   string     // its namespace
+}
+
+func memberFound(c *v1alpha1.EtcdCluster, name, incarnation string) aMember {
+	return aMember{home: c.Namespace, labels: dress(c, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name,
+		Labels: MemberLabels(c, name, incarnation)}}).Labels}
+}
+
+// isFoundBy reports a selector that finds it.
+func (m aMember) isFoundBy(selector *metav1.LabelSelector) bool {
+	fits, err := metav1.LabelSelectorAsSelector(selector) // none selects nothing
+	return err == nil && fits.Matches(m.labels)
+}
+
+// isMeantBy reports a term that finds it.
+func (m aMember) isMeantBy(term corev1.PodAffinityTerm) bool {
+	isHome := term.NamespaceSelector != nil || len(term.Namespaces) == 0 || slices.Contains(term.Namespaces, m.home)
+	return isHome && m.isFoundBy(term.LabelSelector)
+}
+
 // beside is what rules about this cluster's members mean for a Pod that restores one: where it lands, its volume stays,
 // and with it the member. They mean the members of the same incarnation, and the Pods that restore those. Members of
 // another incarnation are gone when these start, and take no place from them.
 type beside struct {
-	member  labels.Set // labels of the member's Pod
-	home    string     // its namespace
+	member  aMember
 	its     *metav1.LabelSelector
 	another metav1.LabelSelectorRequirement // fits all that is not of this cluster
 }
 
 func besideMembers(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, s RestoreStart) {
-	b := beside{home: c.Namespace,
-		member: dress(c, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: s.Member,
-			Labels: MemberLabels(c, s.Member, s.Incarnation)}}).Labels,
+	b := beside{member: memberFound(c, s.Member, s.Incarnation),
 		its: &metav1.LabelSelector{
 			MatchLabels: map[string]string{
 				v1alpha1.LabelClusterUID: string(c.UID), v1alpha1.LabelIncarnation: s.Incarnation,
@@ -37,7 +57,7 @@ func besideMembers(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, s RestoreStart
 			Operator: metav1.LabelSelectorOpNotIn, Values: []string{string(c.UID)}},
 	}
 	for i := range spec.TopologySpreadConstraints {
-		if constraint := &spec.TopologySpreadConstraints[i]; b.isAboutMembers(constraint.LabelSelector) {
+		if constraint := &spec.TopologySpreadConstraints[i]; b.member.isFoundBy(constraint.LabelSelector) {
 			constraint.LabelSelector = b.its.DeepCopy()
 		}
 	}
@@ -56,11 +76,6 @@ func besideMembers(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, s RestoreStart
 		apart.PreferredDuringSchedulingIgnoredDuringExecution =
 			b.weighted(apart.PreferredDuringSchedulingIgnoredDuringExecution, true)
 	}
-}
-
-func (b beside) isAboutMembers(selector *metav1.LabelSelector) bool {
-	fits, err := metav1.LabelSelectorAsSelector(selector) // none selects nothing
-	return err == nil && fits.Matches(b.member)
 }
 
 // terms says again what the terms say of this cluster's members. A term that keeps apart from others too goes on doing
@@ -84,8 +99,7 @@ func (b beside) weighted(terms []corev1.WeightedPodAffinityTerm, isApart bool) [
 }
 
 func (b beside) term(term corev1.PodAffinityTerm, isApart bool) []corev1.PodAffinityTerm {
-	isHome := term.NamespaceSelector != nil || len(term.Namespaces) == 0 || slices.Contains(term.Namespaces, b.home)
-	if !isHome || !b.isAboutMembers(term.LabelSelector) {
+	if !b.member.isMeantBy(term) {
 		return []corev1.PodAffinityTerm{term}
 	}
 	its := corev1.PodAffinityTerm{LabelSelector: b.its.DeepCopy(), TopologyKey: term.TopologyKey}

@@ -1,6 +1,8 @@
 package resources
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -53,4 +55,31 @@ func spread(c *v1alpha1.EtcdCluster, user []corev1.TopologySpreadConstraint) []c
 		}
 	}
 	return constraints
+}
+
+// SpreadsOverZones reports a rule of the spec that keeps members apart by their zone. The default is no such rule: all
+// clusters have it, also where there is one zone.
+func SpreadsOverZones(c *v1alpha1.EtcdCluster) bool {
+	if c.Spec.Pod == nil {
+		return false
+	}
+	member, pod := memberFound(c, "", ""), c.Spec.Pod
+	isOverZones := func(s corev1.TopologySpreadConstraint) bool {
+		return s.TopologyKey == corev1.LabelTopologyZone && member.isFoundBy(s.LabelSelector)
+	}
+	if len(pod.TopologySpreadConstraints) > 0 &&
+		slices.ContainsFunc(spread(c, pod.TopologySpreadConstraints), isOverZones) {
+		return true
+	}
+	if pod.Affinity == nil || pod.Affinity.PodAntiAffinity == nil {
+		return false
+	}
+	apart := pod.Affinity.PodAntiAffinity
+	terms := slices.Clone(apart.RequiredDuringSchedulingIgnoredDuringExecution)
+	for _, preferred := range apart.PreferredDuringSchedulingIgnoredDuringExecution {
+		terms = append(terms, preferred.PodAffinityTerm)
+	}
+	return slices.ContainsFunc(terms, func(t corev1.PodAffinityTerm) bool {
+		return t.TopologyKey == corev1.LabelTopologyZone && member.isMeantBy(t)
+	})
 }

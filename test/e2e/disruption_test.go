@@ -235,6 +235,32 @@ var _ = Describe("Members", Label("disruption"), func() {
 		Expect(apimeta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionUpToDate).Message).
 			To(ContainSubstring("together-0, together-1, together-2 all run on node " + nodes[0]))
 	})
+
+	It("that all run in one zone are a warning where the spec spreads them over zones", Serial, perStory, func(ctx context.Context) {
+		kube.NeedLocalkube()
+		nodes := &corev1.NodeList{}
+		Expect(kube.Client.List(ctx, nodes)).To(Succeed())
+		setZone := func(ctx context.Context, node, zone string) {
+			out, err := kube.Kubectl(ctx, "label", "node", node, "--overwrite", corev1.LabelTopologyZone+"="+zone)
+			Expect(err).NotTo(HaveOccurred(), out)
+		}
+		for i := range nodes.Items {
+			DeferCleanup(setZone, nodes.Items[i].Name, nodes.Items[i].Labels[corev1.LabelTopologyZone])
+			setZone(ctx, nodes.Items[i].Name, "only")
+		}
+		cluster := story.Create(ctx, "zone", 3, func(c *v1alpha1.EtcdCluster) {
+			for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelHostname} {
+				c.Spec.Pod.TopologySpreadConstraints = append(c.Spec.Pod.TopologySpreadConstraints,
+					corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.DoNotSchedule})
+			}
+		})
+		cluster.AwaitReady(ctx, 3)
+		cluster.AwaitCondition(ctx, v1alpha1.ConditionUpToDate, metav1.ConditionTrue, "SpecWarning")
+		object, err := cluster.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(apimeta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionUpToDate).Message).
+			To(ContainSubstring("zone-0, zone-1, zone-2 all run in zone only,"))
+	})
 })
 
 var _ = Describe("Something that somebody deletes", Label("disruption"), func() {

@@ -33,6 +33,12 @@ var seeing = []mutant{
 		Test: "TestAllMembersOnOneNodeAreAWarningThatNamesThemAndStaysThroughARestart",
 	},
 	{
+		Name: "members in one zone are a warning where nothing asks for several",
+		From: `if said != "" || !in.Observation.Desired.SpreadsOverZones {`,
+		To:   `if said != "" {`,
+		Test: "TestAllMembersInOneZoneAreAWarningWhereTheSpecSpreadsThemOverZones",
+	},
+	{
 		Name: "no alert knows when a certificate ends",
 		From: "if !v.CertificateExpiry.IsZero() {",
 		To:   "if v.CertificateExpiry.IsZero() {",

@@ -131,6 +131,8 @@ type Desired struct {
 	BeginEmpty string
 	Fault      string       // a sentence, when the spec itself is refused; empty otherwise
 	Restore    WantedBackup // the backup to begin with; it counts at birth only
+	// SpreadsOverZones: spec.pod itself wants members in different zones. The default of all clusters does not count.
+	SpreadsOverZones bool
 }
 
 // Newest is the newest version that members may come to run: that of the spec.
@@ -273,6 +275,7 @@ type Pod struct {
 	GoneBy       time.Time // when a terminating Pod should be gone, its grace period included; zero otherwise
 	HeldBy       string    // the finalizers of a terminating Pod that ended, by its kubelet's word; empty otherwise
 	Node         string
+	Zone         string    // its node's, where Kubernetes says it on the Pod; for display
 	NodeGone     string    // why its node will not come back; empty otherwise, and when nodes may not be read
 	NodeUnheard  time.Time // since when its kubelet is not heard of; zero while it is, and when nodes may not be read
 	NodeNotReady string    // since when its node is not ready, and why in a word; empty otherwise; for display
