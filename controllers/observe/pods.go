@@ -28,6 +28,7 @@ func fillProcess(p *facts.Pod, pod *corev1.Pod) {
 	p.Scheduled = pod.Spec.NodeName != ""
 	p.StatusAt = statusWritten(pod)
 	p.Message = pod.Status.Message
+	p.OtherScheduler = !slices.Contains([]string{"", corev1.DefaultSchedulerName}, pod.Spec.SchedulerName)
 	p.Waiting = pod.Status.Reason // of a Pod that ended: Evicted, OutOfcpu, Terminated …
 	if reason, message := WhyUnscheduled(pod); reason != "" {
 		p.Waiting, p.Message = reason, message

@@ -148,7 +148,8 @@ func TestPod(t *testing.T) {
 			pod.Spec.NodeName, pod.Spec.SchedulerName = "", "packs"
 			pod.Status = corev1.PodStatus{Phase: corev1.PodPending}
 		}, func(p *facts.Pod) bool {
-			return !p.Scheduled && !p.Started && p.Waiting == "Unschedulable" && strings.Contains(p.Message, "packs")
+			return !p.Scheduled && !p.Started && p.Waiting == "Unschedulable" && strings.Contains(p.Message, "packs") &&
+				p.OtherScheduler
 		}},
 		{"that Kubernetes' own scheduler has not looked at yet waits without a word", func(pod *corev1.Pod) {
 			pod.Spec.NodeName, pod.Spec.SchedulerName = "", corev1.DefaultSchedulerName

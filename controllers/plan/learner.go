@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -99,16 +100,22 @@ func dispensable(o judge.View) facts.Replica {
 
 // isKeptApart reports a learner that every node with a member would take, but for a rule that keeps Pods apart. The
 // scheduler asks of that rule last, so all else of such a node suits it
-// (kubernetes/kubernetes:pkg/scheduler/apis/config/v1/default_plugins.go). Where it counts more or fewer nodes, nothing
-// shows that the one which gets free is among them.
+// (kubernetes/kubernetes:pkg/scheduler/apis/config/v1/default_plugins.go); of another scheduler that is not known.
+// Where it counts more or fewer nodes, nothing shows that the one which gets free is among them. A node with two
+// members does not get free.
 func isKeptApart(o facts.Incarnation, learner facts.Replica) bool {
 	nodes := map[string]bool{}
 	for _, r := range o.Members {
-		if r.Pod != nil && r.Pod.Node != "" {
-			nodes[r.Pod.Node] = true
+		if r.Pod == nil || r.Pod.Node == "" {
+			continue
 		}
+		if nodes[r.Pod.Node] {
+			return false
+		}
+		nodes[r.Pod.Node] = true
 	}
-	return strings.Contains(learner.Pod.Message, fmt.Sprintf(" %d %s", len(nodes), keptApart))
+	return !learner.Pod.OtherScheduler &&
+		strings.Contains(learner.Pod.Message, fmt.Sprintf(" %d %s", len(nodes), keptApart))
 }
 
 // keptApart are the scheduler's words for it, after the number of nodes
@@ -116,25 +123,41 @@ func isKeptApart(o facts.Incarnation, learner facts.Replica) bool {
 // ErrReasonAntiAffinityRulesNotMatch).
 const keptApart = "node(s) didn't match pod anti-affinity rules"
 
-// isCrowdedOut reports a learner that other Pods keep from some node, by the scheduler's words: it would take the room
-// of one that stops (kubernetes/kubernetes:pkg/scheduler/framework/plugins/noderesources/fit.go). A rule of Pods that
-// are there, which its own settings do not have, gives it none before these are made anew.
+// isCrowdedOut reports a learner that some node might take once a Pod stops: it would take the room of a member that is
+// restarted. That is so unless each reason of the scheduler lasts whatever stops.
 func isCrowdedOut(learner facts.Replica) bool {
-	return slices.ContainsFunc([]string{"Insufficient ", "Too many pods", keptApart}, func(words string) bool {
-		return strings.Contains(learner.Pod.Message, words)
+	says, _, _ := strings.Cut(learner.Pod.Message, "preemption:")
+	reasons := placeReason.FindAllString(says, -1)
+	return learner.Pod.OtherScheduler || len(reasons) == 0 || slices.ContainsFunc(reasons, func(reason string) bool {
+		return !slices.ContainsFunc(lasting, func(words string) bool { return strings.Contains(reason, words) })
 	})
+}
+
+// placeReason is one reason of the scheduler, behind the number of nodes that have it
+// (kubernetes/kubernetes:pkg/scheduler/framework/types.go FitError).
+var placeReason = regexp.MustCompile(`(?:^|[ ,])\d+ [^,]+`)
+
+// lasting are reasons that no Pod which stops takes away, in the words of the plugins below
+// kubernetes/kubernetes:pkg/scheduler/framework/plugins. A rule of Pods that are there, which the learner's own
+// settings do not have, gives it no room before these are made anew.
+var lasting = []string{
+	"untolerated taint", "were unschedulable", "didn't match Pod's node affinity/selector",
+	"didn't match the requested node name", "had volume node affinity conflict",
+	"didn't match PersistentVolume's node affinity", "didn't satisfy existing pods anti-affinity rules",
 }
 
 // wayToPlace is what a person can do about a learner that no node takes, as a sentence with a space in front, or "".
 func wayToPlace(o judge.View, r facts.Replica) string {
 	doomed := dispensable(o)
-	says := fmt.Sprintf(" No node has taken it for %s. Add a node, or have spec.pod ask for less", facts.PlaceDeadline)
+	says := fmt.Sprintf(" No node has taken it for %s. Add a node, or have spec.pod ask less of nodes",
+		facts.PlaceDeadline)
 	switch {
 	case r.Name != unplaced(o).Name || r.IsUnmade() || inTheWay(o).Member != nil:
 		return ""
 	case doomed.Member != nil && isCrowdedOut(r):
-		return fmt.Sprintf("%s. Or delete Pod %s, whose place it is to take: that costs this one copy, and the others "+
-			"serve on. Until then no member is restarted, whose room it would take.", says, doomed.Name)
+		return fmt.Sprintf("%s. Or delete Pod %s, if it would find room on node %s then: that costs this one copy, "+
+			"and the others serve on. Until then no other member is restarted: %s would take its room.",
+			says, doomed.Name, doomed.Pod.Node, r.Name)
 	case beingSucceeded(o).Member != nil:
 		return says + ", or put the spec back. Nothing is stopped until then."
 	}

@@ -33,6 +33,8 @@ func nowhere(lasted time.Duration) scene {
 	return crowdedOut(3, lasted, "3 node(s) didn't match Pod's node affinity/selector").edit(3, rolled)
 }
 
+func otherScheduler(r *facts.Replica) { r.Pod.OtherScheduler = true }
+
 func TestWhereNoNodeTakesASuccessor(t *testing.T) {
 	three := crowdedOut(3, 6*time.Minute, apart(3))
 	full := crowdedOut(3, 6*time.Minute, "0/3 nodes are available: 3 Insufficient cpu.")
@@ -70,18 +72,24 @@ func TestWhereNoNodeTakesASuccessor(t *testing.T) {
 			crowdedOut(3, 6*time.Minute, apart(2)), Refuse, "promote", refused, "", "Or delete Pod demo-1"},
 		{"nor where more have it", crowdedOut(3, 6*time.Minute, apart(13)), Refuse, "promote", refused, "",
 			"Or delete Pod demo-1"},
+		{"nor where two members share a node: it does not get free",
+			three.edit(2, func(r *facts.Replica) { r.Pod.Node = "node-1" }).edit(3, tied(apart(2))), Refuse, "promote", refused,
+			"", "Or delete Pod demo-1"},
+		{"nor by the words of a scheduler that is not Kubernetes' own", three.edit(3, otherScheduler), Refuse, "promote",
+			refused, "", "Or delete Pod demo-1"},
 		{"nor for want of room, which others may take", full, Refuse, "promote", refused, "",
-			"No node has taken it for 5m0s. Add a node, or have spec.pod ask for less. Or delete Pod demo-1, whose " +
-				"place it is to take: that costs this one copy, and the others serve on. Until then no member is "},
+			"No node has taken it for 5m0s. Add a node, or have spec.pod ask less of nodes. Or delete Pod demo-1, " +
+				"if it would find room on node node-1 then: that costs this one copy, and the others serve on. Until then " +
+				"no other member is restarted"},
 		{"nor where nothing says that its going makes room",
 			nowhere(6*time.Minute).edit(3, madeFrom(choices)), Refuse, "promote",
-			refused, "", "selector. No node has taken it for 5m0s. Add a node, or have spec.pod ask for less."},
+			refused, "", "selector. No node has taken it for 5m0s. Add a node, or have spec.pod ask less of nodes."},
 		{"nor beside one that is not ready, and then nobody is told to stop it", three.edit(2, unready), Refuse,
-			"promote", refused, "", "or have spec.pod ask for less."},
+			"promote", refused, "", "or have spec.pod ask less of nodes."},
 		{"nor beside another doomed one", three.edit(2, doomed), Refuse, "promote", refused, "",
-			"or have spec.pod ask for less."},
+			"or have spec.pod ask less of nodes."},
 		{"nor in a cluster of two", crowdedOut(2, 6*time.Minute, apart(2)), Refuse, "promote", refused, "",
-			"or have spec.pod ask for less."},
+			"or have spec.pod ask less of nodes."},
 		{"nor while the spec is refused", desire(three, func(d *facts.Desired) { d.Fault = "no" }), Refuse,
 			"spec-refused", facts.ReasonSpecRefused, "", "no"},
 		{"of five, too", crowdedOut(5, 6*time.Minute, apart(5)).edit(1, unlabelledOld), Act, "shrink",
@@ -94,14 +102,20 @@ func TestWhereNoNodeTakesASuccessor(t *testing.T) {
 			Refuse, "promote", refused, "", "demo-3"},
 		{"and where it would take the room of the one that is restarted",
 			wanting(full.edit(3, rolled), other), Refuse, "promote", refused, "",
-			"Until then no member is restarted, whose room it would take."},
+			"Until then no other member is restarted: demo-3 would take its room."},
+		{"so does what a rule of spread keeps apart", wanting(nowhere(6*time.Minute).edit(3, tied("0/4 nodes are "+
+			"available: 1 node(s) had untolerated taint(s), 3 node(s) didn't match pod topology spread constraints. "+
+			"preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling.")), other), Refuse, "promote",
+			refused, "", "Until then no other member is restarted"},
+		{"and what another scheduler says", wanting(nowhere(6*time.Minute).edit(3, otherScheduler), other), Refuse,
+			"promote", refused, "", "Until then no other member is restarted"},
 		{"but other amounts come to members that run on",
 			wanting(amounts, many), Act, "resize", facts.ReasonResize,
 			"SetChoices", "demo-2"},
 		{"a roll of ephemeral members tells the way back", surging, Refuse, "promote", refused, "",
 			"or put the spec back. Nothing is stopped until then."},
 		{"a larger size tells the way on", growing, Refuse, "promote", refused, "",
-			"Add a node, or have spec.pod ask for less."},
+			"Add a node, or have spec.pod ask less of nodes."},
 	} {
 		t.Run(row.name, row.check)
 	}

@@ -47,8 +47,8 @@ var places = []mutant{
 	},
 	{
 		Name: "a doomed member goes although its node may not take the successor", Peer: "",
-		From: `return strings.Contains(learner.Pod.Message, fmt.Sprintf(" %d %s", len(nodes), keptApart))`,
-		To:   "return strings.Contains(learner.Pod.Message, keptApart)",
+		From: `strings.Contains(learner.Pod.Message, fmt.Sprintf(" %d %s", len(nodes), keptApart))`,
+		To:   "strings.Contains(learner.Pod.Message, keptApart)",
 		Test: placeRow("nor where fewer nodes have that reason: the one of the doomed member may have another"),
 	},
 	{
@@ -122,5 +122,29 @@ var places = []mutant{
 		From: "if len(stay) < 2 || len(stay) < len(o.Voters())-1 {",
 		To:   "if len(stay) < len(o.Voters())-1 {",
 		Test: placeGuardRow("one would be left"),
+	},
+	{
+		Name: "a doomed member goes by the words of a scheduler that is not known", Peer: "",
+		From: "return !learner.Pod.OtherScheduler &&",
+		To:   "return true &&",
+		Test: "TestWhereNoNodeTakesASuccessor/nor_by_the_words_of_a_scheduler_that_is_not_Kubernetes'_own",
+	},
+	{
+		Name: "a doomed member goes from a node that does not get free", Peer: "",
+		From: "if nodes[r.Pod.Node] {",
+		To:   "if false {",
+		Test: "TestWhereNoNodeTakesASuccessor/nor_where_two_members_share_a_node:_it_does_not_get_free",
+	},
+	{
+		Name: "a learner that a rule of spread keeps away takes the room of a member that is restarted", Peer: "",
+		From: `"untolerated taint", "were unschedulable",`,
+		To:   `"untolerated taint", "were unschedulable", "topology spread",`,
+		Test: "TestWhereNoNodeTakesASuccessor/so_does_what_a_rule_of_spread_keeps_apart",
+	},
+	{
+		Name: "what another scheduler says of a learner is taken for Kubernetes' own words", Peer: "",
+		From: "return learner.Pod.OtherScheduler || len(reasons) == 0 ||",
+		To:   "return len(reasons) == 0 ||",
+		Test: "TestWhereNoNodeTakesASuccessor/and_what_another_scheduler_says",
 	},
 }

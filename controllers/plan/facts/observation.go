@@ -268,42 +268,43 @@ func (f Flags) NeedData() bool { return f == FlagsSealed || f == FlagsComparing 
 
 // Pod is a member's process.
 type Pod struct {
-	UID          string
-	Created      time.Time
-	Phase        Phase
-	Terminating  bool
-	GoneBy       time.Time // when a terminating Pod should be gone, its grace period included; zero otherwise
-	HeldBy       string    // the finalizers of a terminating Pod that ended, by its kubelet's word; empty otherwise
-	Node         string
-	Zone         string    // its node's, where Kubernetes says it on the Pod; for display
-	NodeGone     string    // why its node will not come back; empty otherwise, and when nodes may not be read
-	NodeUnheard  time.Time // since when its kubelet is not heard of; zero while it is, and when nodes may not be read
-	NodeNotReady string    // since when its node is not ready, and why in a word; empty otherwise; for display
-	Scheduled    bool
-	UnplacedFrom time.Time // since when no node takes it, by the scheduler's clock; zero once one does
-	Started      bool      // the etcd container has run in this Pod at least once
-	Running      bool      // it runs now
-	RunningSince time.Time // when it last began to; zero while it does not run
-	Booted       bool      // and by now it has read its log: its startup probe was answered
-	Process      string    // names what runs; empty while nothing does
-	Uncompared   bool      // it started from data that was not compared with the other members' since
-	Ready        bool
-	StatusAt     time.Time // when its status was last written, by the API server's clock; zero when that is not known
-	ReadySince   time.Time // when Ready last changed; zero when never
-	HeldUnready  bool      // something beside etcd in the Pod is not ready; Ready and ReadySince are etcd's alone
-	Sidecars     []Sidecar // of spec.pod.sidecars, which the Pod was made with
-	StartsAfter  string    // what starts before etcd and cannot: Waiting and Message tell of it; or empty
-	Waiting      string    // why a container or the scheduler waits: ImagePullBackOff, Unschedulable …
-	Message      string    // what Kubernetes says about it
-	Exit         *Exit     // how the container last ended; nil when it never did
-	Flags        Flags
-	Role         string // voter, learner or empty
-	Incarnation  string
-	Choices      Choices
-	Record       record.Member // of data in the Pod's emptyDir
-	Undressed    bool          // labels or annotations of the spec are missing, or were taken back
-	OtherImage   bool          // it waits for an image, and made now it would wait for another one
-	Resize       Resize        // of the amounts in Choices; nothing where others changed the Pod's since
+	UID            string
+	Created        time.Time
+	Phase          Phase
+	Terminating    bool
+	GoneBy         time.Time // when a terminating Pod should be gone, its grace period included; zero otherwise
+	HeldBy         string    // the finalizers of a terminating Pod that ended, by its kubelet's word; empty otherwise
+	Node           string
+	Zone           string    // its node's, where Kubernetes says it on the Pod; for display
+	NodeGone       string    // why its node will not come back; empty otherwise, and when nodes may not be read
+	NodeUnheard    time.Time // since when its kubelet is not heard of; zero while it is, and when nodes may not be read
+	NodeNotReady   string    // since when its node is not ready, and why in a word; empty otherwise; for display
+	Scheduled      bool
+	UnplacedFrom   time.Time // since when no node takes it, by the scheduler's clock; zero once one does
+	OtherScheduler bool      // than Kubernetes' own looks for its node: its words are not known
+	Started        bool      // the etcd container has run in this Pod at least once
+	Running        bool      // it runs now
+	RunningSince   time.Time // when it last began to; zero while it does not run
+	Booted         bool      // and by now it has read its log: its startup probe was answered
+	Process        string    // names what runs; empty while nothing does
+	Uncompared     bool      // it started from data that was not compared with the other members' since
+	Ready          bool
+	StatusAt       time.Time // when its status was last written, by the API server's clock; zero when that is not known
+	ReadySince     time.Time // when Ready last changed; zero when never
+	HeldUnready    bool      // something beside etcd in the Pod is not ready; Ready and ReadySince are etcd's alone
+	Sidecars       []Sidecar // of spec.pod.sidecars, which the Pod was made with
+	StartsAfter    string    // what starts before etcd and cannot: Waiting and Message tell of it; or empty
+	Waiting        string    // why a container or the scheduler waits: ImagePullBackOff, Unschedulable …
+	Message        string    // what Kubernetes says about it
+	Exit           *Exit     // how the container last ended; nil when it never did
+	Flags          Flags
+	Role           string // voter, learner or empty
+	Incarnation    string
+	Choices        Choices
+	Record         record.Member // of data in the Pod's emptyDir
+	Undressed      bool          // labels or annotations of the spec are missing, or were taken back
+	OtherImage     bool          // it waits for an image, and made now it would wait for another one
+	Resize         Resize        // of the amounts in Choices; nothing where others changed the Pod's since
 }
 
 // Resize says what came of amounts of CPU and memory that a running Pod was given.
