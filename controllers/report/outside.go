@@ -74,9 +74,9 @@ func (in Input) together(at, kind string, placeOf func(*facts.Pod) string) strin
 	}) {
 		return ""
 	}
-	said := fmt.Sprintf("The members %s all run %s %s %s, so the cluster stops serving when that %[3]s does. Each "+
-		"new member goes to a %[3]s without members, where one takes it. To move them once there are such %[3]ss: "+
-		pages.Docs+"docs/platforms.md#all-members-on-one-node.",
+	said := fmt.Sprintf("The members %s all run %s %s %s, so the cluster stops serving when that %[3]s does. By "+
+		"default each new member goes to a %[3]s without members, where one takes it. To move them once there are "+
+		"such %[3]ss: "+pages.Docs+"docs/platforms.md#all-members-on-one-node.",
 		strings.Join(facts.Names(voters), ", "), at, kind, placeOf(placed[0].Pod))
 	if len(placed) < len(voters) && !in.hasWarned(said) {
 		return ""

@@ -87,10 +87,10 @@ func Bounded(text string) string {
 	return text[:cut] + "…"
 }
 
-// passing is what differs from one answer to the next: what begins with a digit and stands by itself, addresses of IPv6
-// and UIDs. A number within a name is no such thing: demo-0 is not demo-1.
+// passing is what differs from one answer to the next: what begins with a digit and stands by itself, addresses of
+// IPv6, UIDs, and hashes or IDs in hexadecimal. A number within a name is no such thing: demo-0 is not demo-1.
 var passing = regexp.MustCompile(`(?i)(^|[^\w.-])` +
-	`([0-9][\w.:+-]*|\[[0-9a-f:.]+\]|[0-9a-f]*:[0-9a-f]*:[0-9a-f:.]*|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})`)
+	`([0-9][\w.:+-]*|\[[0-9a-f:.]+\]|[0-9a-f]*:[0-9a-f]*:[0-9a-f:.]*|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8,}\b)`)
 
 // Alike reports texts that say the same: nothing but numbers, amounts, times and addresses, or the order of their
 // words, is another one.
