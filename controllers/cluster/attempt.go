@@ -55,7 +55,8 @@ func attemptOf(change changes.Change, err error) attempt {
 	return a
 }
 
-// logPass writes the one line of a pass, for engineers. A settled cluster is worth a line only to those who ask for it.
+// logPass writes the one line of a pass, for engineers. A settled cluster is worth a line only to those who ask for it,
+// and so is what each rule said.
 func logPass(ctx context.Context, decision plan.Decision, a attempt) {
 	logger := log.FromContext(ctx).WithValues("rule", decision.Rule, "verdict", decision.Verdict, "reason",
 		decision.Reason)
@@ -69,6 +70,7 @@ func logPass(ctx context.Context, decision plan.Decision, a attempt) {
 		logger = logger.WithValues("deferred", a.Reason, "because", a.Message)
 	}
 	logger.Info("pass", "message", decision.Message)
+	log.FromContext(ctx).V(1).Info("rules", "said", decision.Trace)
 }
 
 // tracePass tells of a pass what its status tells: of the changes that were tried the one that counts.

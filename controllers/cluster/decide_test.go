@@ -5,8 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
@@ -106,4 +109,18 @@ func (w *world) others(n int) (others []string) {
 		}
 	}
 	return others
+}
+
+func TestTheLogTellsThoseWhoAskForMoreWhatEachRuleSaid(t *testing.T) {
+	for verbosity, isTold := range []bool{false, true} {
+		w, told := newWorld(t, demo(3)), ""
+		logger := funcr.New(func(_, line string) { told += line }, funcr.Options{Verbosity: verbosity})
+		_, err := w.operator.Reconcile(log.IntoContext(t.Context(), logger), ctrl.Request{NamespacedName: w.key})
+		if err != nil || !strings.Contains(told, `"rule"="birth-record"`) {
+			t.Fatalf("%v, %s", err, told)
+		}
+		if strings.Contains(told, `nothing to say: other-operator, `) != isTold {
+			t.Errorf("at verbosity %d it tells %s", verbosity, told)
+		}
+	}
 }

@@ -55,7 +55,7 @@ func TestANewOperatorWritesOnceOnRecordsAndDataAndNothingElseForWhatAReleasedOne
 				w.gainVolumeUIDs()
 			}
 			view := w.look()
-			if d := plan.Decide(view.Observation); d.Verdict != plan.Settled || d.Change != nil || len(d.Yielded) > 0 {
+			if d := plan.Decide(view.Observation); d.Verdict != plan.Settled || d.Change != nil || len(d.Trace.Yielded()) > 0 {
 				t.Errorf("%+v", d)
 			}
 			for _, o := range view.Objects {

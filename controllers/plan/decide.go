@@ -21,27 +21,32 @@ type proposal struct {
 // Decide names the one safe change to make now, or says why there is none.
 func Decide(seen facts.Observation) Decision {
 	o := current(seen)
-	var notes []facts.Note
-	for _, r := range rulesFor(o) {
-		if note, isRefused := refused(o.Observation, r.rule); isRefused {
-			notes = append(notes, note)
-			continue
+	rules := rulesFor(o)
+	trace := make(Trace, 0, len(rules))
+	for _, r := range rules {
+		d, said := r.hear(o)
+		trace = append(trace, said)
+		if said.Ends {
+			d.Trace = trace
+			return withWayBack(o, d)
 		}
-		p := r.ask(o)
-		if p == nil {
-			continue
-		}
-		p.Rule = r.name
-		p.GivesWay = r.givesWay
-		d, isVetoed := guarded(o, p.Decision)
-		if p.yields || isVetoed && r.beside {
-			notes = append(notes, noteOf(d))
-			continue
-		}
-		d.Yielded = notes
-		return withWayBack(o, d)
 	}
-	return settled(o, notes)
+	return settled(o, trace)
+}
+
+// hear asks a rule, and the guard about its change.
+func (t turn) hear(o judge.View) (Decision, Said) {
+	if note, isRefused := refused(o.Observation, t.rule); isRefused {
+		return Decision{}, Said{Note: note, Verdict: Refuse}
+	}
+	p := t.ask(o)
+	if p == nil {
+		return Decision{}, Said{Note: facts.Note{Rule: t.name}}
+	}
+	p.Rule, p.GivesWay = t.name, t.givesWay
+	d, isVetoed := guarded(o, p.Decision)
+	yields := p.yields || isVetoed && t.beside
+	return d, Said{Note: d.Note(), Verdict: d.Verdict, Ends: !yields}
 }
 
 // StandBy names what a replica may do that does not lead: to lead clients away from a member that serves nothing while
@@ -86,10 +91,11 @@ func guarded(o judge.View, d Decision) (_ Decision, isVetoed bool) {
 
 // settled ends a walk in which every rule that spoke yielded. The gravest note is the decision, and of equals the
 // first; the verdict is Settled only when there is none.
-func settled(o judge.View, notes []facts.Note) Decision {
+func settled(o judge.View, trace Trace) Decision {
+	notes := trace.Yielded()
 	if len(notes) == 0 {
 		return Decision{Verdict: Settled, Rule: RuleSettled, Reason: facts.ReasonSettled, Recheck: recheckSettled,
-			Message: allHealthy(len(o.Voters()))}
+			Message: allHealthy(len(o.Voters())), Trace: trace}
 	}
 	worst := 0
 	for i, n := range notes {
@@ -99,7 +105,7 @@ func settled(o judge.View, notes []facts.Note) Decision {
 	}
 	n := notes[worst]
 	d := Decision{Verdict: Wait, Rule: n.Rule, Reason: n.Reason, Message: n.Message,
-		NeedsHuman: n.NeedsHuman, Overdue: n.Overdue, Recheck: recheckWait, Yielded: notes}
+		NeedsHuman: n.NeedsHuman, Overdue: n.Overdue, Recheck: recheckWait, Trace: trace}
 	if n.NeedsHuman || n.Overdue {
 		d.Verdict, d.Recheck = Refuse, recheckSlow
 	}
@@ -121,10 +127,6 @@ func gravity(n facts.Note) int {
 		return 1
 	}
 	return 0
-}
-
-func noteOf(d Decision) facts.Note {
-	return facts.Note{Rule: d.Rule, Reason: d.Reason, Message: d.Message, NeedsHuman: d.NeedsHuman, Overdue: d.Overdue}
 }
 
 // Confirm repeats the decision on what was just read live, and reports whether it still asks for this very change.

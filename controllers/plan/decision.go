@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -32,5 +34,61 @@ type Decision struct {
 	NeedsHuman bool          // nothing but a person can end what is refused, or waited for
 	Overdue    bool          // a wait past its deadline
 	Recheck    time.Duration // look again after this long even if nothing is heard
-	Yielded    []facts.Note  // what rules said that let later ones act: they wait, were refused, or were held back
+	Trace      Trace         // how that came about
+}
+
+// Note is what the decision says.
+func (d Decision) Note() facts.Note {
+	return facts.Note{Rule: d.Rule, Reason: d.Reason, Message: d.Message, NeedsHuman: d.NeedsHuman, Overdue: d.Overdue}
+}
+
+// Trace is what each rule said that was asked, in that order.
+type Trace []Said
+
+// Said is what a rule said, with the guard's words where that held its change back.
+type Said struct {
+	facts.Note
+	Verdict Verdict // "" where it had nothing to say
+	Ends    bool    // no later rule was asked
+}
+
+// Spoken leaves out the rules that had nothing to say.
+func (t Trace) Spoken() Trace {
+	var out Trace
+	for _, s := range t {
+		if s.Verdict != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Yielded is what rules said that let later ones act: they wait, were refused, or were held back.
+func (t Trace) Yielded() []facts.Note {
+	var out []facts.Note
+	for _, s := range t.Spoken() {
+		if !s.Ends {
+			out = append(out, s.Note)
+		}
+	}
+	return out
+}
+
+// String has a line for each rule that spoke, and one for all that had nothing to say.
+func (t Trace) String() string {
+	var lines, mute []string
+	for _, s := range t {
+		switch {
+		case s.Verdict == "":
+			mute = append(mute, s.Rule)
+		case s.Ends:
+			lines = append(lines, fmt.Sprintf("%s: %s %s: %s", s.Rule, s.Verdict, s.Reason, s.Message))
+		default:
+			lines = append(lines, fmt.Sprintf("%s: %s %s, and yields: %s", s.Rule, s.Verdict, s.Reason, s.Message))
+		}
+	}
+	if len(mute) > 0 {
+		lines = append(lines, "nothing to say: "+strings.Join(mute, ", "))
+	}
+	return strings.Join(lines, "\n")
 }

@@ -58,7 +58,8 @@
 //
 // A rule that returns nil has nothing to say. A proposal that yields is reported, and later rules are asked. Any other
 // proposal ends the walk, even when it only waits. So does a change that the guard vetoes, but in the phase moving.
-// When all that spoke yielded, the gravest of them is the decision, and of equals the first.
+// When all that spoke yielded, the gravest of them is the decision, and of equals the first. Its Trace has what each
+// rule said that was asked.
 //
 // The field givesWay of a rule in phases.go is another thing. When Kubernetes or etcd refused the rule's change, later
 // rules are asked in the same pass.

@@ -40,7 +40,7 @@ func TestWhoHoldsTheDataOfAnotherClusterIsNoSurvivorAndNoQuorum(t *testing.T) {
 		t.Errorf("of demo-0 it says %q", why)
 	}
 	d := Decide(requesting(o, ofDemo0).Observation)
-	if held := d.Yielded; d.Verdict == Act || len(held) == 0 || held[0].Reason != facts.ReasonRestoreHeld ||
+	if held := d.Trace.Yielded(); d.Verdict == Act || len(held) == 0 || held[0].Reason != facts.ReasonRestoreHeld ||
 		!strings.Contains(held[0].Message, "cluster 77") {
 		t.Errorf("as a survivor: %+v", d)
 	}

@@ -239,7 +239,7 @@ func TestNextIsHarmlessAndNeverMuteInEverySmallWorld(t *testing.T) {
 			o.Desired.Size = size
 			d := Decide(o.Observation)
 			verdicts[d.Verdict]++
-			answers.Add(fmt.Sprintf("size %d of %s", size, describe(picked)), answerOf(d))
+			answers.Add(fmt.Sprintf("size %d of %s", size, describe(picked)), answerOf(d), d.Trace.Spoken())
 			if d.Change != nil {
 				if why := harm(picked, d.Change); why != "" {
 					t.Fatalf("size %d, %s: %s by %s: %s", size, describe(picked), changes.KindOf(d.Change), d.Rule, why)

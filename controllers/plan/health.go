@@ -43,7 +43,7 @@ func memberHealth(o judge.View) *proposal {
 	var gravest *proposal
 	for _, r := range o.Members {
 		p := ailment(o, r)
-		if p != nil && (gravest == nil || gravity(noteOf(p.Decision)) > gravity(noteOf(gravest.Decision))) {
+		if p != nil && (gravest == nil || gravity(p.Note()) > gravity(gravest.Note())) {
 			gravest = p
 		}
 	}

@@ -93,7 +93,7 @@ func TestWhateverIsWaitedForSaysWhichFinalizerKeepsIt(t *testing.T) {
 	} {
 		d := Decide(w.world.Observation)
 		says := d.Message
-		for _, note := range d.Yielded {
+		for _, note := range d.Trace.Yielded() {
 			says += "\n" + note.Message
 		}
 		if d.Change != nil || !strings.Contains(says, whoRemoves) {

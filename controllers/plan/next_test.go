@@ -34,8 +34,8 @@ func (r row) check(t *testing.T) {
 	}
 	if d.Verdict != r.verdict || d.Rule != r.rule || d.Reason != r.reason || kind != r.change ||
 		!strings.Contains(d.Message, r.says) {
-		t.Errorf("got %s by %s (%s) change %q: %s\nwant %s by %s (%s) change %q: …%s…",
-			d.Verdict, d.Rule, d.Reason, kind, d.Message, r.verdict, r.rule, r.reason, r.change, r.says)
+		t.Errorf("got %s by %s (%s) change %q: %s\nwant %s by %s (%s) change %q: …%s…\nthe rules said\n%s",
+			d.Verdict, d.Rule, d.Reason, kind, d.Message, r.verdict, r.rule, r.reason, r.change, r.says, d.Trace)
 	}
 	if d.Change != nil && d.GivesWay {
 		r.checkThatItGivesWay(t, d)
@@ -1186,9 +1186,9 @@ func TestEachRowAndEachWorldOfThreeBeingsIsAnsweredAsTheCorpusSays(t *testing.T)
 	answers.Begin("rows")
 	for _, r := range allRows() {
 		d := Decide(r.world.Observation)
-		answers.Add(r.name, answerOf(d))
-		for _, n := range d.Yielded {
-			answers.Add(r.name, fmt.Sprintf("after %s %s", n.Rule, n.Reason))
+		answers.Add(r.name, answerOf(d), d.Trace.Spoken())
+		for _, n := range d.Trace.Yielded() {
+			answers.Add(r.name, fmt.Sprintf("after %s %s", n.Rule, n.Reason), Trace{})
 		}
 	}
 	visited := 0
@@ -1196,7 +1196,8 @@ func TestEachRowAndEachWorldOfThreeBeingsIsAnsweredAsTheCorpusSays(t *testing.T)
 		if visited++; visited%1000 == 1 {
 			answers.Begin(fmt.Sprintf("beings from %d on", visited))
 		}
-		answers.Add(describeAll(s), answerOf(Decide(o.Observation)))
+		d := Decide(o.Observation)
+		answers.Add(describeAll(s), answerOf(d), d.Trace.Spoken())
 	})
 	answers.Compare(t, *update)
 }
@@ -1206,7 +1207,7 @@ func TestEveryRuleHasARowThatMakesItSpeak(t *testing.T) {
 	for _, r := range allRows() {
 		d := Decide(r.world.Observation)
 		spoken[d.Rule] = true
-		for _, n := range d.Yielded {
+		for _, n := range d.Trace.Yielded() {
 			spoken[n.Rule] = true
 		}
 	}

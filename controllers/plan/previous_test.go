@@ -195,12 +195,13 @@ func TestAClusterThatCannotGoBackSaysWhyAndWhatElse(t *testing.T) {
 		"Secret demo-ca, which":                                        withoutAuthority(failing),
 	} {
 		d := Decide(requesting(o, homeward).Observation)
-		i := slices.IndexFunc(d.Yielded, func(n facts.Note) bool { return n.Rule == "restore-go-back" })
+		held := d.Trace.Yielded()
+		i := slices.IndexFunc(held, func(n facts.Note) bool { return n.Rule == "restore-go-back" })
 		if i < 0 {
 			t.Errorf("%s: %+v", why, d)
 			continue
 		}
-		if n := d.Yielded[i]; !n.NeedsHuman || n.Reason != facts.ReasonRestoreHeld || !strings.Contains(n.Message, why) ||
+		if n := held[i]; !n.NeedsHuman || n.Reason != facts.ReasonRestoreHeld || !strings.Contains(n.Message, why) ||
 			!strings.Contains(n.Message, "docs/restore.md") {
 			t.Errorf("%s: it says %s", why, n.Message)
 		}

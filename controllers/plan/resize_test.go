@@ -90,7 +90,7 @@ func TestOtherAmountsReachMembersThatRunOneAfterTheOther(t *testing.T) {
 				kind = changes.KindOf(d.Change)
 			}
 			if row.change == "" {
-				notes := slices.Concat(d.Yielded, []facts.Note{{Rule: d.Rule, Message: d.Message}})
+				notes := slices.Concat(d.Trace.Yielded(), []facts.Note{{Rule: d.Rule, Message: d.Message}})
 				i := slices.IndexFunc(notes, func(n facts.Note) bool { return n.Rule == row.rule })
 				if i >= 0 {
 					rule, says = row.rule, notes[i].Message

@@ -209,8 +209,7 @@ func (r restore) held() *facts.Note {
 // note is what the planner says of the restore that it carries out; nil when it says nothing.
 func (r restore) note() *facts.Note {
 	d := r.Decision
-	notes := append([]facts.Note{{Rule: d.Rule, Reason: d.Reason, Message: d.Message, NeedsHuman: d.NeedsHuman,
-		Overdue: d.Overdue}}, d.Yielded...)
+	notes := append([]facts.Note{d.Note()}, d.Trace.Yielded()...)
 	isAbout := func(n facts.Note) bool { return slices.Contains(restoreRules, n.Rule) }
 	if r.standing == plan.StandingMoved && !slices.ContainsFunc(notes, isAbout) {
 		return &notes[0] // all that is done now is done for it

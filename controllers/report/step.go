@@ -29,7 +29,7 @@ func (in Input) step() step {
 	if d.Overdue {
 		s.late = &facts.Note{Rule: s.rule, Reason: s.reason, Message: s.message}
 	}
-	for _, note := range d.Yielded {
+	for _, note := range d.Trace.Yielded() {
 		note.Message = sentence(note.Message)
 		if note.Overdue && s.late == nil {
 			s.late = &note

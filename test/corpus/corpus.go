@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -25,20 +26,21 @@ type Corpus struct {
 	blocks []string // finished ones, a line each
 	title  string
 	hash   hash.Hash
-	all    *bufio.Writer // each answer, where it is asked for
-	close  func() error
+
+	answers *os.File      // each answer, for people; nil where it is not asked for
+	all     *bufio.Writer // to answers
 }
 
 // Open begins a corpus that is held against a file.
 func Open(t testing.TB, file string) *Corpus {
 	t.Helper()
-	c := &Corpus{file: file, all: bufio.NewWriter(io.Discard), close: func() error { return nil }}
+	c := &Corpus{file: file}
 	if dir := os.Getenv(answersTo); dir != "" {
 		answers, err := os.Create(filepath.Join(dir, filepath.Base(file)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.all, c.close = bufio.NewWriter(answers), answers.Close
+		c.answers, c.all = answers, bufio.NewWriter(answers)
 	}
 	return c
 }
@@ -55,21 +57,27 @@ func (c *Corpus) end() {
 	}
 }
 
-// Add takes the answer to a question into the block.
-func (c *Corpus) Add(question, answer string) {
+// Add takes the answer to a question into the block. How it came about is for people alone: it stands indented below
+// the answer, and in no hash.
+func (c *Corpus) Add(question, answer string, how fmt.Stringer) {
 	_, _ = io.WriteString(c.hash, answer+"\n")
+	if c.all == nil {
+		return
+	}
 	_, _ = fmt.Fprintf(c.all, "%s, %s: %s\n", c.title, question, answer)
+	if told := how.String(); told != "" {
+		_, _ = fmt.Fprintf(c.all, "  %s\n", strings.ReplaceAll(told, "\n", "\n  "))
+	}
 }
 
 // Compare fails the test where a hash is another one than in the file. With update it writes the file.
 func (c *Corpus) Compare(t testing.TB, update bool) {
 	t.Helper()
 	c.end()
-	if err := c.all.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.close(); err != nil {
-		t.Fatal(err)
+	if c.all != nil {
+		if err := errors.Join(c.all.Flush(), c.answers.Close()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if update {
 		if err := os.WriteFile(c.file, []byte(strings.Join(c.blocks, "\n")+"\n"), 0o600); err != nil {

@@ -17,34 +17,39 @@ func (s *said) Helper() {}
 
 func (s *said) Errorf(format string, args ...any) { s.text += format }
 
+// told is how an answer came about.
+type told string
+
+func (t told) String() string { return string(t) }
+
 func TestOneOtherAnswerIsNoticedAndEachAnswerCanBeRead(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "corpus.txt")
-	play := func(answer string, update bool) bool {
+	play := func(answer string, how told, update bool) bool {
 		t.Helper()
 		heard := &said{TB: t}
 		c := Open(heard, file)
 		c.Begin("worlds of one member")
-		c.Add("it is silent", "wait")
+		c.Add("it is silent", "wait", told(""))
 		c.Begin("worlds of two members")
-		c.Add("both are silent", answer)
+		c.Add("both are silent", answer, how)
 		c.Compare(heard, update)
 		return heard.text == ""
 	}
-	play("refuse", true)
-	if !play("refuse", false) {
-		t.Error("the same answers are called other ones")
+	play("refuse", "nothing is known", true)
+	if !play("refuse", "they are blind", false) {
+		t.Error("the same answers, explained in other words, are called other ones")
 	}
 	answers := t.TempDir()
 	t.Setenv(answersTo, answers)
-	if play("act", false) {
+	if play("act", "one speaks\none is mute", false) {
 		t.Error("another answer is not noticed")
 	}
 	text, err := os.ReadFile(filepath.Join(answers, "corpus.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "worlds of two members, both are silent: act\n"; !strings.HasSuffix(string(text), want) {
+	if want := "worlds of two members, both are silent: act\n  one speaks\n  one is mute\n"; !strings.HasSuffix(string(text), want) {
 		t.Errorf("%q does not end with %q", text, want)
 	}
 }

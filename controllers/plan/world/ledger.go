@@ -34,7 +34,13 @@ type ledger struct {
 	settled *snapshot
 	found   snapshot // the world as the last effect found it
 
-	decided []string // what was decided, without its words; what is decided again and again stands once
+	decided []decided // what is decided again and again stands once
+}
+
+// decided is a decision without its words, and how it came about.
+type decided struct {
+	said  string
+	trace plan.Trace
 }
 
 // decide notes a decision.
@@ -43,8 +49,8 @@ func (l *ledger) decide(d plan.Decision) {
 	if d.Change != nil {
 		said += " " + changes.KindOf(d.Change)
 	}
-	if n := len(l.decided); n == 0 || l.decided[n-1] != said {
-		l.decided = append(l.decided, said)
+	if n := len(l.decided); n == 0 || l.decided[n-1].said != said {
+		l.decided = append(l.decided, decided{said, d.Trace.Spoken()})
 	}
 }
 

@@ -96,7 +96,7 @@ func TestNoStoryViolatesAnInvariant(t *testing.T) {
 			report(t, k, s, w)
 			answers.Begin(fmt.Sprintf("%s, seed %d", k.name, s))
 			for i, d := range w.ledger.decided {
-				answers.Add(fmt.Sprintf("decision %d", i), d)
+				answers.Add(fmt.Sprintf("decision %d", i), d.said, d.trace)
 			}
 		}
 	}
