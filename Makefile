@@ -188,7 +188,10 @@ corpus-diff: ## Print the first answers of the planner that differ from those of
 		(cd $$temp/tree/$$package && CORPUS_ANSWERS=$$temp/before $(GO_TEST) -count=1 -run='$(CORPUS)' .) >/dev/null || true; \
 		(cd $$package && CORPUS_ANSWERS=$$temp/now $(GO_TEST) -count=1 -run='$(CORPUS)' .) >/dev/null || true; \
 	done; \
-	for answers in $$temp/now/*; do diff -U0 -I '^  ' $$temp/before/$${answers##*/} $$answers | head -40 || true; done
+	for answers in $$temp/now/*; do \
+		[ -e $$temp/before/$${answers##*/} ] || { echo "$(REF) answers nothing: it has no corpus, or does not compile"; exit 1; }; \
+		diff -U0 -I '^  ' $$temp/before/$${answers##*/} $$answers | head -40 || true; \
+	done
 REF = main
 CORPUS = ^TestNextIsHarmless|^TestEachRowAndEachWorld|^TestNoStoryViolates
 
