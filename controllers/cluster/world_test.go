@@ -322,7 +322,7 @@ func (w *world) bind() {
 			continue
 		}
 		claim.Status.Phase = corev1.ClaimBound
-		if err := w.kube.Update(w.t.Context(), &claim); err != nil {
+		if err := w.kube.Status().Update(w.t.Context(), &claim); err != nil {
 			w.t.Fatal(err)
 		}
 	}
