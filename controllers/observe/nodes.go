@@ -65,8 +65,8 @@ func (o *Observer) addNodes(ctx context.Context, birth record.Birth, g gathered,
 	return group.Wait()
 }
 
-// isWorthIt lets a birth not wait for nodes, since it waits for its Pods, unless it waits in vain. Nobody of an
-// incarnation that is restored has a Pod, and the cluster must not move to what nobody could use.
+// isWorthIt lets a birth not wait for nodes, since it waits for its Pods, unless it waits in vain. Members of an
+// incarnation that is restored have no Pod yet, and the cluster must not move to volumes that no node can use.
 func (l lives) isWorthIt(r *facts.Replica) bool {
 	return l.birth.ClusterID != 0 || isUnschedulable(r) || l.isFormer(r.Name) || l.isNext(r.Name)
 }

@@ -124,7 +124,7 @@ func isKeptApart(o facts.Incarnation, learner facts.Replica) bool {
 const keptApart = "node(s) didn't match pod anti-affinity rules"
 
 // isCrowdedOut reports a learner that some node might take once a Pod stops: it would take the room of a member that is
-// restarted. That is so unless each reason of the scheduler lasts whatever stops.
+// restarted. That is so unless no reason of the scheduler ends when a Pod stops.
 func isCrowdedOut(learner facts.Replica) bool {
 	says, _, _ := strings.Cut(learner.Pod.Message, "preemption:")
 	reasons := placeReason.FindAllString(says, -1)

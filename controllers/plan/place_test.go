@@ -84,7 +84,7 @@ func TestWhereNoNodeTakesASuccessor(t *testing.T) {
 		{"nor where nothing says that its going makes room",
 			nowhere(6*time.Minute).edit(3, madeFrom(choices)), Refuse, "promote",
 			refused, "", "selector. No node has taken it for 5m0s. Add a node, or have spec.pod ask less of nodes."},
-		{"nor beside one that is not ready, and then nobody is told to stop it", three.edit(2, unready), Refuse,
+		{"nor beside one that is not ready, and then no one is told to stop it", three.edit(2, unready), Refuse,
 			"promote", refused, "", "or have spec.pod ask less of nodes."},
 		{"nor beside another doomed one", three.edit(2, doomed), Refuse, "promote", refused, "",
 			"or have spec.pod ask less of nodes."},

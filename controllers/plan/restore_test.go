@@ -716,7 +716,7 @@ func TestAFirstMemberStartsOnlyOnceNothingRestoresItsVolume(t *testing.T) {
 	}{
 		{"nothing is there", ready, true},
 		{"a Pod on a node that died", ready.edit(1, past), true},
-		{"a Pod that nobody deleted", ready.edit(1, past).edit(1,
+		{"a Pod that was not deleted", ready.edit(1, past).edit(1,
 			func(r *facts.Replica) { r.Restoring.Terminating = false }), false},
 		{"a Pod that did not restore all of it", ready.edit(1, past).edit(1,
 			func(r *facts.Replica) { r.Volume.Restored = "" }), false},

@@ -40,7 +40,7 @@ func TestATraceSaysWhatARuleWantedAndWhatHeldItBack(t *testing.T) {
 		world scene
 		lines []string // the beginnings of all
 	}{
-		{"nothing is to be done", settledWorld(3), []string{"nothing to say: other-operator, deletion-policy, "}},
+		{"nothing has to be done", settledWorld(3), []string{"nothing to say: other-operator, deletion-policy, "}},
 		{"Kubernetes refused one change in this pass, and another one is made", refusing,
 			[]string{"budget: Refuse QuotaExceeded, and yields: exceeded quota: ten.", "replace: Act ",
 				"nothing to say: "}},

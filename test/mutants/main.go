@@ -26,7 +26,7 @@ import (
 // stands once in all that is shipped, and one package has the test.
 type mutant struct {
 	Name string // what is wrong, in a few words
-	Peer string // who shipped it, where somebody did: a thread of reference, or empty
+	Peer string // who shipped it: a thread of reference, or empty
 	From string
 	To   string
 	Test string // its name; a row of it after a slash
