@@ -71,7 +71,7 @@ SWEEPS := ^TestAFailureAtAnyCallIsMendedByTryingAgain$$
 # These start real servers: all of them and every release of etcd with FULL=1, which `make test-all` sets.
 SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server
 # These take a minute or two each, and begin before the rest.
-LONG := controllers/cluster controllers/admission controllers/plan controllers/schedule/plan controllers/apply
+LONG := controllers/cluster controllers/admission controllers/plan controllers/scheduleplan controllers/apply
 # These have targets of their own. What tests the bench and the demo is tested with them.
 APART := controllers/plan/world test/arrows test/docwords test/needs test/mutants test/docs test/e2e test/bench test/demo \
 	test/trust test/gcsserver test/azureserver
@@ -353,7 +353,7 @@ words:
 .PHONY: tables
 tables:
 	@$(GO_TEST) -run='Docs|ThePage|OneSentencePerRule|EveryRule|EverySign|ForOneWrongFact|IsJudged|ReasonsByWhich|IsDocumented' \
-		./controllers/plan ./controllers/report ./controllers/backup/plan ./controllers/schedule/plan ./cmd/manager ./cmd/agent ./cmd/kubectl-etcd-steward
+		./controllers/plan ./controllers/report ./controllers/backupplan ./controllers/scheduleplan ./cmd/manager ./cmd/agent ./cmd/kubectl-etcd-steward
 
 # They read files beside their module, which no cache of tests knows of.
 .PHONY: pages

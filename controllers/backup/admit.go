@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 )
@@ -24,13 +24,13 @@ func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet,
 	if err != nil {
 		return said, err
 	}
-	decision := plan.Next(seen.Observation)
+	decision := backupplan.Next(seen.Observation)
 	if decision.Ignored {
 		return said, nil
 	}
-	end, isEnd := decision.Change.(plan.RecordOutcome)
+	end, isEnd := decision.Change.(backupplan.RecordOutcome)
 	switch {
-	case isEnd && end.Outcome.Reason == plan.ReasonClaimOfAMember:
+	case isEnd && end.Outcome.Reason == backupplan.ReasonClaimOfAMember:
 		if isTold, err := mayGet(ctx, corev1.ResourcePersistentVolumeClaims); !isTold || err != nil {
 			return said, err
 		}

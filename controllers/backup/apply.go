@@ -16,10 +16,10 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
-	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit/jobs"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
-	schedule "github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 )
 
 // keepFinishedJobs is how long a Job, its Pods and their logs stay after the outcome was recorded.
@@ -27,24 +27,24 @@ const keepFinishedJobs = 3600 // seconds
 
 // apply makes one change. What the platform refuses comes as apply.Rejected or apply.Later; apply.ErrStale asks to look
 // again.
-func (r *Reconciler) apply(ctx context.Context, b *v1alpha1.EtcdBackup, seen view, change plan.Change) error {
+func (r *Reconciler) apply(ctx context.Context, b *v1alpha1.EtcdBackup, seen view, change backupplan.Change) error {
 	switch change := change.(type) {
-	case plan.CreateJob:
+	case backupplan.CreateJob:
 		start := seen.start
-		start.Deadline, start.Schedule = change.Deadline, schedule.Of(b.Name, b.Labels[v1alpha1.LabelSchedule])
+		start.Deadline, start.Schedule = change.Deadline, scheduleplan.Of(b.Name, b.Labels[v1alpha1.LabelSchedule])
 		return r.Create(ctx, b, resources.BuildBackupJob(b, seen.cluster, start))
-	case plan.RecordJob:
+	case backupplan.RecordJob:
 		record := seen.Record
 		record.JobUID = change.UID
 		return r.record(ctx, b, record, nil)
-	case plan.RecordOutcome:
+	case backupplan.RecordOutcome:
 		return r.recordOutcome(ctx, b, seen, change)
-	case plan.EndTask:
+	case backupplan.EndTask:
 		return r.Delete(ctx, b, jobs.ToEnd(b.Namespace, resources.BackupJob(b), change), types.UID(change.UID))
-	case plan.LeaveAlone:
+	case backupplan.LeaveAlone:
 		dressing := resources.LeftAlone(b, map[string]string{v1alpha1.LabelCluster: b.Spec.ClusterRef.Name})
 		return r.Edit(ctx, b, func(updated client.Object) { dressing.Put(updated) })
-	case plan.ReleaseJob:
+	case backupplan.ReleaseJob:
 		return r.releaseJob(ctx, b, change.UID)
 	}
 	return fmt.Errorf("the change %T of the backup %s is unknown", change, client.ObjectKeyFromObject(b))
@@ -53,8 +53,8 @@ func (r *Reconciler) apply(ctx context.Context, b *v1alpha1.EtcdBackup, seen vie
 // recordOutcome writes down what came of a backup. One that cannot be signed is recorded all the same: a backup that
 // does not count as proven is better than one whose place in the store is lost.
 func (r *Reconciler) recordOutcome(ctx context.Context, b *v1alpha1.EtcdBackup, seen view,
-	change plan.RecordOutcome) error {
-	var key plan.Key
+	change backupplan.RecordOutcome) error {
+	var key backupplan.Key
 	if change.Signed {
 		var (
 			err      error
@@ -73,7 +73,9 @@ func (r *Reconciler) recordOutcome(ctx context.Context, b *v1alpha1.EtcdBackup, 
 }
 
 // record writes a record, with its signature where there is a key. The signature of what was there before goes.
-func (r *Reconciler) record(ctx context.Context, b *v1alpha1.EtcdBackup, record plan.Record, key plan.Key) error {
+func (r *Reconciler) record(
+	ctx context.Context, b *v1alpha1.EtcdBackup, record backupplan.Record, key backupplan.Key,
+) error {
 	text := record.Encode()
 	return r.Annotate(ctx, b, map[string]string{v1alpha1.AnnotationBackupRecord: text,
 		v1alpha1.AnnotationBackupSignature: key.Sign(b, text)})
@@ -81,7 +83,7 @@ func (r *Reconciler) record(ctx context.Context, b *v1alpha1.EtcdBackup, record 
 
 // keyToSign is the key as it is now. A cluster without a CA gets one of its own.
 func (r *Reconciler) keyToSign(ctx context.Context, b *v1alpha1.EtcdBackup,
-	cluster *v1alpha1.EtcdCluster) (plan.Key, error) {
+	cluster *v1alpha1.EtcdCluster) (backupplan.Key, error) {
 	key, err := r.recordKeyNow(ctx, b, cluster)
 	if key != nil || err != nil || cluster == nil || cluster.Spec.IsTLS() {
 		return key, err

@@ -14,16 +14,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/test/jobworld"
 )
 
 func TestARecordThatAPersonWroteProvesNothing(t *testing.T) {
 	w := newBackupWorld(t, jobworld.Nightly(), jobworld.Serving()...)
 	b := w.backup()
-	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: plan.Record{Namespace: "shop", Name: "nightly", Outcome: &plan.Outcome{
-		Complete: true, Reason: plan.ReasonVerified, Message: "all is well", FinishedAt: w.Now, VerifiedAt: w.Now,
-		Facts: &plan.Facts{Key: "etcd/of-another/snapshot.db", Revision: 9223372036854775000, StartedAt: w.Now},
+	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: backupplan.Record{Namespace: "shop", Name: "nightly", Outcome: &backupplan.Outcome{
+		Complete: true, Reason: backupplan.ReasonVerified, Message: "all is well", FinishedAt: w.Now, VerifiedAt: w.Now,
+		Facts: &backupplan.Facts{Key: "etcd/of-another/snapshot.db", Revision: 9223372036854775000, StartedAt: w.Now},
 	}}.Encode()}
 	if err := w.Kube.Update(t.Context(), b); err != nil {
 		t.Fatal(err)

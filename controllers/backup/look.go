@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit/jobs"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
@@ -18,15 +18,15 @@ import (
 
 // view is what a pass over a backup saw: the plain value that is decided on, and what a Job is made from.
 type view struct {
-	plan.Observation
+	backupplan.Observation
 	cluster *v1alpha1.EtcdCluster // nil: there is none
 	start   resources.BackupStart
 }
 
 // look reads everything that a decision needs.
 func (r *Reconciler) look(ctx context.Context, b *v1alpha1.EtcdBackup) (view, error) {
-	seen := view{Observation: plan.Observation{Now: r.Now(), Operator: r.Operator, Backup: backupOf(b)}}
-	record, err := plan.RecordOf(b)
+	seen := view{Observation: backupplan.Observation{Now: r.Now(), Operator: r.Operator, Backup: backupOf(b)}}
+	record, err := backupplan.RecordOf(b)
 	if err != nil {
 		seen.Backup.RecordErr = err.Error()
 	}
@@ -43,9 +43,9 @@ func (r *Reconciler) look(ctx context.Context, b *v1alpha1.EtcdBackup) (view, er
 // lookAtSignature says whether the operator wrote the outcome that is recorded. The key is read only where there is a
 // signature to check.
 func (r *Reconciler) lookAtSignature(ctx context.Context, b *v1alpha1.EtcdBackup, seen *view) error {
-	var key plan.Key
+	var key backupplan.Key
 	seen.KeySecret = resources.RecordKeySecret(b.Spec.ClusterRef.Name, seen.cluster)
-	if seen.Record.Outcome != nil && key.Check(b) != plan.SignatureMissing {
+	if seen.Record.Outcome != nil && key.Check(b) != backupplan.SignatureMissing {
 		var err error
 		if key, err = r.recordKey(ctx, b, seen.cluster); err != nil {
 			return err
@@ -57,13 +57,13 @@ func (r *Reconciler) lookAtSignature(ctx context.Context, b *v1alpha1.EtcdBackup
 
 // recordKey is the key of the cluster that a backup is of; nil where there is none.
 func (r *Reconciler) recordKey(ctx context.Context, b *v1alpha1.EtcdBackup,
-	cluster *v1alpha1.EtcdCluster) (plan.Key, error) {
+	cluster *v1alpha1.EtcdCluster) (backupplan.Key, error) {
 	return observe.RecordKey(ctx, r.Secrets, types.NamespacedName{Namespace: b.Namespace,
 		Name: b.Spec.ClusterRef.Name}, cluster)
 }
 
-func backupOf(b *v1alpha1.EtcdBackup) plan.Backup {
-	out := plan.Backup{
+func backupOf(b *v1alpha1.EtcdBackup) backupplan.Backup {
+	out := backupplan.Backup{
 		Cluster: b.Spec.ClusterRef.Name, Created: b.CreationTimestamp.Time, Deadline: b.Spec.DeadlineOrDefault(),
 		Verify:   b.Spec.IsVerified(),
 		Deleting: b.DeletionTimestamp != nil,
@@ -72,7 +72,7 @@ func backupOf(b *v1alpha1.EtcdBackup) plan.Backup {
 	}
 	// otherwise the status was copied from another one
 	if b.Status.JobName == "" || b.Status.JobName == resources.BackupJob(b) {
-		out.Ended = plan.OutcomeOf(b.Status)
+		out.Ended = backupplan.OutcomeOf(b.Status)
 	}
 	for _, c := range b.Status.Conditions {
 		if c.Type == v1alpha1.BackupComplete {
@@ -84,7 +84,7 @@ func backupOf(b *v1alpha1.EtcdBackup) plan.Backup {
 
 // recordKeyNow is that key as it is, and not as it is remembered.
 func (r *Reconciler) recordKeyNow(ctx context.Context, b *v1alpha1.EtcdBackup,
-	cluster *v1alpha1.EtcdCluster) (plan.Key, error) {
+	cluster *v1alpha1.EtcdCluster) (backupplan.Key, error) {
 	r.Secrets.Forget(types.NamespacedName{Namespace: b.Namespace,
 		Name: resources.RecordKeySecret(b.Spec.ClusterRef.Name, cluster)})
 	return r.recordKey(ctx, b, cluster)
@@ -97,7 +97,7 @@ func (r *Reconciler) lookAtCluster(ctx context.Context, b *v1alpha1.EtcdBackup, 
 		return err
 	}
 	seen.cluster = cluster
-	seen.Cluster = plan.Cluster{Exists: true, Deleting: cluster.DeletionTimestamp != nil}
+	seen.Cluster = backupplan.Cluster{Exists: true, Deleting: cluster.DeletionTimestamp != nil}
 	if seen.Record.Outcome != nil {
 		return nil // it has no say any more
 	}
@@ -170,11 +170,11 @@ func (r *Reconciler) lookAtJob(ctx context.Context, b *v1alpha1.EtcdBackup, seen
 		return err
 	}
 	seen.Job = jobs.Of(job, b)
-	if seen.Job.Foreign || isOver && seen.Job.End != plan.JobRuns {
+	if seen.Job.Foreign || isOver && seen.Job.End != backupplan.JobRuns {
 		return nil
 	}
 	pods, err := r.lookAtPods(ctx, job, seen)
-	if err == nil && seen.Job.End == plan.JobRuns && !isOver {
+	if err == nil && seen.Job.End == backupplan.JobRuns && !isOver {
 		seen.Job.Trouble = jobs.Explain(ctx, r.Live, job, pods, seen.Attempts)
 		r.lookAtProgress(ctx, pods, seen)
 	}
@@ -189,7 +189,7 @@ func (r *Reconciler) lookAtPods(ctx context.Context, job *batchv1.Job, seen *vie
 	}
 	seen.Attempts = jobs.AttemptsOf(pods)
 	seen.Job = jobs.ByAttempts(seen.Job, seen.Attempts)
-	if seen.Job.End == plan.JobRuns || isTold(seen.Observation) {
+	if seen.Job.End == backupplan.JobRuns || isTold(seen.Observation) {
 		return pods, nil
 	}
 	pods, err = jobs.PodsOf(ctx, r.Live, job, v1alpha1.LabelBackup)
@@ -198,9 +198,9 @@ func (r *Reconciler) lookAtPods(ctx context.Context, job *batchv1.Job, seen *vie
 }
 
 // isTold reports whether the Pods as the cache has them tell how the Job ended.
-func isTold(o plan.Observation) bool {
-	return slices.ContainsFunc(o.Attempts, func(a plan.Attempt) bool {
-		return a.Ended && a.Good == (o.Job.End == plan.JobComplete)
+func isTold(o backupplan.Observation) bool {
+	return slices.ContainsFunc(o.Attempts, func(a backupplan.Attempt) bool {
+		return a.Ended && a.Good == (o.Job.End == backupplan.JobComplete)
 	})
 }
 
@@ -211,7 +211,7 @@ func (r *Reconciler) lookAtProgress(ctx context.Context, pods []corev1.Pod, seen
 	}
 	pod, latest := &pods[len(pods)-1], &seen.Attempts[len(seen.Attempts)-1]
 	for _, step := range latest.Steps {
-		if step.State == plan.StepRuns && step.SaysProgress {
+		if step.State == backupplan.StepRuns && step.SaysProgress {
 			latest.Progress = r.Progress(ctx, pod.Status.PodIP)
 		}
 	}

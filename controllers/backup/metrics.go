@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
@@ -74,16 +74,16 @@ func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
 
 func (s *backupSummary) add(status v1alpha1.EtcdBackupStatus) {
 	switch status.Stage {
-	case plan.StageFailed:
+	case backupplan.StageFailed:
 		s.states["failed"]++
 		return
-	case plan.StageComplete:
+	case backupplan.StageComplete:
 		s.states["complete"]++
 	default:
 		s.states["running"]++
 		return
 	}
-	isDoubted := words.ReasonOf(status.Conditions, v1alpha1.BackupComplete) == plan.ReasonRecordNotSigned
+	isDoubted := words.ReasonOf(status.Conditions, v1alpha1.BackupComplete) == backupplan.ReasonRecordNotSigned
 	if status.StartedAt == nil || status.CompletedAt == nil || isDoubted {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/test/jobworld"
 	"github.com/etcdsteward/etcd-steward/test/metrictest"
@@ -26,7 +26,7 @@ func proven(begun, revision int64) v1alpha1.EtcdBackupStatus {
 func stored(begun, revision int64) v1alpha1.EtcdBackupStatus {
 	at := func(s int64) *metav1.Time { return new(metav1.NewTime(time.Unix(s, 0))) }
 	return v1alpha1.EtcdBackupStatus{
-		Stage: plan.StageComplete, Revision: revision, SizeBytes: 10 * revision, StartedAt: at(begun), CompletedAt: at(begun + 60),
+		Stage: backupplan.StageComplete, Revision: revision, SizeBytes: 10 * revision, StartedAt: at(begun), CompletedAt: at(begun + 60),
 	}
 }
 
@@ -38,8 +38,8 @@ func everyBackupSeries(t *testing.T, registry prometheus.Registerer) *Metrics {
 	}
 	for name, status := range map[string]v1alpha1.EtcdBackupStatus{
 		"oldest": proven(1000, 1), "proven": proven(2000, 2), "newest": stored(3000, 3), "older": stored(1500, 1),
-		"failed": {Stage: plan.StageFailed, StartedAt: new(metav1.NewTime(time.Unix(9000, 0)))},
-		"runs":   {Stage: plan.StageFetch}, "waits": {Stage: plan.StageWaiting}, "seen first": {},
+		"failed": {Stage: backupplan.StageFailed, StartedAt: new(metav1.NewTime(time.Unix(9000, 0)))},
+		"runs":   {Stage: backupplan.StageFetch}, "waits": {Stage: backupplan.StageWaiting}, "seen first": {},
 	} {
 		m.Observe(types.NamespacedName{Namespace: "team", Name: name}, "demo", status)
 	}
@@ -49,7 +49,7 @@ func everyBackupSeries(t *testing.T, registry prometheus.Registerer) *Metrics {
 func TestBackupsBecomeSeriesOfTheirCluster(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	m := everyBackupSeries(t, registry)
-	m.Observe(types.NamespacedName{Namespace: "team", Name: "other"}, "other", v1alpha1.EtcdBackupStatus{Stage: plan.StageFailed})
+	m.Observe(types.NamespacedName{Namespace: "team", Name: "other"}, "other", v1alpha1.EtcdBackupStatus{Stage: backupplan.StageFailed})
 	want := map[string]float64{
 		`backup_objects{name="demo",namespace="team",state="running"}`:         3,
 		`backup_objects{name="demo",namespace="team",state="complete"}`:        4,

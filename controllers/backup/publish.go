@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -18,10 +18,10 @@ const progressInterval = 5 * time.Second
 // publish writes the status if it differs, and only when it is stored says what became different. A result above zero
 // means that progress waits to be written until then.
 func (r *Reconciler) publish(
-	ctx context.Context, b *v1alpha1.EtcdBackup, o plan.Observation, d plan.Decision,
+	ctx context.Context, b *v1alpha1.EtcdBackup, o backupplan.Observation, d backupplan.Decision,
 ) (later time.Duration, err error) {
 	key := client.ObjectKeyFromObject(b)
-	old, status := b.Status, plan.Status(o, d, resources.BackupJob(b), b.Status)
+	old, status := b.Status, backupplan.Status(o, d, resources.BackupJob(b), b.Status)
 	if o.Cluster.Exists {
 		r.Metrics.Observe(key, b.Spec.ClusterRef.Name, status)
 	} else {
@@ -42,7 +42,7 @@ func (r *Reconciler) publish(
 		return later, err
 	}
 	r.written.Set(key, r.Now())
-	r.Tell(b, plan.Events(d, old, status))
+	r.Tell(b, backupplan.Events(d, old, status))
 	return 0, nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
@@ -28,7 +28,7 @@ type Reconciler struct {
 	// AgentImage is the image that backups run from; empty when it is not known.
 	AgentImage func(context.Context) (string, error)
 	// Progress asks a Pod how far it is; nil when it does not say.
-	Progress func(ctx context.Context, address string) *plan.Progress
+	Progress func(ctx context.Context, address string) *backupplan.Progress
 
 	written kit.Pace // when each status was last written
 }
@@ -55,7 +55,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("looking at the backup %s: %w", request, err)
 	}
-	decision := plan.Next(seen.Observation)
+	decision := backupplan.Next(seen.Observation)
 	logger := log.FromContext(ctx).WithValues("cluster", b.Spec.ClusterRef.Name, "stage", decision.Stage, "reason",
 		decision.Reason)
 	if decision.Ignored {
@@ -80,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // conclude tells what came of the backup, and only then touches its Job: a refusal of that changes nothing of the
 // outcome.
 func (r *Reconciler) conclude(ctx context.Context, b *v1alpha1.EtcdBackup, seen view,
-	decision plan.Decision) (ctrl.Result, error) {
+	decision backupplan.Decision) (ctrl.Result, error) {
 	later, err := r.publish(ctx, b, seen.Observation, decision)
 	if decision.Change == nil || err != nil {
 		return ctrl.Result{RequeueAfter: words.Sooner(decision.Recheck, later)}, err

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/test/jobworld"
 )
@@ -44,7 +44,7 @@ func TestABackupGoesFromNothingToVerified(t *testing.T) {
 	w.Report(pod, corev1.PodPending, runs())
 	w.passes(1)
 	w.is("Complete", "False Running")
-	if s := w.backup().Status; s.Stage != plan.StageSnapshot || s.JobName != w.Job().Name {
+	if s := w.backup().Status; s.Stage != backupplan.StageSnapshot || s.JobName != w.Job().Name {
 		t.Errorf("%+v", s)
 	}
 	w.succeed(pod)
@@ -58,7 +58,7 @@ func TestABackupGoesFromNothingToVerified(t *testing.T) {
 	if ttl := w.Job().Spec.TTLSecondsAfterFinished; ttl == nil || *ttl != keepFinishedJobs {
 		t.Errorf("the Job lives %v", ttl)
 	}
-	if told := strings.Join(w.Told(), "\n"); strings.Count(told, "\n") != 1 || !strings.Contains(told, plan.EventStarted) || !strings.Contains(told, plan.EventComplete) {
+	if told := strings.Join(w.Told(), "\n"); strings.Count(told, "\n") != 1 || !strings.Contains(told, backupplan.EventStarted) || !strings.Contains(told, backupplan.EventComplete) {
 		t.Errorf("told:\n%s", told)
 	}
 	before := len(w.Writes)
@@ -213,8 +213,8 @@ func TestARecordThatIsTakenAwayIsPutBackAndTheBackupNeverRunsAgain(t *testing.T)
 			}
 			w.restart()
 			w.passes(4)
-			outcome := func(text string) *plan.Outcome {
-				record, err := plan.DecodeRecord(text, "shop", "nightly")
+			outcome := func(text string) *backupplan.Outcome {
+				record, err := backupplan.DecodeRecord(text, "shop", "nightly")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -353,7 +353,7 @@ func TestAJobThatGaveUpFailsWithTheLastWordOfItsPod(t *testing.T) {
 	w.is("Failed", "True StoreAccessDenied")
 	w.is("Complete", "False StoreAccessDenied")
 	w.says("The store refuses the credentials.")
-	if told := strings.Join(w.Told(), "\n"); !strings.Contains(told, "Warning "+plan.EventFailed) {
+	if told := strings.Join(w.Told(), "\n"); !strings.Contains(told, "Warning "+backupplan.EventFailed) {
 		t.Errorf("told:\n%s", told)
 	}
 }
@@ -524,7 +524,7 @@ func TestWhatKeepsThePodFromStartingIsSaidWithinHalfAMinute(t *testing.T) {
 			}
 			w.is("Complete", "False "+row.reason)
 			w.says(row.says)
-			if told := strings.Join(w.Told(), "\n"); strings.Count(told, plan.EventHeldUp) != 1 {
+			if told := strings.Join(w.Told(), "\n"); strings.Count(told, backupplan.EventHeldUp) != 1 {
 				t.Errorf("told:\n%s", told)
 			}
 		})
@@ -538,7 +538,7 @@ func TestProgressIsWrittenEveryFiveSecondsAtMost(t *testing.T) {
 	w.passes(1)
 	before, begin := len(w.Writes), w.Now
 	for i := range 100 {
-		w.progress = &plan.Progress{Bytes: int64(i), Total: 1000}
+		w.progress = &backupplan.Progress{Bytes: int64(i), Total: 1000}
 		if _, err := w.operator.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.Key}); err != nil {
 			t.Fatal(err)
 		}
@@ -627,7 +627,7 @@ func TestAJobThatNobodyMayTouchKeepsNoBackupFromBeingToldAndIsLeftAloneForAWhile
 			if patches == 0 || patches > 12 {
 				t.Errorf("the Job was patched %d times", patches)
 			}
-			if told := strings.Join(w.Told(), "\n"); !strings.Contains(told, plan.EventComplete) || strings.Contains(told, plan.EventHeldUp) {
+			if told := strings.Join(w.Told(), "\n"); !strings.Contains(told, backupplan.EventComplete) || strings.Contains(told, backupplan.EventHeldUp) {
 				t.Errorf("told:\n%s", told)
 			}
 			w.OnWrite = nil

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/test/jobworld"
 )
@@ -24,7 +24,7 @@ import (
 type backupWorld struct {
 	*jobworld.World
 	operator *Reconciler
-	progress *plan.Progress
+	progress *backupplan.Progress
 	asked    int // how often progress was asked for
 }
 
@@ -44,7 +44,7 @@ func (w *backupWorld) restart() {
 	w.operator = &Reconciler{
 		Frame: w.Frame(), Metrics: metrics, Secrets: observe.NewSecretCache(w.Readable(w.Kube), func() time.Time { return w.Now }),
 		AgentImage: func(context.Context) (string, error) { return "agent:v1", nil },
-		Progress: func(context.Context, string) *plan.Progress {
+		Progress: func(context.Context, string) *backupplan.Progress {
 			w.asked++
 			return w.progress
 		},

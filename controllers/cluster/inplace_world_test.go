@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -72,16 +72,16 @@ func (w *world) saved(name string, revision int64) {
 	b := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: w.key.Namespace, Name: name, UID: types.UID("uid-" + name)}}
 	b.Spec.ClusterRef.Name = w.key.Name
 	b.Spec.Store.Volume = &v1alpha1.VolumeStore{ClaimName: "backups"}
-	outcome := &backup.Outcome{Complete: true, Reason: "Verified", FinishedAt: w.now, VerifiedAt: w.now, Facts: &backup.Facts{
+	outcome := &backupplan.Outcome{Complete: true, Reason: "Verified", FinishedAt: w.now, VerifiedAt: w.now, Facts: &backupplan.Facts{
 		Key: savedKey, ClusterID: w.status().ClusterID, EtcdVersion: "3.6.16", Revision: revision, StartedAt: w.now.Add(-time.Minute),
 	}}
-	text := backup.Record{Namespace: b.Namespace, Name: name, Outcome: outcome}.Encode()
+	text := backupplan.Record{Namespace: b.Namespace, Name: name, Outcome: outcome}.Encode()
 	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: text}
 	ca := &corev1.Secret{}
 	if err := w.kube.Get(w.t.Context(), client.ObjectKey{Namespace: b.Namespace, Name: resources.CASecret(w.key.Name)}, ca); err != nil {
 		w.t.Fatal(err)
 	}
-	b.Annotations[v1alpha1.AnnotationBackupSignature] = backup.KeyOf(ca.Data[resources.KeyKey], b.Namespace, w.key.Name).Sign(b, text)
+	b.Annotations[v1alpha1.AnnotationBackupSignature] = backupplan.KeyOf(ca.Data[resources.KeyKey], b.Namespace, w.key.Name).Sign(b, text)
 	w.create(b)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/admission"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
@@ -76,7 +76,7 @@ func (r *Reconciler) backupsOf(ctx context.Context, cluster *v1alpha1.EtcdCluste
 	var backups []report.Backup
 	for i := range list.Items {
 		b := &list.Items[i]
-		record, err := backup.RecordOf(b)
+		record, err := backupplan.RecordOf(b)
 		if err != nil || b.Spec.ClusterRef.Name != cluster.Name || record.Outcome == nil || !record.Outcome.Complete {
 			continue
 		}

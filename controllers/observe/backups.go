@@ -10,10 +10,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
-	scheduleplan "github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 )
 
 // schedulesOf are the EtcdBackupSchedules that back the cluster up, by name. One that is suspended, or on its way out,
@@ -105,7 +105,7 @@ func (o *Observer) backupLeft(ctx context.Context, cluster *v1alpha1.EtcdCluster
 }
 
 func mayBeComplete(b *v1alpha1.EtcdBackup) bool {
-	r, err := backup.RecordOf(b)
+	r, err := backupplan.RecordOf(b)
 	return err != nil || r.Outcome != nil && r.Outcome.Complete
 }
 
@@ -124,7 +124,7 @@ func (n *newestProven) add(b facts.Backup) {
 
 // addSigned adds what signed records call proven. The newest EtcdBackups come first, so that of thousands only those
 // are checked that could be newer.
-func (n *newestProven) addSigned(backups []*v1alpha1.EtcdBackup, key backup.Key) {
+func (n *newestProven) addSigned(backups []*v1alpha1.EtcdBackup, key backupplan.Key) {
 	slices.SortFunc(backups, func(a, b *v1alpha1.EtcdBackup) int {
 		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
 	})

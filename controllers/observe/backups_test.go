@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -46,14 +46,14 @@ func TestTheNewestProvenBackupOfThisVeryClusterIsSeen(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: name, CreationTimestamp: *started},
 			Spec:       v1alpha1.EtcdBackupSpec{ClusterRef: v1alpha1.ClusterReference{Name: cluster}},
 		}
-		outcome := &backup.Outcome{Complete: true, Reason: "Done", FinishedAt: started.Time,
-			Facts: &backup.Facts{Key: name, Revision: 7, StartedAt: started.Time}}
+		outcome := &backupplan.Outcome{Complete: true, Reason: "Done", FinishedAt: started.Time,
+			Facts: &backupplan.Facts{Key: name, Revision: 7, StartedAt: started.Time}}
 		if verified != nil {
 			outcome.VerifiedAt = verified.Time
 		}
-		text := backup.Record{Namespace: b.Namespace, Name: name, Outcome: outcome}.Encode()
+		text := backupplan.Record{Namespace: b.Namespace, Name: name, Outcome: outcome}.Encode()
 		b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: text,
-			v1alpha1.AnnotationBackupSignature: backup.KeyOf([]byte("key"), b.Namespace, cluster).Sign(b, text)}
+			v1alpha1.AnnotationBackupSignature: backupplan.KeyOf([]byte("key"), b.Namespace, cluster).Sign(b, text)}
 		w.put(b)
 	}
 	taken("of-an-earlier-cluster", "demo", began(6*time.Hour), began(6*time.Hour))
@@ -79,8 +79,8 @@ func TestABackupOfAnEarlierClusterIsSeenBeforeTheBirthAlone(t *testing.T) {
 		})
 	}
 	outcome := func(name, namespace string, isComplete bool) string {
-		return backup.Record{Namespace: namespace, Name: name, Outcome: &backup.Outcome{Complete: isComplete,
-			Reason: "Done", FinishedAt: w.now, Facts: &backup.Facts{Key: "k"}}}.Encode()
+		return backupplan.Record{Namespace: namespace, Name: name, Outcome: &backupplan.Outcome{Complete: isComplete,
+			Reason: "Done", FinishedAt: w.now, Facts: &backupplan.Facts{Key: "k"}}}.Encode()
 	}
 	put("elsewhere", "demo", "another", outcome("elsewhere", "another", true))
 	put("of-another", "other", "shop", outcome("of-another", "shop", true))

@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
-	scheduleplan "github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 )
 
 func TestOnlyASignedTestRestoreOfAScheduleProvesABackupThatHasNoEtcdBackup(t *testing.T) {
@@ -37,7 +37,7 @@ func TestOnlyASignedTestRestoreOfAScheduleProvesABackupThatHasNoEtcdBackup(t *te
 			Newest: &scheduleplan.Point{Key: "tested", Revision: 9, StartedAt: at.Time}}.Encode()
 		s.Annotations = map[string]string{v1alpha1.AnnotationLastTest: text}
 		if row.signedWith != "" {
-			s.Annotations[v1alpha1.AnnotationTestSignature] = backup.KeyOf([]byte(row.signedWith), s.Namespace, row.ofCluster).SignTest(s, text)
+			s.Annotations[v1alpha1.AnnotationTestSignature] = backupplan.KeyOf([]byte(row.signedWith), s.Namespace, row.ofCluster).SignTest(s, text)
 		}
 		w.put(s)
 		if seen := w.look().Proven; (seen != nil) != row.want || row.want && (seen.Key != "tested" || seen.Revision != 9) {
@@ -53,9 +53,9 @@ func TestABackupThatThePersonWhoMadeItCallsProvenIsNot(t *testing.T) {
 	w.put(resources.BuildRecordsSecret(w.cluster, []byte("key")))
 	w.put(&v1alpha1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: "forged",
-			Annotations: map[string]string{v1alpha1.AnnotationBackupSignature: "00", v1alpha1.AnnotationBackupRecord: backup.Record{Namespace: w.cluster.Namespace,
-				Name: "forged", Outcome: &backup.Outcome{Complete: true, Reason: "Verified", FinishedAt: w.now,
-					VerifiedAt: w.now, Facts: &backup.Facts{Key: "k", Revision: nearTheHighest, StartedAt: w.now}}}.Encode()}},
+			Annotations: map[string]string{v1alpha1.AnnotationBackupSignature: "00", v1alpha1.AnnotationBackupRecord: backupplan.Record{Namespace: w.cluster.Namespace,
+				Name: "forged", Outcome: &backupplan.Outcome{Complete: true, Reason: "Verified", FinishedAt: w.now,
+					VerifiedAt: w.now, Facts: &backupplan.Facts{Key: "k", Revision: nearTheHighest, StartedAt: w.now}}}.Encode()}},
 		Spec:   v1alpha1.EtcdBackupSpec{ClusterRef: v1alpha1.ClusterReference{Name: "demo"}},
 		Status: v1alpha1.EtcdBackupStatus{Key: "k", Revision: nearTheHighest, StartedAt: &at, CompletedAt: &at, VerifiedAt: &at},
 	})

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
@@ -59,7 +59,7 @@ type Observer struct {
 	// Warning tells what the status of a Pod, or of a claim, does not: the last warning that Kubernetes gave. Progress
 	// is what the step of a restore that runs says of itself. Both are for display; nil where no member can be asked.
 	Warning  func(ctx context.Context, namespace string, uid types.UID) *corev1.Event
-	Progress func(ctx context.Context, address string) *backup.Progress
+	Progress func(ctx context.Context, address string) *backupplan.Progress
 
 	denied denials
 }

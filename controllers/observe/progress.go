@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -31,13 +31,13 @@ func newProgressClient() *http.Client {
 }
 
 // AskProgress makes what asks the Pod at an address how far it is.
-func AskProgress() func(context.Context, string) *backup.Progress {
+func AskProgress() func(context.Context, string) *backupplan.Progress {
 	c := newProgressClient()
-	return func(ctx context.Context, address string) *backup.Progress { return askProgress(ctx, c, address) }
+	return func(ctx context.Context, address string) *backupplan.Progress { return askProgress(ctx, c, address) }
 }
 
 // askProgress is for display only, so any failure is no answer.
-func askProgress(ctx context.Context, c *http.Client, address string) *backup.Progress {
+func askProgress(ctx context.Context, c *http.Client, address string) *backupplan.Progress {
 	ip, err := netip.ParseAddr(address)
 	if err != nil || !isOfAPod(ip) {
 		return nil
@@ -45,7 +45,7 @@ func askProgress(ctx context.Context, c *http.Client, address string) *backup.Pr
 	return progressFrom(ctx, c, "http://"+net.JoinHostPort(address, strconv.Itoa(resources.ProgressPort))+"/progress")
 }
 
-func progressFrom(ctx context.Context, c *http.Client, url string) *backup.Progress {
+func progressFrom(ctx context.Context, c *http.Client, url string) *backupplan.Progress {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil
@@ -60,7 +60,7 @@ func progressFrom(ctx context.Context, c *http.Client, url string) *backup.Progr
 	if err != nil || response.StatusCode != http.StatusOK || said.Bytes < 0 || said.Total < 0 {
 		return nil
 	}
-	return &backup.Progress{Bytes: said.Bytes, Total: said.Total}
+	return &backupplan.Progress{Bytes: said.Bytes, Total: said.Total}
 }
 
 // isOfAPod keeps a forged status from making the operator ask its own node or the metadata service of a cloud.

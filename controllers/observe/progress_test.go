@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 )
 
 func TestAPodThatTellsItsProgressIsHeardAndNothingElseIs(t *testing.T) {
@@ -16,10 +16,10 @@ func TestAPodThatTellsItsProgressIsHeardAndNothingElseIs(t *testing.T) {
 	defer stranger.Close()
 	for name, row := range map[string]struct {
 		answer http.HandlerFunc
-		want   *backup.Progress
+		want   *backupplan.Progress
 	}{
-		"bytes of a total":      {says(`{"stage":"snapshot","bytes":5,"total":10}`), &backup.Progress{Bytes: 5, Total: 10}},
-		"bytes of nobody knows": {says(`{"stage":"snapshot","bytes":5}`), &backup.Progress{Bytes: 5}},
+		"bytes of a total":      {says(`{"stage":"snapshot","bytes":5,"total":10}`), &backupplan.Progress{Bytes: 5, Total: 10}},
+		"bytes of nobody knows": {says(`{"stage":"snapshot","bytes":5}`), &backupplan.Progress{Bytes: 5}},
 		"no JSON":               {says("hello"), nil},
 		"less than nothing":     {says(`{"bytes":-5}`), nil},
 		"a flood":               {says(`{"stage":"` + strings.Repeat("x", 1<<20) + `","bytes":5}`), nil},

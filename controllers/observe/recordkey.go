@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // RecordKey is what the records of the backups of a cluster are signed with; nil where its Secret is not there. Of a
 // cluster that is gone, the object is nil.
 func RecordKey(ctx context.Context, secrets SecretReader, cluster types.NamespacedName,
-	object *v1alpha1.EtcdCluster) (backup.Key, error) {
+	object *v1alpha1.EtcdCluster) (backupplan.Key, error) {
 	name := resources.RecordKeySecret(cluster.Name, object)
 	secret, err := secrets.Get(ctx, types.NamespacedName{Namespace: cluster.Namespace, Name: name})
 	switch {
@@ -24,5 +24,5 @@ func RecordKey(ctx context.Context, secrets SecretReader, cluster types.Namespac
 	case err != nil:
 		return nil, fmt.Errorf("reading Secret %s/%s, for the key of records: %w", cluster.Namespace, name, err)
 	}
-	return backup.KeyOf(secret.Data[resources.KeyKey], cluster.Namespace, cluster.Name), nil
+	return backupplan.KeyOf(secret.Data[resources.KeyKey], cluster.Namespace, cluster.Name), nil
 }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
@@ -330,7 +330,9 @@ func TestAPodOfARestoreThatDoesNotStartIsAskedWhyAndOneThatFetchesHowFarItIs(t *
 		o.Warning = func(context.Context, string, types.UID) *corev1.Event {
 			return &corev1.Event{Reason: "FailedMount", Message: "no Secret s3"}
 		}
-		o.Progress = func(context.Context, string) *backup.Progress { return &backup.Progress{Bytes: 300, Total: 1056} }
+		o.Progress = func(context.Context, string) *backupplan.Progress {
+			return &backupplan.Progress{Bytes: 300, Total: 1056}
+		}
 		view, _, err := o.Observe(t.Context(), w.cluster, "")
 		if err != nil {
 			t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
@@ -84,7 +84,7 @@ func (s Sources) findBackup(ctx context.Context, namespace, name string) (*Sourc
 	case taken == nil:
 		return nil, fmt.Sprintf("there is no EtcdBackup %s in this namespace", name), nil
 	}
-	written, err := backup.RecordOf(taken)
+	written, err := backupplan.RecordOf(taken)
 	switch outcome := written.Outcome; {
 	case err != nil:
 		return nil, fmt.Sprintf("what came of the EtcdBackup %s cannot be read: %v", name, err), nil

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 )
 
 // sourcesAmong are found among these backups.
@@ -39,17 +39,17 @@ func sourcesAmong(t *testing.T, backups ...*v1alpha1.EtcdBackup) Sources {
 }
 
 // taken is an EtcdBackup with its outcome.
-func taken(outcome *backup.Outcome) *v1alpha1.EtcdBackup {
+func taken(outcome *backupplan.Outcome) *v1alpha1.EtcdBackup {
 	b := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "nightly"}}
 	b.Spec.Store.Volume = &v1alpha1.VolumeStore{ClaimName: "backups"}
-	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: backup.Record{Namespace: "prod", Name: "nightly",
+	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: backupplan.Record{Namespace: "prod", Name: "nightly",
 		Outcome: outcome}.Encode()}
 	return b
 }
 
-func complete(key string) *backup.Outcome {
-	return &backup.Outcome{Complete: true, Reason: "Verified", FinishedAt: time.Unix(1, 0),
-		Facts: &backup.Facts{Key: key}}
+func complete(key string) *backupplan.Outcome {
+	return &backupplan.Outcome{Complete: true, Reason: "Verified", FinishedAt: time.Unix(1, 0),
+		Facts: &backupplan.Facts{Key: key}}
 }
 
 // beginningWith is a cluster that is to begin with a backup.

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -47,7 +47,7 @@ func TestAMemberWhosePodWaitsOnItsNodeIsToldByTheWarningOfKubernetes(t *testing.
 			o.Warning = func(context.Context, string, types.UID) *corev1.Event {
 				return &corev1.Event{Reason: row.warning, Message: "it says why"}
 			}
-			o.Progress = func(context.Context, string) *backup.Progress { return nil }
+			o.Progress = func(context.Context, string) *backupplan.Progress { return nil }
 			view, _, err := o.Observe(t.Context(), w.cluster, "")
 			if err != nil {
 				t.Fatal(err)

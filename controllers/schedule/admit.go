@@ -10,7 +10,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
-	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 )
 
 // admit says what passes over a schedule would say, before it is stored: of its times, which no schema can read, and of
@@ -32,7 +32,7 @@ func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet,
 	if len(said.Refusals) > 0 {
 		return said, nil
 	}
-	said.Warn(plan.WhyNoCluster(now.Spec.ClusterRef.Name, cluster))
+	said.Warn(scheduleplan.WhyNoCluster(now.Spec.ClusterRef.Name, cluster))
 	absent, err := observe.Absent(ctx, r.Live, mayGet, now.Namespace, store)
 	said.Warnings = append(said.Warnings, absent...)
 	return said, err
@@ -40,7 +40,7 @@ func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet,
 
 func refusalsOf(s *v1alpha1.EtcdBackupSchedule, now time.Time) field.ErrorList {
 	var errs field.ErrorList
-	for _, fault := range plan.Faults(scheduleOf(s), now) {
+	for _, fault := range scheduleplan.Faults(scheduleOf(s), now) {
 		errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: fault.Field, BadValue: fault.Value,
 			Detail: fault.Message})
 	}

@@ -15,17 +15,17 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/kit/jobs"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
-	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // apply makes one change. What the platform refuses comes as apply.Rejected or apply.Later; apply.ErrStale asks to look
 // again.
-func (r *Reconciler) apply(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change plan.Change) error {
+func (r *Reconciler) apply(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change scheduleplan.Change) error {
 	switch change := change.(type) {
-	case plan.CreateRun:
+	case scheduleplan.CreateRun:
 		return r.createRun(ctx, s, change)
-	case plan.RecordRun:
+	case scheduleplan.RecordRun:
 		return r.Annotate(ctx, s, map[string]string{v1alpha1.AnnotationLastRun: words.Format(change.At)})
 	}
 	return fmt.Errorf("the change %T of the schedule %s is unknown", change, client.ObjectKeyFromObject(s))
@@ -34,7 +34,7 @@ func (r *Reconciler) apply(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, 
 // createRun makes the EtcdBackup of a run, or tells one that the cache does not show yet from another. The schedule
 // does not own it: it outlives the schedule, as what is in the store does. It has the labels and annotations that the
 // cluster passes on at that moment, and keeps them: it tells of a run that is over.
-func (r *Reconciler) createRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, run plan.CreateRun) error {
+func (r *Reconciler) createRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, run scheduleplan.CreateRun) error {
 	cluster, err := r.clusterOf(ctx, s)
 	if err != nil {
 		return err
@@ -60,35 +60,35 @@ func (r *Reconciler) createRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedu
 	if !taken || readErr != nil {
 		return cmp.Or(readErr, err)
 	}
-	return apply.Rejected{Reason: plan.ReasonNameTaken, Message: fmt.Sprintf(
+	return apply.Rejected{Reason: scheduleplan.ReasonNameTaken, Message: fmt.Sprintf(
 		"The EtcdBackup %s, whose name this run needs, exists and is not of this schedule. Delete it, or wait "+
 			"for the next run.", b.Name)}
 }
 
-func (r *Reconciler) applyChore(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change plan.Change) error {
+func (r *Reconciler) applyChore(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change scheduleplan.Change) error {
 	switch change := change.(type) {
-	case plan.NoteAhead:
+	case scheduleplan.NoteAhead:
 		return r.annotateRun(ctx, s, change.Run, v1alpha1.AnnotationSeenAhead)
-	case plan.MarkAhead:
+	case scheduleplan.MarkAhead:
 		return r.annotateRun(ctx, s, change.Run, v1alpha1.AnnotationAhead)
-	case plan.DeleteRuns:
+	case scheduleplan.DeleteRuns:
 		return r.deleteRuns(ctx, s, change.Runs)
-	case plan.RecordChore:
+	case scheduleplan.RecordChore:
 		return r.recordChore(ctx, s, change)
-	case plan.EndTask:
+	case scheduleplan.EndTask:
 		return r.Delete(ctx, s, jobs.ToEnd(s.Namespace, change.Job, change.EndTask), types.UID(change.UID))
-	case plan.BeginPrune:
+	case scheduleplan.BeginPrune:
 		return r.beginPrune(ctx, s, change)
-	case plan.BeginTest:
+	case scheduleplan.BeginTest:
 		return r.beginTest(ctx, s, change)
 	}
 	return fmt.Errorf("the chore %T of the schedule %s is unknown", change, client.ObjectKeyFromObject(s))
 }
 
 // recordChore writes down what came of a chore. What proves something is signed.
-func (r *Reconciler) recordChore(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change plan.RecordChore) error {
+func (r *Reconciler) recordChore(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change scheduleplan.RecordChore) error {
 	text := change.Record.Encode()
-	if change.Chore != plan.Test {
+	if change.Chore != scheduleplan.Test {
 		return r.Annotate(ctx, s, map[string]string{v1alpha1.AnnotationLastPrune: text})
 	}
 	key, err := r.recordKey(ctx, s)
@@ -100,7 +100,7 @@ func (r *Reconciler) recordChore(ctx context.Context, s *v1alpha1.EtcdBackupSche
 }
 
 // annotateRun writes the time on the EtcdBackup of a run.
-func (r *Reconciler) annotateRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, run plan.Run, key string) error {
+func (r *Reconciler) annotateRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, run scheduleplan.Run, key string) error {
 	b, err := r.findRun(ctx, s, run)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (r *Reconciler) annotateRun(ctx context.Context, s *v1alpha1.EtcdBackupSche
 }
 
 // deleteRuns deletes EtcdBackups as they were seen, and no other ones of their names.
-func (r *Reconciler) deleteRuns(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, runs []plan.Run) error {
+func (r *Reconciler) deleteRuns(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, runs []scheduleplan.Run) error {
 	for _, run := range runs {
 		b := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: run.Name}}
 		if err := r.Delete(ctx, s, b, run.UID); err != nil {
@@ -129,7 +129,7 @@ func (r *Reconciler) createChore(ctx context.Context, s *v1alpha1.EtcdBackupSche
 	if !taken || readErr != nil {
 		return cmp.Or(readErr, err)
 	}
-	return apply.Rejected{Reason: plan.ReasonNameTaken,
+	return apply.Rejected{Reason: scheduleplan.ReasonNameTaken,
 		Message: fmt.Sprintf("The Job %s, whose name is needed, exists and is not of this schedule. Delete it.",
 			job.Name)}
 }

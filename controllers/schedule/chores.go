@@ -9,10 +9,10 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
-	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 )
 
 const (
@@ -27,13 +27,13 @@ const (
 
 // doChores makes each change of the chores. One that the platform refuses keeps no other from being made.
 func (r *Reconciler) doChores(
-	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, d plan.Decision,
-) (decided plan.Decision, isDone bool, err error) {
+	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, d scheduleplan.Decision,
+) (decided scheduleplan.Decision, isDone bool, err error) {
 	for _, change := range d.Chores {
 		log.FromContext(ctx).Info("schedule", "cluster", s.Spec.ClusterRef.Name, "change", fmt.Sprintf("%T", change))
 		err := r.applyChore(ctx, s, change)
 		if err == nil {
-			r.Tell(s, plan.Made(change))
+			r.Tell(s, scheduleplan.Made(change))
 		}
 		refused, err := kit.Answered(ctx, change, err)
 		switch {
@@ -48,7 +48,7 @@ func (r *Reconciler) doChores(
 	return d, false, nil
 }
 
-func (r *Reconciler) beginPrune(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change plan.BeginPrune) error {
+func (r *Reconciler) beginPrune(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change scheduleplan.BeginPrune) error {
 	cluster, start, err := r.startChore(ctx, s)
 	if err != nil {
 		return err
@@ -66,13 +66,13 @@ func (r *Reconciler) beginPrune(ctx context.Context, s *v1alpha1.EtcdBackupSched
 	}))
 }
 
-func (r *Reconciler) beginTest(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change plan.BeginTest) error {
+func (r *Reconciler) beginTest(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change scheduleplan.BeginTest) error {
 	cluster, start, err := r.startChore(ctx, s)
 	if err != nil {
 		return err
 	}
 	if start.EtcdImage == "" {
-		return apply.Later{Reason: backup.ReasonNoMembers, Message: fmt.Sprintf(
+		return apply.Later{Reason: backupplan.ReasonNoMembers, Message: fmt.Sprintf(
 			"EtcdCluster %s has no member's Pod, whose image restores the backup.", cluster.Name)}
 	}
 	spec := s.Spec.BackupSpec()

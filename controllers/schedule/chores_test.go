@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
-	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 	"github.com/etcdsteward/etcd-steward/test/jobworld"
 	"github.com/etcdsteward/etcd-steward/test/metrictest"
 )
@@ -62,9 +62,9 @@ func (w *scheduleWorld) complete(run string) {
 	if err := w.Kube.Get(w.T.Context(), client.ObjectKey{Namespace: "shop", Name: name}, b); err != nil {
 		w.T.Fatal(err)
 	}
-	sign(b, &backup.Outcome{
+	sign(b, &backupplan.Outcome{
 		Complete: true, Reason: "Stored", Message: "m", FinishedAt: w.Now.UTC(),
-		Facts: &backup.Facts{Key: keyAt(run), Revision: 7, StartedAt: w.Now.UTC()},
+		Facts: &backupplan.Facts{Key: keyAt(run), Revision: 7, StartedAt: w.Now.UTC()},
 	})
 	if err := w.Kube.Update(w.T.Context(), b); err != nil {
 		w.T.Fatal(err)
@@ -183,7 +183,7 @@ func TestASchedulesJobPrunesItsStoreAndTheEtcdBackupsOfWhatIsGoneAreDeleted(t *t
 	if more := w.Writes[before:]; len(more) > 0 {
 		t.Errorf("nothing is to be done, and it writes %q", more)
 	}
-	if told := strings.Join(w.Told(), "\n"); strings.Count(told, plan.EventPruned) != 3 {
+	if told := strings.Join(w.Told(), "\n"); strings.Count(told, scheduleplan.EventPruned) != 3 {
 		t.Errorf("told:\n%s", told)
 	}
 }
@@ -254,7 +254,7 @@ func TestATestRestoreProvesTheNewestBackupAndIsTold(t *testing.T) {
 	if status := w.schedule().Status; !status.LastProvenTime.Equal(s.LastProvenTime) {
 		t.Errorf("a test that failed proves: %+v", status)
 	}
-	if told := strings.Join(w.Told(), "\n"); !strings.Contains(told, "Warning "+plan.EventNotProven) {
+	if told := strings.Join(w.Told(), "\n"); !strings.Contains(told, "Warning "+scheduleplan.EventNotProven) {
 		t.Errorf("told:\n%s", told)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
-	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
+	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 	"github.com/etcdsteward/etcd-steward/test/jobworld"
 )
 
@@ -19,9 +19,9 @@ func TestARunThatAPersonCallsCompleteAndProvenCountsAsNeither(t *testing.T) {
 	if err := w.Kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "hourly-20260301-1200"}, b); err != nil {
 		t.Fatal(err)
 	}
-	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: backup.Record{Namespace: "shop", Name: b.Name, Outcome: &backup.Outcome{
+	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: backupplan.Record{Namespace: "shop", Name: b.Name, Outcome: &backupplan.Outcome{
 		Complete: true, Reason: "Verified", Message: "m", FinishedAt: w.Now, VerifiedAt: w.Now,
-		Facts: &backup.Facts{Key: keyAt("0300"), Revision: 7, StartedAt: w.Now},
+		Facts: &backupplan.Facts{Key: keyAt("0300"), Revision: 7, StartedAt: w.Now},
 	}}.Encode()}
 	if err := w.Kube.Update(t.Context(), b); err != nil {
 		t.Fatal(err)
@@ -36,8 +36,8 @@ func TestARunThatAPersonCallsCompleteAndProvenCountsAsNeither(t *testing.T) {
 
 // forgedTest is what a person writes of a test restore that never was.
 func forgedTest(now time.Time) string {
-	return plan.Record{At: now, Good: true, Reason: "Restored", Message: "m", FinishedAt: now, GoodAt: now, For: now,
-		Newest: &plan.Point{Key: "etcd/forged/snapshot.db", Revision: 9000000000000000000, StartedAt: now}}.Encode()
+	return scheduleplan.Record{At: now, Good: true, Reason: "Restored", Message: "m", FinishedAt: now, GoodAt: now, For: now,
+		Newest: &scheduleplan.Point{Key: "etcd/forged/snapshot.db", Revision: 9000000000000000000, StartedAt: now}}.Encode()
 }
 
 func TestATestRestoreThatAPersonWroteProvesNothingAndIsMadeAtOnce(t *testing.T) {

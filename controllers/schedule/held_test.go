@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
@@ -102,8 +102,8 @@ func found(pod *corev1.Pod, key string) *corev1.Pod {
 func TestWhatIsToBeRestoredIsHeldUntilItIs(t *testing.T) {
 	taken := jobworld.Nightly(func(b *v1alpha1.EtcdBackup) {
 		b.Name = "by-hand"
-		b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: backup.Record{Namespace: "shop", Name: "by-hand", Outcome: &backup.Outcome{
-			Complete: true, Reason: "Stored", FinishedAt: time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC), Facts: &backup.Facts{Key: keyAt("1100"), Revision: 7},
+		b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: backupplan.Record{Namespace: "shop", Name: "by-hand", Outcome: &backupplan.Outcome{
+			Complete: true, Reason: "Stored", FinishedAt: time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC), Facts: &backupplan.Facts{Key: keyAt("1100"), Revision: 7},
 		}}.Encode()}
 	})
 	byName := &v1alpha1.RestoreSource{BackupRef: &v1alpha1.BackupReference{Name: "by-hand"}}

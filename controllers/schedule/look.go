@@ -12,16 +12,16 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit/jobs"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
-	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 )
 
 // look reads everything that a decision needs.
-func (r *Reconciler) look(ctx context.Context, s *v1alpha1.EtcdBackupSchedule) (plan.Observation, error) {
-	seen := plan.Observation{Now: r.Now(), Operator: r.Operator, Schedule: scheduleOf(s)}
+func (r *Reconciler) look(ctx context.Context, s *v1alpha1.EtcdBackupSchedule) (scheduleplan.Observation, error) {
+	seen := scheduleplan.Observation{Now: r.Now(), Operator: r.Operator, Schedule: scheduleOf(s)}
 	var err error
 	if seen.Cluster, err = r.lookAtCluster(ctx, s); err != nil {
 		return seen, err
@@ -45,7 +45,7 @@ func (r *Reconciler) look(ctx context.Context, s *v1alpha1.EtcdBackupSchedule) (
 }
 
 // recordKey is what the records of the backups are signed with; nil where that Secret is not there.
-func (r *Reconciler) recordKey(ctx context.Context, s *v1alpha1.EtcdBackupSchedule) (backup.Key, error) {
+func (r *Reconciler) recordKey(ctx context.Context, s *v1alpha1.EtcdBackupSchedule) (backupplan.Key, error) {
 	name := types.NamespacedName{Namespace: s.Namespace, Name: s.Spec.ClusterRef.Name}
 	cluster, err := observe.Find[v1alpha1.EtcdCluster](ctx, r.Client, name.Namespace, name.Name)
 	if err != nil {
@@ -60,9 +60,9 @@ func isRunOf(s *v1alpha1.EtcdBackupSchedule, b *v1alpha1.EtcdBackup) bool {
 	return b.Labels[v1alpha1.LabelSchedule] == s.Name && b.Spec.ClusterRef.Name == s.Spec.ClusterRef.Name
 }
 
-func scheduleOf(s *v1alpha1.EtcdBackupSchedule) plan.Schedule {
+func scheduleOf(s *v1alpha1.EtcdBackupSchedule) scheduleplan.Schedule {
 	spec := s.Spec.BackupSpec()
-	out := plan.Schedule{
+	out := scheduleplan.Schedule{
 		Name: s.Name, Created: s.CreationTimestamp.Time, Deleting: s.DeletionTimestamp != nil,
 		Expression: s.Spec.Schedule,
 		Suspended:  s.Spec.IsSuspended(), Cluster: s.Spec.ClusterRef.Name, BackupDeadline: spec.DeadlineOrDefault(),
@@ -86,53 +86,53 @@ func scheduleOf(s *v1alpha1.EtcdBackupSchedule) plan.Schedule {
 
 // runOf reads what came of an EtcdBackup from where its own passes write it down. When it was complete, and proven,
 // counts only where that is signed.
-func runOf(b *v1alpha1.EtcdBackup, store v1alpha1.BackupStore, key backup.Key) plan.Run {
-	run := plan.Run{
-		Name: b.Name, UID: b.UID, State: plan.RunActive, Deleting: b.DeletionTimestamp != nil,
+func runOf(b *v1alpha1.EtcdBackup, store v1alpha1.BackupStore, key backupplan.Key) scheduleplan.Run {
+	run := scheduleplan.Run{
+		Name: b.Name, UID: b.UID, State: scheduleplan.RunActive, Deleting: b.DeletionTimestamp != nil,
 		SameStore: sameStore(b.Spec.Store, store),
 		Created:   b.CreationTimestamp.Time, Deadline: b.Spec.DeadlineOrDefault(),
 	}
 	_, run.Ahead = b.Annotations[v1alpha1.AnnotationAhead]
 	run.SeenAhead, _ = time.Parse(time.RFC3339, b.Annotations[v1alpha1.AnnotationSeenAhead])
-	outcome := backup.OutcomeOf(b.Status)
-	if record, err := backup.RecordOf(b); err == nil && record.Outcome != nil {
+	outcome := backupplan.OutcomeOf(b.Status)
+	if record, err := backupplan.RecordOf(b); err == nil && record.Outcome != nil {
 		outcome = record.Outcome
 	}
 	switch {
 	case outcome == nil:
 		return run
 	case outcome.Complete:
-		run.State, run.Doubted = plan.RunComplete, key.Complete(b) == nil
+		run.State, run.Doubted = scheduleplan.RunComplete, key.Complete(b) == nil
 		if !run.Doubted {
 			run.CompletedAt, run.VerifiedAt = outcome.FinishedAt, outcome.VerifiedAt
 		}
 		run.CalledProven = !outcome.VerifiedAt.IsZero()
-		run.Point = plan.Point{Key: outcome.Facts.Key, Revision: outcome.Facts.Revision,
+		run.Point = scheduleplan.Point{Key: outcome.Facts.Key, Revision: outcome.Facts.Revision,
 			StartedAt: outcome.Facts.StartedAt}
 	default:
-		run.State = plan.RunFailed
+		run.State = scheduleplan.RunFailed
 	}
 	run.Reason = outcome.Reason
 	return run
 }
 
-func (r *Reconciler) lookAtCluster(ctx context.Context, s *v1alpha1.EtcdBackupSchedule) (plan.Cluster, error) {
+func (r *Reconciler) lookAtCluster(ctx context.Context, s *v1alpha1.EtcdBackupSchedule) (scheduleplan.Cluster, error) {
 	name := s.Spec.ClusterRef.Name
 	cluster, err := observe.Find[v1alpha1.EtcdCluster](ctx, r.Client, s.Namespace, name)
 	if cluster == nil || err != nil {
-		return plan.Cluster{}, err
+		return scheduleplan.Cluster{}, err
 	}
-	seen := plan.Cluster{Exists: true, Deleting: cluster.DeletionTimestamp != nil,
+	seen := scheduleplan.Cluster{Exists: true, Deleting: cluster.DeletionTimestamp != nil,
 		Needless: cluster.Spec.NeedsNoBackups()}
 	seen.Operator, err = observe.KeeperOf(ctx, r.Client, cluster, r.Operator)
 	return seen, err
 }
 
 // lookAtChores reads the Jobs of a schedule and what was recorded of those before.
-func (r *Reconciler) lookAtChores(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, seen *plan.Observation,
-	key backup.Key) error {
-	seen.Pruned = plan.DecodeRecord(s.Annotations[v1alpha1.AnnotationLastPrune]).AsOf(seen.Now)
-	seen.Tested = plan.DecodeRecord(s.Annotations[v1alpha1.AnnotationLastTest]).AsOf(seen.Now).
+func (r *Reconciler) lookAtChores(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, seen *scheduleplan.Observation,
+	key backupplan.Key) error {
+	seen.Pruned = scheduleplan.DecodeRecord(s.Annotations[v1alpha1.AnnotationLastPrune]).AsOf(seen.Now)
+	seen.Tested = scheduleplan.DecodeRecord(s.Annotations[v1alpha1.AnnotationLastTest]).AsOf(seen.Now).
 		Believed(key.CheckTest(s), key != nil)
 	var list batchv1.JobList
 	err := r.Client.List(ctx, &list, client.InNamespace(s.Namespace),
@@ -143,7 +143,7 @@ func (r *Reconciler) lookAtChores(ctx context.Context, s *v1alpha1.EtcdBackupSch
 	slices.SortFunc(list.Items, func(a, b batchv1.Job) int {
 		return resources.ScheduledAt(b.Name).Compare(resources.ScheduledAt(a.Name))
 	})
-	told := map[plan.Chore]time.Time{plan.Prune: seen.Pruned.At, plan.Test: seen.Tested.At}
+	told := map[scheduleplan.Chore]time.Time{scheduleplan.Prune: seen.Pruned.At, scheduleplan.Test: seen.Tested.At}
 	for i := range list.Items {
 		job, err := r.choreOf(ctx, s, &list.Items[i], told)
 		if err != nil {
@@ -153,7 +153,7 @@ func (r *Reconciler) lookAtChores(ctx context.Context, s *v1alpha1.EtcdBackupSch
 			continue
 		}
 		seen.Jobs = append(seen.Jobs, *job)
-		if job.End != backup.JobRuns && job.At.After(told[job.Chore]) && !job.At.After(seen.Now) {
+		if job.End != backupplan.JobRuns && job.At.After(told[job.Chore]) && !job.At.After(seen.Now) {
 			told[job.Chore] = job.At
 		}
 	}
@@ -163,25 +163,25 @@ func (r *Reconciler) lookAtChores(ctx context.Context, s *v1alpha1.EtcdBackupSch
 // choreOf is a Job as a plain value; nil when it is not the schedule's. The Pods of one that ended no later than what
 // is told of its chore, by the record or by a newer Job, are not asked any more.
 func (r *Reconciler) choreOf(
-	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, job *batchv1.Job, told map[plan.Chore]time.Time,
-) (*plan.Job, error) {
-	at, chore := resources.ScheduledAt(job.Name), plan.Chore(job.Labels[v1alpha1.LabelComponent])
-	out := plan.Job{Name: job.Name, Chore: chore, At: at, Job: jobs.Of(job, s)}
+	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, job *batchv1.Job, told map[scheduleplan.Chore]time.Time,
+) (*scheduleplan.Job, error) {
+	at, chore := resources.ScheduledAt(job.Name), scheduleplan.Chore(job.Labels[v1alpha1.LabelComponent])
+	out := scheduleplan.Job{Name: job.Name, Chore: chore, At: at, Job: jobs.Of(job, s)}
 	last, ok := told[chore]
 	if out.Foreign || !ok || at.IsZero() {
 		return nil, nil
 	}
-	if out.End != backup.JobRuns && !at.After(last) {
+	if out.End != backupplan.JobRuns && !at.After(last) {
 		return &out, nil
 	}
 	reader := client.Reader(r.Client)
-	if out.End != backup.JobRuns { // its last words count, and the cache may not have them yet
+	if out.End != backupplan.JobRuns { // its last words count, and the cache may not have them yet
 		reader = r.Live
 	}
 	pods, err := jobs.PodsOf(ctx, reader, job, v1alpha1.LabelSchedule)
 	out.Pods = jobs.AttemptsOf(pods)
 	out.Job = jobs.ByAttempts(out.Job, out.Pods)
-	if err == nil && out.End == backup.JobRuns {
+	if err == nil && out.End == backupplan.JobRuns {
 		out.Trouble = jobs.Explain(ctx, r.Live, job, pods, out.Pods)
 	}
 	return &out, err
@@ -208,7 +208,7 @@ func (r *Reconciler) startChore(ctx context.Context,
 		return nil, start, err
 	}
 	if start.AgentImage == "" {
-		return nil, start, apply.Rejected{Reason: backup.ReasonAgentImageUnknown,
+		return nil, start, apply.Rejected{Reason: backupplan.ReasonAgentImageUnknown,
 			Message: "The operator does not know which image it runs from: start it with --agent-image."}
 	}
 	if start.PlatformIDs, err = r.PlatformIDs.Ask(ctx); err != nil {
@@ -221,7 +221,7 @@ func (r *Reconciler) startChore(ctx context.Context,
 
 // findRun is the EtcdBackup of a run, as it was seen and no other one of its name.
 func (r *Reconciler) findRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedule,
-	run plan.Run) (*v1alpha1.EtcdBackup, error) {
+	run scheduleplan.Run) (*v1alpha1.EtcdBackup, error) {
 	b, err := observe.Find[v1alpha1.EtcdBackup](ctx, r.Client, s.Namespace, run.Name)
 	if err == nil && (b == nil || b.UID != run.UID) {
 		err = apply.ErrStale

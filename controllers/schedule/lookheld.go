@@ -10,10 +10,10 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
-	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 )
 
 // held are the snapshots that somebody who is seen from here restores, or is to restore: what the lives of clusters
@@ -64,7 +64,7 @@ func (r *Reconciler) births(ctx context.Context) (births, error) {
 		case err != nil && uid == "":
 			continue
 		case err != nil:
-			return nil, apply.Rejected{Reason: backup.ReasonRecordUnreadable, Message: fmt.Sprintf(
+			return nil, apply.Rejected{Reason: backupplan.ReasonRecordUnreadable, Message: fmt.Sprintf(
 				"Nothing is removed from the store, because it is unknown what the cluster of the Service %s/%s is "+
 					"restored from: %v",
 				service.Namespace, service.Name, err)}
@@ -90,7 +90,7 @@ func (r *Reconciler) heldByPreflights(ctx context.Context, cluster *v1alpha1.Etc
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		if hasNotChosen(pod, cluster) {
-			return nil, apply.Later{Reason: plan.ReasonRestoreBegins, Message: fmt.Sprintf(
+			return nil, apply.Later{Reason: scheduleplan.ReasonRestoreBegins, Message: fmt.Sprintf(
 				"The Pod %s/%s chooses a backup of this cluster for a restore; nothing is removed until it has.",
 				pod.Namespace, pod.Name)}
 		}

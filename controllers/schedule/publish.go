@@ -8,18 +8,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 )
 
 // publish writes the status if it differs, and only when it is stored says what became different.
 func (r *Reconciler) publish(
-	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, o plan.Observation, d plan.Decision,
+	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, o scheduleplan.Observation, d scheduleplan.Decision,
 ) (later time.Duration, err error) {
 	key := client.ObjectKeyFromObject(s)
-	old, status := s.Status, plan.Status(o, d, s.Status)
+	old, status := s.Status, scheduleplan.Status(o, d, s.Status)
 	if o.Cluster.Exists {
 		r.Metrics.Observe(key, s.Spec.ClusterRef.Name, scheduleTimes{
-			backup: plan.ExpectedBy(o, status), proof: plan.ProofExpectedBy(o), proven: status.LastProvenTime,
+			backup: scheduleplan.ExpectedBy(o, status), proof: scheduleplan.ProofExpectedBy(o), proven: status.LastProvenTime,
 		})
 	} else {
 		r.Metrics.Forget(key)
@@ -31,7 +31,7 @@ func (r *Reconciler) publish(
 	updated.Status = status
 	stored, later, err := r.WriteStatus(ctx, s, updated)
 	if stored {
-		r.Tell(s, plan.Events(d, old))
+		r.Tell(s, scheduleplan.Events(d, old))
 	}
 	return later, err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
-	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
@@ -41,7 +41,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("looking at the schedule %s: %w", request, err)
 	}
-	decision := plan.Next(seen)
+	decision := scheduleplan.Next(seen)
 	if decision.Ignored {
 		r.Metrics.Forget(request.NamespacedName)
 		return ctrl.Result{RequeueAfter: decision.Recheck}, nil
@@ -51,7 +51,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			fmt.Sprintf("%T", decision.Change), "message", decision.Message)
 		err := r.apply(ctx, s, decision.Change)
 		if err == nil {
-			r.Tell(s, plan.Made(decision.Change))
+			r.Tell(s, scheduleplan.Made(decision.Change))
 		}
 		refused, err := kit.Answered(ctx, decision.Change, err)
 		if refused == nil || err != nil {

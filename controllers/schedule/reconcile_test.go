@@ -16,11 +16,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
-	"github.com/etcdsteward/etcd-steward/controllers/schedule/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 	"github.com/etcdsteward/etcd-steward/test/jobworld"
 	"github.com/etcdsteward/etcd-steward/test/metrictest"
 )
@@ -112,9 +112,9 @@ func (w *scheduleWorld) made() string {
 }
 
 // sign puts a record on an EtcdBackup, as the operator does.
-func sign(b *v1alpha1.EtcdBackup, outcome *backup.Outcome) {
-	text := backup.Record{Namespace: b.Namespace, Name: b.Name, Outcome: outcome}.Encode()
-	key := backup.KeyOf(jobworld.Authority().Data[resources.KeyKey], b.Namespace, b.Spec.ClusterRef.Name)
+func sign(b *v1alpha1.EtcdBackup, outcome *backupplan.Outcome) {
+	text := backupplan.Record{Namespace: b.Namespace, Name: b.Name, Outcome: outcome}.Encode()
+	key := backupplan.KeyOf(jobworld.Authority().Data[resources.KeyKey], b.Namespace, b.Spec.ClusterRef.Name)
 	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: text, v1alpha1.AnnotationBackupSignature: key.Sign(b, text)}
 }
 
@@ -125,9 +125,9 @@ func (w *scheduleWorld) finish(name string, complete bool) {
 	if err := w.Kube.Get(w.T.Context(), client.ObjectKey{Namespace: "shop", Name: name}, b); err != nil {
 		w.T.Fatal(err)
 	}
-	outcome := &backup.Outcome{Complete: complete, Reason: "Stored", Message: "m", FinishedAt: w.Now.UTC()}
+	outcome := &backupplan.Outcome{Complete: complete, Reason: "Stored", Message: "m", FinishedAt: w.Now.UTC()}
 	if complete {
-		outcome.Facts = &backup.Facts{Key: "k", Revision: 1}
+		outcome.Facts = &backupplan.Facts{Key: "k", Revision: 1}
 	} else {
 		outcome.Reason = "StoreFull"
 	}
@@ -190,7 +190,7 @@ func TestAScheduleMakesABackupWhenItIsTimeAndTellsWhatCameOfIt(t *testing.T) {
 	if got := w.made(); got != "1200 1300" {
 		t.Errorf("made %q", got)
 	}
-	if told := strings.Join(w.Told(), "\n"); strings.Count(told, plan.EventCreated) != 2 {
+	if told := strings.Join(w.Told(), "\n"); strings.Count(told, scheduleplan.EventCreated) != 2 {
 		t.Errorf("told:\n%s", told)
 	}
 }
@@ -212,7 +212,7 @@ func TestARunThatWasMadeWhileTheClockRanAheadDoesNotStandForTheRunOfItsTime(t *t
 		t.Errorf("made %q", got)
 	}
 	w.conditionIs("Ready", "True Running")
-	if told := strings.Join(w.Told(), "\n"); strings.Count(told, plan.EventAhead) != 1 {
+	if told := strings.Join(w.Told(), "\n"); strings.Count(told, scheduleplan.EventAhead) != 1 {
 		t.Errorf("told:\n%s", told)
 	}
 }
@@ -296,11 +296,11 @@ func TestWhatAnEarlierScheduleOfItsNameMadeOfAnotherClusterIsNotItsOwn(t *testin
 			b.Labels = map[string]string{v1alpha1.LabelSchedule: "hourly"}
 		})
 		if i < 5 { // the last one is under way
-			outcome := &backup.Outcome{Complete: i == 4, Reason: "StoreFull", Message: "m", FinishedAt: time.Date(2026, 3, 1, 11, 30, 0, 0, time.UTC)}
+			outcome := &backupplan.Outcome{Complete: i == 4, Reason: "StoreFull", Message: "m", FinishedAt: time.Date(2026, 3, 1, 11, 30, 0, 0, time.UTC)}
 			if outcome.Complete {
-				outcome.Reason, outcome.Facts = "Stored", &backup.Facts{Key: "k", Revision: 1}
+				outcome.Reason, outcome.Facts = "Stored", &backupplan.Facts{Key: "k", Revision: 1}
 			}
-			b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: backup.Record{Namespace: "shop", Name: name, Outcome: outcome}.Encode()}
+			b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: backupplan.Record{Namespace: "shop", Name: name, Outcome: outcome}.Encode()}
 		}
 		earlier = append(earlier, b)
 	}

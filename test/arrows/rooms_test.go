@@ -55,7 +55,7 @@ var rooms = []room{
 		enters: []string{
 			"controllers/kit", "controllers/observe", "controllers/apply", "controllers/report", "controllers/plan",
 			"controllers/plan/facts", "controllers/plan/changes", "controllers/record", "controllers/admission",
-			"controllers/resources", "controllers/backup/plan", "controllers/words", "api", "pkg/etcdutil",
+			"controllers/resources", "controllers/backupplan", "controllers/words", "api", "pkg/etcdutil",
 			"pkg/etcdutil/client",
 		},
 		foreign: []string{"*"},
@@ -64,8 +64,8 @@ var rooms = []room{
 		path: "controllers/backup",
 		enters: []string{
 			"controllers/kit", "controllers/kit/jobs", "controllers/observe", "controllers/apply", "controllers/record",
-			"controllers/resources", "controllers/backup/plan",
-			"controllers/schedule/plan", "controllers/words", "api",
+			"controllers/resources", "controllers/backupplan",
+			"controllers/scheduleplan", "controllers/words", "api",
 		},
 		foreign: []string{"*"},
 	},
@@ -73,8 +73,8 @@ var rooms = []room{
 		path: "controllers/schedule",
 		enters: []string{
 			"controllers/kit", "controllers/kit/jobs", "controllers/observe", "controllers/apply", "controllers/record",
-			"controllers/resources", "controllers/schedule/plan",
-			"controllers/backup/plan", "controllers/words", "api",
+			"controllers/resources", "controllers/scheduleplan",
+			"controllers/backupplan", "controllers/words", "api",
 		},
 		foreign: []string{"*"},
 	},
@@ -84,14 +84,14 @@ var rooms = []room{
 		foreign: []string{"*"}},
 	{
 		path:    "controllers/kit/jobs",
-		enters:  []string{"controllers/observe", "controllers/resources", "controllers/backup/plan", "api"},
+		enters:  []string{"controllers/observe", "controllers/resources", "controllers/backupplan", "api"},
 		foreign: []string{"*"},
 	},
 	{
 		path: "controllers/observe",
 		enters: []string{
-			"controllers/plan", "controllers/plan/facts", "controllers/plan/changes", "controllers/backup/plan",
-			"controllers/schedule/plan", "controllers/record", "controllers/resources", "api",
+			"controllers/plan", "controllers/plan/facts", "controllers/plan/changes", "controllers/backupplan",
+			"controllers/scheduleplan", "controllers/record", "controllers/resources", "api",
 			"pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki",
 		},
 		foreign: []string{"*"},
@@ -113,15 +113,15 @@ var rooms = []room{
 		never:   clients,
 	},
 	{
-		path:    "controllers/backup/plan",
+		path:    "controllers/backupplan",
 		enters:  []string{"controllers/words", "api", "pkg/etcdutil"},
 		foreign: []string{"k8s.io/apimachinery/"},
 		never:   clients,
 		shuns:   ioAndWaiting,
 	},
 	{
-		path:    "controllers/schedule/plan",
-		enters:  []string{"controllers/backup/plan", "controllers/words", "api"},
+		path:    "controllers/scheduleplan",
+		enters:  []string{"controllers/backupplan", "controllers/words", "api"},
 		foreign: []string{"k8s.io/apimachinery/", "github.com/robfig/cron/v3"},
 		never:   clients,
 		shuns:   ioAndWaiting,

@@ -70,14 +70,14 @@ var signatures = []mutant{
 	},
 	{
 		Name: "a schedule believes a test restore that a person wrote", Peer: "",
-		From: "if r.FinishedAt.IsZero() || signature == backup.SignatureGood {",
-		To:   "if r.FinishedAt.IsZero() || signature == backup.SignatureGood || hasKey {",
+		From: "if r.FinishedAt.IsZero() || signature == backupplan.SignatureGood {",
+		To:   "if r.FinishedAt.IsZero() || signature == backupplan.SignatureGood || hasKey {",
 		Test: "TestATestRestoreThatAPersonWroteProvesNothingAndIsMadeAtOnce",
 	},
 	{
 		Name: "a cluster believes a test restore that a person wrote", Peer: "",
-		From: "if r.GoodAt.IsZero() || key.CheckTest(s) != backup.SignatureGood {",
-		To:   "if r.GoodAt.IsZero() || key.CheckTest(s) == backup.SignatureUnknown {",
+		From: "if r.GoodAt.IsZero() || key.CheckTest(s) != backupplan.SignatureGood {",
+		To:   "if r.GoodAt.IsZero() || key.CheckTest(s) == backupplan.SignatureUnknown {",
 		Test: "TestOnlyASignedTestRestoreOfAScheduleProvesABackupThatHasNoEtcdBackup",
 	},
 	{

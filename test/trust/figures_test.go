@@ -44,7 +44,7 @@ var figures = []struct{ file, code, page, says string }{
 		"docs/failures.md", "A member serves for 2 s after Kubernetes was told to stop it"},
 	{"controllers/schedule/chores.go", "pruneWindow = 5 * time.Minute",
 		"docs/backup.md", "The Job deletes for up to five minutes"},
-	{"controllers/schedule/plan/observation.go", "clockSlack = 5 * time.Minute",
+	{"controllers/scheduleplan/observation.go", "clockSlack = 5 * time.Minute",
 		"docs/backup.md", "A clock that is behind for less than five minutes"},
 	{"cmd/kubectl-etcd-steward/operator.go", "goneAfter = 2 * time.Minute",
 		"docs/kubectl.md", "was not renewed for 2 minutes"},

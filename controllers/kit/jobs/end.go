@@ -6,11 +6,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 )
 
 // ToEnd is what ends a task: its Job, or one of the Job's Pods.
-func ToEnd(namespace, job string, change backup.EndTask) client.Object {
+func ToEnd(namespace, job string, change backupplan.EndTask) client.Object {
 	if change.Pod != "" {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: change.Pod}}
 	}

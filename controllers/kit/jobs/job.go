@@ -10,15 +10,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // Of is a Job as a plain value; it is foreign unless the owner has it. What came of it is decided before it has ended:
 // Kubernetes ends it only once all of its Pods have, and one on a node that died never does
 // (kubernetes/kubernetes:pkg/controller/job/job_controller.go).
-func Of(job *batchv1.Job, owner client.Object) backup.Job {
-	out := backup.Job{
+func Of(job *batchv1.Job, owner client.Object) backupplan.Job {
+	out := backupplan.Job{
 		Exists: true, Foreign: !resources.IsControlledBy(job, owner.GetUID()), UID: string(job.UID),
 		Created: job.CreationTimestamp.Time,
 		Kept:    job.Spec.TTLSecondsAfterFinished == nil, Suspended: job.Spec.Suspend != nil && *job.Spec.Suspend,
@@ -29,9 +29,9 @@ func Of(job *batchv1.Job, owner client.Object) backup.Job {
 		}
 		switch c.Type { //nolint:exhaustive // the other one is that it is suspended
 		case batchv1.JobComplete, batchv1.JobSuccessCriteriaMet:
-			out.End, out.EndedAt = backup.JobComplete, c.LastTransitionTime.Time
+			out.End, out.EndedAt = backupplan.JobComplete, c.LastTransitionTime.Time
 		case batchv1.JobFailed, batchv1.JobFailureTarget:
-			out.End, out.EndedAt, out.Reason, out.Message = backup.JobFailed, c.LastTransitionTime.Time, c.Reason,
+			out.End, out.EndedAt, out.Reason, out.Message = backupplan.JobFailed, c.LastTransitionTime.Time, c.Reason,
 				c.Message
 		}
 	}
@@ -40,11 +40,11 @@ func Of(job *batchv1.Job, owner client.Object) backup.Job {
 
 // ByAttempts is a Job by what its Pods' steps say. Kubernetes waits for everything that runs in them, and calls a Job
 // failed for what others put there.
-func ByAttempts(job backup.Job, attempts []backup.Attempt) backup.Job {
+func ByAttempts(job backupplan.Job, attempts []backupplan.Attempt) backupplan.Job {
 	for _, a := range attempts {
-		if job.End != backup.JobComplete && a.Good {
-			job.Open = job.End == backup.JobRuns
-			job.End, job.EndedAt = backup.JobComplete, a.Over()
+		if job.End != backupplan.JobComplete && a.Good {
+			job.Open = job.End == backupplan.JobRuns
+			job.End, job.EndedAt = backupplan.JobComplete, a.Over()
 		}
 	}
 	return job

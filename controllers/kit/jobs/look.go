@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
@@ -50,7 +50,7 @@ func PodsOf(ctx context.Context, reader client.Reader, job *batchv1.Job, label s
 // only: why no Pod is created, which it returns, or why the volumes of the last one are not mounted, which that attempt
 // is given.
 func Explain(ctx context.Context, live client.Reader, job *batchv1.Job, pods []corev1.Pod,
-	attempts []backup.Attempt) *backup.Trouble {
+	attempts []backupplan.Attempt) *backupplan.Trouble {
 	if len(pods) == 0 {
 		if said := observe.LastWarning(ctx, live, job.Namespace, job.UID); said != nil {
 			return refusalOf(said.Message)
@@ -62,7 +62,7 @@ func Explain(ctx context.Context, live client.Reader, job *batchv1.Job, pods []c
 		return nil
 	}
 	if said := observe.LastWarning(ctx, live, pod.Namespace, pod.UID); said != nil {
-		latest.Trouble = &backup.Trouble{Reason: mountTrouble(said.Reason), Message: said.Message}
+		latest.Trouble = &backupplan.Trouble{Reason: mountTrouble(said.Reason), Message: said.Message}
 	}
 	return nil
 }

@@ -7,28 +7,28 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	backup "github.com/etcdsteward/etcd-steward/controllers/backup/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // AttemptsOf are a Job's Pods as plain values, in the same order.
-func AttemptsOf(pods []corev1.Pod) []backup.Attempt {
-	attempts := make([]backup.Attempt, 0, len(pods))
+func AttemptsOf(pods []corev1.Pod) []backupplan.Attempt {
+	attempts := make([]backupplan.Attempt, 0, len(pods))
 	for i := range pods {
 		attempts = append(attempts, attemptOfPod(&pods[i]))
 	}
 	return attempts
 }
 
-func attemptOfPod(pod *corev1.Pod) backup.Attempt {
+func attemptOfPod(pod *corev1.Pod) backupplan.Attempt {
 	phase := resources.TaskPhase(pod)
-	a := backup.Attempt{
+	a := backupplan.Attempt{
 		Name: pod.Name, UID: string(pod.UID), Created: pod.CreationTimestamp.Time, Good: phase == corev1.PodSucceeded,
 		Ended: phase == corev1.PodSucceeded || phase == corev1.PodFailed, Pod: podState(pod),
 	}
 	for _, own := range resources.Steps(pod) {
-		step := backup.Step{Name: own.Name, State: backup.StepWaits, SaysProgress: len(own.Ports) > 0}
+		step := backupplan.Step{Name: own.Name, State: backupplan.StepWaits, SaysProgress: len(own.Ports) > 0}
 		fillStep(&step, own.State)
 		a.Steps = append(a.Steps, step)
 	}
@@ -43,16 +43,16 @@ func attemptOfPod(pod *corev1.Pod) backup.Attempt {
 	return a
 }
 
-func podState(pod *corev1.Pod) backup.PodState {
+func podState(pod *corev1.Pod) backupplan.PodState {
 	switch {
 	case pod.Status.Phase == corev1.PodSucceeded:
-		return backup.PodSucceeded
+		return backupplan.PodSucceeded
 	case pod.Status.Phase == corev1.PodFailed:
-		return backup.PodFailed
+		return backupplan.PodFailed
 	case pod.DeletionTimestamp != nil:
-		return backup.PodDeleting
+		return backupplan.PodDeleting
 	}
-	return backup.PodRuns
+	return backupplan.PodRuns
 }
 
 // whyEnded is why a Pod as a whole was ended, or which container of others failed; empty where none of that is so.
@@ -74,14 +74,14 @@ func whyEnded(pod *corev1.Pod) string {
 	return ""
 }
 
-func fillStep(step *backup.Step, state corev1.ContainerState) {
+func fillStep(step *backupplan.Step, state corev1.ContainerState) {
 	switch {
 	case state.Running != nil:
-		step.State, step.StartedAt = backup.StepRuns, state.Running.StartedAt.Time
+		step.State, step.StartedAt = backupplan.StepRuns, state.Running.StartedAt.Time
 	case state.Terminated != nil:
-		step.State = backup.StepDone
+		step.State = backupplan.StepDone
 		if state.Terminated.ExitCode != 0 {
-			step.State = backup.StepBroken
+			step.State = backupplan.StepBroken
 		}
 		step.Message = state.Terminated.Message
 		if step.Message == "" && state.Terminated.ExitCode != 0 {
@@ -98,19 +98,19 @@ var imageTrouble = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageNam
 	"ImageInspectError", "RegistryUnavailable"}
 
 // troubleOf is what the Pod itself says of why it does not get on.
-func troubleOf(pod *corev1.Pod) *backup.Trouble {
+func troubleOf(pod *corev1.Pod) *backupplan.Trouble {
 	if _, message := observe.WhyUnscheduled(pod); message != "" {
-		return &backup.Trouble{Reason: backup.ReasonUnschedulable, Message: message}
+		return &backupplan.Trouble{Reason: backupplan.ReasonUnschedulable, Message: message}
 	}
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		waiting := status.State.Waiting
 		if waiting == nil || slices.Contains(ordinary, waiting.Reason) {
 			continue
 		}
-		trouble := backup.Trouble{Reason: backup.ReasonContainerNotStarting, Message: waiting.Reason + ": " +
+		trouble := backupplan.Trouble{Reason: backupplan.ReasonContainerNotStarting, Message: waiting.Reason + ": " +
 			waiting.Message}
 		if slices.Contains(imageTrouble, waiting.Reason) {
-			trouble.Reason = backup.ReasonImagePullFailed
+			trouble.Reason = backupplan.ReasonImagePullFailed
 		}
 		return &trouble
 	}
@@ -118,29 +118,29 @@ func troubleOf(pod *corev1.Pod) *backup.Trouble {
 }
 
 // startsNothing reports that a Pod has its node, starts nothing, and does not say why.
-func startsNothing(pod *corev1.Pod, a *backup.Attempt) bool {
+func startsNothing(pod *corev1.Pod, a *backupplan.Attempt) bool {
 	return pod.Spec.NodeName != "" && !a.Ended && a.Trouble == nil &&
-		!slices.ContainsFunc(a.Steps, func(s backup.Step) bool { return s.State != backup.StepWaits })
+		!slices.ContainsFunc(a.Steps, func(s backupplan.Step) bool { return s.State != backupplan.StepWaits })
 }
 
 // refusalOf says why no Pod may be made for a Job, from the words in which the job controller repeats the API server's.
-func refusalOf(message string) *backup.Trouble {
-	reason := backup.ReasonPodRefused
+func refusalOf(message string) *backupplan.Trouble {
+	reason := backupplan.ReasonPodRefused
 	switch {
 	case strings.Contains(message, "failed quota") && strings.Contains(message, "must specify"):
-		return &backup.Trouble{Reason: backup.ReasonQuotaExceeded, Message: message + ". Set spec.tasks.resources"}
+		return &backupplan.Trouble{Reason: backupplan.ReasonQuotaExceeded, Message: message + ". Set spec.tasks.resources"}
 	case strings.Contains(message, "exceeded quota"), strings.Contains(message, "failed quota"):
-		reason = backup.ReasonQuotaExceeded
+		reason = backupplan.ReasonQuotaExceeded
 	case strings.Contains(message, "violates PodSecurity"):
-		reason = backup.ReasonPodSecurity
+		reason = backupplan.ReasonPodSecurity
 	}
-	return &backup.Trouble{Reason: reason, Message: message}
+	return &backupplan.Trouble{Reason: reason, Message: message}
 }
 
 func mountTrouble(reason string) string {
 	switch reason {
 	case "FailedMount", "FailedAttachVolume", "FailedMapVolume":
-		return backup.ReasonVolumeNotMounted
+		return backupplan.ReasonVolumeNotMounted
 	}
-	return backup.ReasonContainerNotStarting
+	return backupplan.ReasonContainerNotStarting
 }

@@ -1,0 +1,128 @@
+package backupplan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
+)
+
+// Record says what became of a backup. It is written on the EtcdBackup, so that it outlives the Job and the status.
+//
+// It names whom it was written for: one that was copied to an EtcdBackup of another name says nothing there. For an
+// EtcdBackup that was deleted and put back by a backup tool, under its own name, it still holds.
+type Record struct {
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	JobUID    string   `json:"jobUID,omitempty"`
+	Outcome   *Outcome `json:"outcome,omitempty"`
+}
+
+// Outcome is what came of a backup; it never changes.
+type Outcome struct {
+	Complete   bool      `json:"complete"`
+	Reason     string    `json:"reason"`
+	Message    string    `json:"message"`
+	FinishedAt time.Time `json:"finishedAt"`
+	VerifiedAt time.Time `json:"verifiedAt,omitzero"`
+	Facts      *Facts    `json:"facts,omitempty"`
+}
+
+// Encode writes a record.
+func (r Record) Encode() string {
+	return jsonOf(r)
+}
+
+func jsonOf(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("encoding a record: %v", err))
+	}
+	return string(text)
+}
+
+// RecordOf reads the record on an EtcdBackup. Whether it counts, Key.Check says.
+func RecordOf(b *v1alpha1.EtcdBackup) (Record, error) {
+	return DecodeRecord(b.Annotations[v1alpha1.AnnotationBackupRecord], b.Namespace, b.Name)
+}
+
+// DecodeRecord reads the record of the backup of this name. A text that is none is an error, and never an empty record:
+// the backup may have run. Fields that it does not know are passed over, since a newer operator may have written.
+func DecodeRecord(text, namespace, name string) (Record, error) {
+	empty := Record{Namespace: namespace, Name: name}
+	if text == "" {
+		return empty, nil
+	}
+	var r Record
+	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
+	if err := decoder.Decode(&r); err != nil {
+		return empty, fmt.Errorf("reading the record: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return empty, errors.New("reading the record: something follows it")
+	}
+	switch {
+	case r.Name == "" || r.Namespace == "":
+		return empty, errors.New("reading the record: it does not say whose it is")
+	case r.Name != name || r.Namespace != namespace:
+		return empty, nil
+	case r.Outcome != nil && !r.Outcome.isWhole():
+		return empty,
+			errors.New("reading the record: its outcome lacks a reason, a time, or what a complete backup holds")
+	}
+	return r, nil
+}
+
+// isProven reports what the record says of itself.
+func (o Outcome) isProven() bool { return o.Complete && !o.VerifiedAt.IsZero() }
+
+func (o Outcome) isWhole() bool {
+	return words.IsReason(o.Reason) && !o.FinishedAt.IsZero() && (!o.Complete || o.Facts != nil)
+}
+
+// OutcomeOf is the outcome that a status tells of; nil when it tells of none. It puts back a record that was taken
+// away, as `kubectl replace` does with annotations that its file does not have, and serves for nothing else. What is
+// put back is not signed.
+func OutcomeOf(status v1alpha1.EtcdBackupStatus) *Outcome {
+	var outcome *Outcome
+	for _, c := range status.Conditions {
+		if c.Status == metav1.ConditionTrue && (c.Type == v1alpha1.BackupComplete || c.Type == v1alpha1.BackupFailed) {
+			outcome = &Outcome{
+				Complete: c.Type == v1alpha1.BackupComplete, Reason: c.Reason, Message: c.Message,
+				FinishedAt: c.LastTransitionTime.UTC(),
+			}
+		}
+	}
+	if outcome == nil {
+		return nil
+	}
+	if status.Key != "" {
+		outcome.Facts = &Facts{
+			Key: status.Key, ClusterID: status.ClusterID, Member: status.Member, EtcdVersion: status.EtcdVersion,
+			Revision: status.Revision, Witness: status.Witness,
+			TotalKeys: status.TotalKeys, SizeBytes: status.SizeBytes, SHA256: status.SHA256,
+			StartedAt: timeOf(status.StartedAt),
+		}
+	}
+	if outcome.Complete {
+		outcome.FinishedAt, outcome.VerifiedAt = timeOf(status.CompletedAt), timeOf(status.VerifiedAt)
+	}
+	if !outcome.isWhole() {
+		return nil
+	}
+	return outcome
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}

@@ -1,0 +1,122 @@
+package scheduleplan
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
+)
+
+// Status is what people see of a decision. The old status serves for the times at which conditions turned, and for what
+// EtcdBackups that are gone have told.
+func Status(o Observation, d Decision, old v1alpha1.EtcdBackupScheduleStatus) v1alpha1.EtcdBackupScheduleStatus {
+	status := v1alpha1.EtcdBackupScheduleStatus{
+		NextScheduleTime:   words.TimeOrNil(d.Next),
+		LastSuccessfulTime: o.past(old.LastSuccessfulTime), LastVerifiedTime: o.past(old.LastVerifiedTime),
+		LastScheduleTime: o.past(old.LastScheduleTime),
+	}
+	for _, t := range []time.Time{o.latest(), o.recorded()} {
+		status.LastScheduleTime = o.later(status.LastScheduleTime, t)
+	}
+	for _, run := range o.Runs {
+		if _, ok := o.timeOf(run); ok && run.State == RunComplete {
+			status.LastSuccessfulTime = o.later(status.LastSuccessfulTime, run.when(run.CompletedAt))
+			status.LastVerifiedTime = o.later(status.LastVerifiedTime, run.when(run.VerifiedAt))
+		}
+	}
+	if active := o.active(); active != nil {
+		status.Active = active.Name
+	}
+	if ended := o.ended(); ended != nil {
+		status.LastRun = ended.Name
+	}
+	o.showPoints(&status, old)
+	status.NextTestRestoreTime = words.TimeOrNil(d.NextTest)
+	status.Conditions = words.Since(o.Now, 0,
+		append([]metav1.Condition{ready(d), backedUp(o)}, choreConditions(o, d)...), old.Conditions)
+	return status
+}
+
+func ready(d Decision) metav1.Condition {
+	status := metav1.ConditionFalse
+	if d.Ready {
+		status = metav1.ConditionTrue
+	}
+	return words.Condition(v1alpha1.ScheduleReady, status, d.Reason, d.Message)
+}
+
+func backedUp(o Observation) metav1.Condition {
+	ended := o.ended()
+	switch {
+	case ended == nil:
+		return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionUnknown, ReasonNoRunYet,
+			"No EtcdBackup of this schedule has ended.")
+	case ended.Doubted:
+		return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionUnknown, backupplan.ReasonRecordNotSigned,
+			fmt.Sprintf("That the EtcdBackup %s is complete is not signed with the key of the cluster: its condition "+
+				"Complete says why. The next run that is complete counts.", ended.Name))
+	case ended.State == RunComplete:
+		message := fmt.Sprintf("The EtcdBackup %s is complete.", ended.Name)
+		if ended.Reason == backupplan.ReasonNoWitness {
+			message += " No second member confirmed its keys: its condition Verified says which did not."
+		}
+		return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionTrue, ReasonLastRunComplete, message)
+	}
+	return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionFalse, ReasonLastRunFailed,
+		fmt.Sprintf("The EtcdBackup %s failed: %s.", ended.Name, ended.Reason))
+}
+
+// when is the time at which something came of a run. A node whose clock is wrong is not believed: what it says would
+// stay, and for as long no alert would tell that no backup comes. Then it is when the EtcdBackup was created.
+func (r Run) when(t time.Time) time.Time {
+	if t.IsZero() || !t.Before(r.Created) && !t.After(r.Created.Add(r.Deadline)) {
+		return t
+	}
+	return r.Created
+}
+
+// past is a time that was shown; nil when it is still to come, since clocks can be wrong.
+func (o Observation) past(shown *metav1.Time) *metav1.Time {
+	if shown != nil && shown.After(o.Now) {
+		return nil
+	}
+	return shown
+}
+
+// later is the later of two times, as far as the API keeps them: in seconds. What is still to come is none.
+func (o Observation) later(a *metav1.Time, b time.Time) *metav1.Time {
+	b = b.Truncate(time.Second)
+	if b.IsZero() || b.After(o.Now) || a != nil && !b.After(a.Time) {
+		return a
+	}
+	return words.TimeOrNil(b)
+}
+
+// expectsNothing reports that no backup of the schedule is awaited.
+func (o Observation) expectsNothing() bool {
+	return o.Schedule.Suspended || o.Schedule.Deleting || !o.Cluster.Exists || o.Cluster.Deleting || o.Cluster.Needless
+}
+
+// ExpectedBy is by when the next complete backup of the schedule has to be there: the first run after the newest
+// complete one, and as long as a run may take. A schedule that cannot be read is expected to have run at once. Zero
+// expects nothing: it is suspended, or there is no cluster.
+func ExpectedBy(o Observation, status v1alpha1.EtcdBackupScheduleStatus) time.Time {
+	if o.expectsNothing() {
+		return time.Time{}
+	}
+	from := o.created()
+	if last := o.past(status.LastSuccessfulTime); last != nil {
+		from = last.Time
+	}
+	due := from
+	if clock, wrong := readClock("spec.schedule", o.Schedule.Expression, o.Schedule.TimeZone); wrong == nil {
+		if next := clock.after(from); !next.IsZero() {
+			due = next
+		}
+	}
+	return due.Add(o.Schedule.BackupDeadline)
+}
