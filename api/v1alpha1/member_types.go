@@ -1,6 +1,11 @@
 package v1alpha1
 
 import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -90,4 +95,134 @@ type AutoCompactionSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Retention string `json:"retention,omitempty"`
+}
+
+// ImageSpec says where the etcd image comes from.
+type ImageSpec struct {
+	// Repository is the image without tag and digest. The tag is v<version>. It must have
+	// etcd and etcdutl. Default: that of the operator's --etcd-repository, which is
+	// gcr.io/etcd-development/etcd.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?|[[][0-9a-fA-F:]+[]])(:[0-9]{1,5})?/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$')",message="spec.image.repository must be an image name without tag and digest, such as registry.example.com/etcd: the tag is v<version>, digests stand in spec.image.digests",messageExpression="'spec.image.repository is \"' + self + '\"; it must be an image name without tag and digest, such as registry.example.com/etcd: the tag is v<version>, digests stand in spec.image.digests'"
+	Repository string `json:"repository,omitempty"`
+
+	// Digests maps a version such as "3.6.16", without a leading "v", to the digest
+	// of its image, such as "sha256:…". Other versions run from their tag. Where any
+	// is named, a minor version is left only once each version on the way has one.
+	// Without a repository, the operator's --etcd-digest adds digests of other versions.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^(0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})$'))",message="spec.image.digests must have versions without a leading v as keys, such as 3.6.16"
+	Digests map[string]Digest `json:"digests,omitempty"`
+
+	// PullPolicy is when nodes pull the image: Always, IfNotPresent (default) or Never.
+	// +optional
+	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
+	PullPolicy corev1.PullPolicy `json:"pullPolicy,omitempty"`
+
+	// PullSecrets are Secrets of this namespace with credentials for the registry. At most
+	// 8. Those of the operator's --image-pull-secret are added.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="self.all(s, has(s.name) && s.name != '')",message="spec.image.pullSecrets must each name a Secret of this namespace; a name is empty"
+	PullSecrets []corev1.LocalObjectReference `json:"pullSecrets,omitempty"`
+}
+
+// Digest is the content address of an image: sha256: and 64 hex digits.
+//
+// +kubebuilder:validation:MaxLength=128
+// +kubebuilder:validation:XValidation:rule="self.matches('^sha256:[a-f0-9]{64}$')",message="spec.image.digests must have values of the form sha256:<64 hex digits>",messageExpression="'a value of spec.image.digests is \"' + self + '\"; it must be of the form sha256:<64 hex digits>'"
+type Digest string
+
+// StorageSpec says where members keep their data.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.ephemeral) || !has(self.size) && !has(self.storageClassName) && !has(self.accessMode)",message="spec.storage.ephemeral cannot be given together with size, storageClassName or accessMode: those describe a volume, and an ephemeral member has none",reason=FieldValueForbidden,fieldPath=".ephemeral"
+type StorageSpec struct {
+	// Size is the size of each member's volume. Default 8Gi. At least twice
+	// spec.etcd.quotaBackendBytes and 1Gi more, so that defragmentation and snapshots
+	// have room.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^(.*[eE][+-]?[0-9]{1,2}|.*[^0-9.]|[^eE]*)$`
+	Size *resource.Quantity `json:"size,omitempty"`
+
+	// StorageClassName is the class of new volumes. Default: the default
+	// StorageClass. "" means existing volumes without a class. Members that have a
+	// volume keep it when this changes; status.members names the class of each.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="spec.storage.storageClassName must be the name of a StorageClass",messageExpression="'spec.storage.storageClassName is \"' + self + '\"; it must be the name of a StorageClass: lower-case letters, digits, \"-\" and \".\"'"
+	StorageClassName *string `json:"storageClassName,omitempty"`
+
+	// AccessMode is ReadWriteOnce (default), or ReadWriteOncePod if the CSI driver
+	// supports it. It cannot change on an existing cluster.
+	// +optional
+	// +kubebuilder:validation:Enum=ReadWriteOnce;ReadWriteOncePod
+	AccessMode corev1.PersistentVolumeAccessMode `json:"accessMode,omitempty"`
+
+	// Ephemeral keeps data in an emptyDir instead of a volume. A member whose Pod is
+	// gone has lost its data and is replaced. Draining a node then needs
+	// --delete-emptydir-data. It cannot be added or removed on an existing cluster.
+	// +optional
+	Ephemeral *EphemeralSpec `json:"ephemeral,omitempty"`
+
+	// DeletionPolicy says what happens to volumes and CAs when the cluster is
+	// deleted. Retain (default) keeps them. Delete (default with ephemeral) removes
+	// them.
+	// +optional
+	// +kubebuilder:validation:Enum=Retain;Delete
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+}
+
+// EphemeralSpec describes the emptyDir of a member without a volume.
+type EphemeralSpec struct {
+	// Medium is "" (the node's disk, default) or Memory, which counts against the
+	// container's memory. It cannot change on an existing cluster.
+	// +optional
+	// +kubebuilder:validation:Enum="";Memory
+	Medium corev1.StorageMedium `json:"medium,omitempty"`
+}
+
+// DeletionPolicy says what happens to the data when the cluster is deleted.
+type DeletionPolicy string
+
+// The deletion policies.
+const (
+	// Volumes and CAs are kept.
+	DeletionRetain DeletionPolicy = "Retain"
+	// Volumes and CAs are removed with the cluster.
+	DeletionDelete DeletionPolicy = "Delete"
+)
+
+// The pattern of the schema. The rules of the schema read storage.size and etcd.quotaBackendBytes only when they match
+// it.
+var amount = regexp.MustCompile(
+	`^[+-]?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$`)
+
+// longestAmount is the length of the schema, in bytes.
+const longestAmount = 32
+
+// Quantity reads the amount. It fails for what the schema refuses.
+func (a Amount) Quantity() (resource.Quantity, error) {
+	if len(a) > longestAmount || !amount.MatchString(string(a)) {
+		return resource.Quantity{}, fmt.Errorf("%.40q is not a quantity of anything that a Pod may have", string(a))
+	}
+	return resource.ParseQuantity(string(a))
+}
+
+// UnmarshalJSON takes a text or a whole number, as Kubernetes does for quantities.
+func (a *Amount) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '"' {
+		return json.Unmarshal(raw, (*string)(a))
+	}
+	var number json.Number
+	if err := json.Unmarshal(raw, &number); err != nil {
+		return fmt.Errorf("reading an amount: %w", err)
+	}
+	*a = Amount(number)
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup"
@@ -62,4 +63,118 @@ func preflight(ctx context.Context, o *options, progress *backup.Progress) (any,
 			Version: o.preflight.etcdVersion, VolumeBytes: o.preflight.volumeBytes, Scratch: o.scratch,
 		})
 	})
+}
+
+func fetchForRestoreFlags(o *options, f *flagSet) {
+	storeFlags(o, f)
+	placeFlags(o, f)
+	originFlags(o, f)
+}
+
+func fetchForRestore(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
+	return withStore(ctx, o, progress, func(transfer backup.Transfer) (backup.Laid, error) {
+		return backup.Lay(ctx, backup.LayOptions{Transfer: transfer, Place: o.place, Origin: o.origin})
+	})
+}
+
+func activateFlags(o *options, f *flagSet) {
+	placeFlags(o, f)
+	originFlags(o, f)
+}
+
+func activate(_ context.Context, o *options, _ *backup.Progress) (any, error) {
+	return backup.Activate(o.place, o.origin)
+}
+
+func streamSurvivorFlags(o *options, f *flagSet) {
+	placeFlags(o, f)
+	survivorFlags(o, f)
+	survivorBumpFlag(o, f)
+	memberFlags(o, f)
+	f.check(func() error {
+		if f.Lookup("cluster-id").Value.String() == "" {
+			return errors.New("--cluster-id: want etcd's ID of the cluster")
+		}
+		if len(o.endpoints) != 1 || o.endpoints[0].Name != o.survivor {
+			return errors.New("want one endpoint, of the survivor")
+		}
+		return nil
+	})
+}
+
+// survivorBumpFlag is checked here: no origin is.
+func survivorBumpFlag(o *options, f *flagSet) {
+	bumpFlag(o, f)
+	f.check(func() error {
+		if o.origin.BumpRevision < 0 {
+			return errors.New("--bump-revision: want no bump below zero")
+		}
+		return nil
+	})
+}
+
+// streamSurvivor restores what a member holds that runs.
+func streamSurvivor(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
+	tlsConfig, err := backup.ReadTLS(o.tlsDir)
+	if err != nil {
+		return nil, err
+	}
+	return backup.LaySurvivor(ctx, backup.SurvivorOptions{
+		Transfer: o.transfer(progress), Endpoint: o.endpoints[0], TLS: tlsConfig, ClusterID: o.clusterID,
+		Place:        o.place,
+		BumpRevision: o.origin.BumpRevision,
+	})
+}
+
+// endedOptions are the flags of this step alone.
+type endedOptions struct {
+	database string
+	memberID etcdutil.ID // that the database must know
+}
+
+func readSurvivorFlags(o *options, f *flagSet) {
+	placeFlags(o, f)
+	survivorFlags(o, f)
+	survivorBumpFlag(o, f)
+	f.StringVar(&o.ended.database, "database", "", "Database file of the surviving member.")
+	memberID := f.String("member-id", "", "etcd's ID of the surviving member, hexadecimal.")
+	f.check(func() (err error) {
+		if !filepath.IsAbs(o.ended.database) {
+			return fmt.Errorf("--database=%q is not the path of a file", o.ended.database)
+		}
+		if o.ended.memberID, err = etcdutil.ParseID(*memberID); err != nil {
+			return fmt.Errorf("--member-id: %w", err)
+		}
+		return nil
+	})
+}
+
+// readSurvivor restores what lies on the volume of a member whose process has ended.
+func readSurvivor(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
+	if err := backup.CheckMember(o.ended.database, o.survivor, o.ended.memberID); err != nil {
+		return nil, err
+	}
+	return backup.LaySurvivor(ctx, backup.SurvivorOptions{
+		Transfer: o.transfer(progress), Endpoint: backup.Endpoint{Name: o.survivor}, Database: o.ended.database,
+		Place:        o.place,
+		BumpRevision: o.origin.BumpRevision,
+	})
+}
+
+func activateSurvivorFlags(o *options, f *flagSet) {
+	placeFlags(o, f)
+	survivorFlags(o, f)
+}
+
+func activateSurvivor(_ context.Context, o *options, _ *backup.Progress) (any, error) {
+	return backup.ActivateSurvivor(o.place, o.survivor)
+}
+
+func holdFlags(*options, *flagSet) {}
+
+// hold does nothing until it is told to stop. Its Pod is what counts: a node took it by the rules of a member whose
+// data is restored, and mounted that member's volume.
+func hold(ctx context.Context, _ *options, _ *backup.Progress) (any, error) {
+	<-ctx.Done()
+	return struct{}{}, nil
 }

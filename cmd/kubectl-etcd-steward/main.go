@@ -7,12 +7,32 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
+	"regexp"
+	"strings"
+	"sync/atomic"
 	"syscall"
+	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/kubernetes"
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // kubectl signs in by these, too
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 )
 
 // version is set when the program is linked.
@@ -88,4 +108,144 @@ func oneCluster(c *cobra.Command, args []string) error {
 			"`kubectl get etcd` lists the clusters of the namespace", c.CommandPath(), len(args))
 	}
 	return nil
+}
+
+// session is a connection to one API server, and the namespace that the person works in.
+type session struct {
+	client.Client
+
+	namespace string
+	logs      func(ctx context.Context, pod client.ObjectKey, o *corev1.PodLogOptions) (io.ReadCloser, error)
+	now       func() time.Time
+}
+
+// connect makes a session as kubectl would with these flags.
+func connect(flags *genericclioptions.ConfigFlags) (*session, error) {
+	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	config, err := flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	clock := &serverClock{}
+	config.Wrap(clock.wrap)
+	config.UserAgent = "kubectl-etcd_steward/" + version
+	config.WarningHandler = rest.NewWarningWriter(os.Stderr, rest.WarningWriterOptions{Deduplicate: true})
+	log.SetLogger(logr.Discard())
+	objects, err := client.New(config, client.Options{Scheme: newScheme()})
+	if err != nil {
+		return nil, fmt.Errorf("preparing to ask the API server: %w", err)
+	}
+	pods, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("preparing to ask the API server: %w", err)
+	}
+	logs := func(ctx context.Context, pod client.ObjectKey, o *corev1.PodLogOptions) (io.ReadCloser, error) {
+		return pods.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, o).Stream(ctx)
+	}
+	return &session{Client: objects, namespace: namespace, logs: logs, now: clock.now}, nil
+}
+
+// newScheme knows the kinds that are read as Go types; a report reads the others as they come.
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(corev1.AddToScheme(scheme))
+	utilruntime.Must(coordinationv1.AddToScheme(scheme))
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	return scheme
+}
+
+// serverClock tells the time by the API server's answers: ages of objects and Leases are wrong by the clock of a laptop
+// that is.
+type serverClock struct{ ahead atomic.Int64 }
+
+func (c *serverClock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+
+func (c *serverClock) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTrip(func(r *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
+			c.ahead.Store(int64(time.Until(date)))
+		}
+		return response, nil
+	})
+}
+
+// roundTrip makes a function one that sends requests.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+// RoundTrip sends a request.
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// explain says what an error of the API server means, and what the reader can do about it.
+func explain(err error, verb, namespace string) error {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return nil
+	case meta.IsNoMatchError(err):
+		return errors.New("this Kubernetes does not know EtcdClusters: the custom resource definitions of " +
+			"etcd-steward are not installed. Install the operator, or choose another cluster with --context")
+	case apierrors.IsForbidden(err) && errors.As(err, &status) && lackOf(status) != "":
+		resource := lackOf(status)
+		return fmt.Errorf("you may not %s %s in namespace %s. Ask an administrator for that right: "+
+			pages.Docs+"docs/kubectl.md lists the rights of each command", verb, resource, namespace)
+	case apierrors.IsUnauthorized(err):
+		return errors.New("the API server does not know who you are. Sign in again, or choose another user with " +
+			"--user, --context or --kubeconfig")
+	}
+	return err
+}
+
+// lack is how the API server says which right is missing. Policies and quotas forbid as well, and say why themselves.
+var lack = regexp.MustCompile(`is forbidden: User .* cannot \S+ resource "([^"]+)" in API group "([^"]*)"`)
+
+// lackOf is the resource that a person has no right to, such as pods/log or etcdclusters.etcdsteward.dev.
+func lackOf(status apierrors.APIStatus) string {
+	found := lack.FindStringSubmatch(status.Status().Message)
+	if found == nil {
+		return ""
+	}
+	return strings.TrimSuffix(found[1]+"."+found[2], ".")
+}
+
+func (s *session) get(ctx context.Context, key client.ObjectKey, object client.Object) error {
+	return explain(s.Get(ctx, key, object), "get", key.Namespace)
+}
+
+// list lists objects of a namespace.
+func (s *session) list(ctx context.Context, namespace string, all client.ObjectList, o ...client.ListOption) error {
+	return explain(s.List(ctx, all, append(o, client.InNamespace(namespace))...), "list", namespace)
+}
+
+// cluster reads an EtcdCluster, and names those that there are where it is not there.
+func (s *session) cluster(ctx context.Context, name string) (*v1alpha1.EtcdCluster, error) {
+	c := &v1alpha1.EtcdCluster{}
+	err := s.get(ctx, client.ObjectKey{Namespace: s.namespace, Name: name}, c)
+	if !apierrors.IsNotFound(err) {
+		return c, err
+	}
+	var all v1alpha1.EtcdClusterList
+	if err := s.list(ctx, s.namespace, &all); err != nil {
+		return nil, fmt.Errorf("there is no EtcdCluster %s in namespace %s; %w", name, s.namespace, err)
+	}
+	if len(all.Items) == 0 {
+		return nil, fmt.Errorf("there is no EtcdCluster %s in namespace %s, and no other one either. "+
+			"Choose another namespace with --namespace", name, s.namespace)
+	}
+	return nil, fmt.Errorf("there is no EtcdCluster %s in namespace %s. The namespace has: %s", name, s.namespace,
+		namesOf(all.Items))
+}
+
+func namesOf(clusters []v1alpha1.EtcdCluster) string {
+	names := make([]string, len(clusters))
+	for i, c := range clusters {
+		names[i] = c.Name
+	}
+	return strings.Join(names, ", ")
 }

@@ -1,12 +1,19 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -80,3 +87,192 @@ func (s *session) look(ctx context.Context, name string) (seen, error) {
 	in.backups = all.Items
 	return in, nil
 }
+
+// page is a summary as people read it.
+type page struct {
+	summary
+
+	unseen bool // the spec has a change that the status does not describe yet
+	now    time.Time
+}
+
+// none stands where there is nothing, as kubectl has it.
+const none = "<none>"
+
+// print writes the page: what matters most at three in the morning stands first.
+func (p page) print(out io.Writer) error {
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "EtcdCluster %s in namespace %s\n\n", p.Name, p.Namespace)
+	for _, l := range []struct{ key, value string }{
+		{"Health", sentence(p.Health.State, p.Health.Message)},
+		{"Quorum", sentence(p.Quorum.State, p.Quorum.Message)},
+		{"Next step", p.nextStep()},
+		{"Operator", sentence(p.Operator.State, p.Operator.Message)},
+		{"Version", p.version()},
+		{"Roll", p.roll()},
+		{"Certificates", p.certificates()},
+		{"Last backup", p.lastBackup()},
+	} {
+		fmt.Fprintf(&text, "%-14s%s\n", l.key+":", strings.ReplaceAll(l.value, "\n", "\n"+strings.Repeat(" ", 14)))
+	}
+	p.printMembers(&text)
+	p.printConditions(&text)
+	_, err := out.Write(text.Bytes())
+	return err
+}
+
+// sentence is a word and what it means.
+func sentence(word, text string) string { return strings.TrimSuffix(word+". "+text, ". ") }
+
+func (p page) nextStep() string {
+	step, since := p.NextStep, ""
+	if step == nil {
+		return "Unknown. The operator has not looked at this cluster yet."
+	}
+	if !step.Since.IsZero() {
+		since = fmt.Sprintf(" since %s (%s)", date(step.Since.Time), ago(step.Since.Time, p.now))
+	}
+	what := step.Verdict
+	if step.Reason != what {
+		what += ": " + step.Reason
+	}
+	lines := fmt.Sprintf("%s%s, by rule %s\n%s", what, since, step.Rule, step.Message)
+	if p.unseen {
+		lines += "\nThe operator has not seen the newest change of the spec yet."
+	}
+	return lines
+}
+
+func (p page) version() string {
+	v := p.Version
+	switch {
+	case v.Current == "":
+		return sentence("Unknown", wanted(v.Target))
+	case len(v.Path) > 0:
+		return fmt.Sprintf("%s is the lowest that runs. Still to come: %s.", v.Current, strings.Join(v.Path, ", "))
+	case v.Target != "" && v.Target != v.Current:
+		return v.Current + " is the lowest that runs. " + wanted(v.Target)
+	}
+	return v.Current
+}
+
+func wanted(target string) string { return "The spec asks for " + target + "." }
+
+func (p page) roll() string {
+	text := fmt.Sprintf("%d of %d members run with the settings of the spec.", p.Roll.Updated, p.Roll.Members)
+	if s := p.Roll.Sidecars; s != nil {
+		text += fmt.Sprintf(" %d of %d Pods have its sidecars, and in %d all are ready.", s.Updated, s.Matched, s.Ready)
+	}
+	return text
+}
+
+func (p page) certificates() string {
+	first := p.Certificates
+	switch {
+	case first == nil:
+		return none
+	case !first.Time.After(p.now):
+		return fmt.Sprintf("That of %s expired on %s, %s.", first.Member, date(first.Time.Time),
+			ago(first.Time.Time, p.now))
+	}
+	return fmt.Sprintf("The first one, of %s, expires on %s, in %s.", first.Member, date(first.Time.Time),
+		age(p.now, first.Time.Time))
+}
+
+func (p page) lastBackup() string {
+	var lines []string
+	switch last := p.Backup.Last; {
+	case p.Backup.Message != "":
+		lines = append(lines, sentence("Unknown", "EtcdBackups cannot be read: "+p.Backup.Message))
+	case last == nil:
+		lines = append(lines, "No EtcdBackup of this cluster is Complete.")
+	default:
+		verified := "and not Verified"
+		if last.Verified {
+			verified = "and Verified"
+		}
+		lines = append(lines, fmt.Sprintf("%s is Complete %s: it has all writes until %s (%s).", last.Name, verified,
+			date(last.StartedAt.Time), ago(last.StartedAt.Time, p.now)))
+	}
+	if at := p.Backup.Proven; at != nil {
+		lines = append(lines, fmt.Sprintf("The newest proven backup has all writes until %s (%s), revision %d.",
+			date(at.Time.Time), ago(at.Time.Time, p.now), at.Revision))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (p page) printMembers(text *bytes.Buffer) {
+	text.WriteString("\nMembers:\n")
+	if len(p.Members) == 0 {
+		text.WriteString("  " + none + "\n")
+		return
+	}
+	table := tabwriter.NewWriter(text, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "  NAME\tPOD\tNODE\tVERSION\tROLE\tHEALTH\tDB SIZE\tIN USE\tCERTIFICATE")
+	for _, m := range p.Members {
+		cells := []string{m.Name, m.PodName, m.NodeName, m.Version, p.roleOf(m), healthOfMember(m), size(m.DBSize),
+			size(m.DBSizeInUse), p.expiryOf(m)}
+		for i, cell := range cells {
+			cells[i] = cmp.Or(cell, none)
+		}
+		fmt.Fprintln(table, "  "+strings.Join(cells, "\t"))
+	}
+	_ = table.Flush() // into memory
+}
+
+func (p page) roleOf(m v1alpha1.MemberStatus) string {
+	if m.Name == p.Leader {
+		return "leader"
+	}
+	return m.Role
+}
+
+func (p page) expiryOf(m v1alpha1.MemberStatus) string {
+	switch at := m.CertificateExpiry; {
+	case at == nil:
+		return ""
+	case !at.After(p.now):
+		return "expired"
+	default:
+		return age(p.now, at.Time)
+	}
+}
+
+func healthOfMember(m v1alpha1.MemberStatus) string {
+	if m.Healthy {
+		return strings.TrimSuffix("healthy, "+m.Reason, ", ")
+	}
+	return cmp.Or(m.Reason, "unhealthy")
+}
+
+func (p page) printConditions(text *bytes.Buffer) {
+	switch {
+	case p.NextStep == nil:
+		return // there are none yet
+	case len(p.Conditions) == 0:
+		when := "are as they should be"
+		if p.Operator.State == operatorGone {
+			when = "were as they should be when the operator looked last"
+		}
+		fmt.Fprintf(text, "\nAll conditions %s.\n", when)
+		return
+	}
+	text.WriteString("\nConditions that are not as they should be:\n")
+	for _, c := range p.Conditions {
+		fmt.Fprintf(text, "  %s is %s since %s (%s), %s:\n    %s\n", c.Type, c.Status, date(c.LastTransitionTime.Time),
+			ago(c.LastTransitionTime.Time, p.now), c.Reason, c.Message)
+	}
+}
+
+func size(q *resource.Quantity) string {
+	if q == nil {
+		return ""
+	}
+	return q.String()
+}
+
+// date is a time as it stands in logs of members and of the operator.
+func date(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") + " UTC" }
+
+// age is the time from one moment to another one, as kubectl prints it.
+func age(from, to time.Time) string { return duration.HumanDuration(to.Sub(from)) }

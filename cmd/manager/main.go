@@ -19,12 +19,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,6 +41,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/cluster"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/restore"
 	"github.com/etcdsteward/etcd-steward/controllers/schedule"
 )
@@ -268,4 +271,22 @@ func addProbes(mgr manager.Manager) error {
 		return fmt.Errorf("adding the readiness probe: %w", err)
 	}
 	return nil
+}
+
+// tellWhatIsMissing says of a watch that a role does not allow what to do about it. A user who upgrades the image alone
+// meets this: the new release watches more than the former roles allow. The former release goes on, since the new one
+// does not become ready.
+func tellWhatIsMissing(ctx context.Context, r *toolscache.Reflector, err error) {
+	toolscache.DefaultWatchErrorHandler(ctx, r, withRemedy(err))
+}
+
+// withRemedy leaves an error that is not about a right as it is.
+func withRemedy(err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	return fmt.Errorf("%w. The operator lacks a right that this release needs, and tries again. Apply the roles of "+
+		"this release in the way that it was installed: "+
+		pages.Docs+"docs/install.md#upgrade. If a namespace was deleted, take it "+
+		"out of --namespace", err)
 }

@@ -11,8 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/etcdsteward/etcd-steward/controllers/admission"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // options are the flags of the manager.
@@ -119,4 +121,96 @@ func identity() string {
 		namespace = "local" // started by hand
 	}
 	return namespace + "/etcd-steward"
+}
+
+// resolvConf says how names are completed in this Pod.
+const resolvConf = "/etc/resolv.conf"
+
+// parseDomain reads --cluster-domain. Empty stays empty.
+func parseDomain(domain string) (string, error) {
+	domain = strings.TrimSuffix(domain, ".")
+	if domain == "" {
+		return "", nil
+	}
+	if problems := validation.IsDNS1123Subdomain(domain); len(problems) > 0 {
+		return "", fmt.Errorf("--cluster-domain %q is no DNS domain: %s. Give the domain that Services have their "+
+			"names in, such as cluster.local, or leave the flag out to have it found", domain, problems[0])
+	}
+	return domain, nil
+}
+
+// findDomain finds out the DNS domain of this Kubernetes as the kubelet wrote it for this Pod; empty where no Pod is.
+func findDomain(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return searchedDomain(string(text))
+}
+
+// searchedDomain is the domain of the entry svc.<domain> in the last search list of a resolv.conf, which is the one
+// that counts; empty where there is none.
+func searchedDomain(resolvConf string) string {
+	found := ""
+	for line := range strings.Lines(resolvConf) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || fields[0] != "search" {
+			continue
+		}
+		found = ""
+		for _, name := range fields[1:] {
+			below, isServices := strings.CutPrefix(name, "svc.")
+			if domain, err := parseDomain(below); isServices && err == nil && found == "" {
+				found = domain
+			}
+		}
+	}
+	return found
+}
+
+// bindImages has flags say where the images of clusters come from. What is wrong with one of them, flag prints behind
+// the name of that flag.
+func bindImages(flags *flag.FlagSet, d *resources.ImageDefaults) {
+	flags.Func("etcd-repository", "Repository of etcd's images, without tag and digest, for clusters that name none "+
+		"in spec.image.repository; not given: "+resources.DefaultRepository+". Running members keep what they run.",
+		func(text string) error { return setRepository(d, text) })
+	flags.Func("etcd-digest", "Digest of one version of etcd in that repository, such as 3.6.16=sha256:<64 hex "+
+		"digits>; give the flag once for each version.", func(text string) error { return addDigest(d, text) })
+	flags.Func("image-pull-secret", "Name of a Secret with credentials of registries, in the namespace of each "+
+		"cluster. All Pods of a cluster get it; give the flag once for each Secret.",
+		func(text string) error { return addPullSecret(d, text) })
+}
+
+func setRepository(d *resources.ImageDefaults, text string) error {
+	if text != "" && !admission.IsRepository(text) {
+		return errors.New("it must be an image name without tag and digest, such as registry.example.com/etcd. The " +
+			"tag is v<version>; digests are given by --etcd-digest")
+	}
+	d.Repository = text
+	return nil
+}
+
+func addDigest(d *resources.ImageDefaults, text string) error {
+	version, digest, _ := strings.Cut(text, "=")
+	if v, err := etcdutil.ParseVersion(version); err != nil || v.String() != version || !admission.IsDigest(digest) {
+		return errors.New("it must be a version and a digest, such as 3.6.16=sha256:<64 hex digits>")
+	}
+	if before := d.Digests[version]; before != "" && before != digest {
+		return fmt.Errorf("version %s has the digest %s already; give one digest for each version", version, before)
+	}
+	if d.Digests == nil {
+		d.Digests = map[string]string{}
+	}
+	d.Digests[version] = digest
+	return nil
+}
+
+func addPullSecret(d *resources.ImageDefaults, name string) error {
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		return fmt.Errorf("it must be the name of a Secret: %s", problems[0])
+	}
+	if !slices.Contains(d.PullSecrets, name) {
+		d.PullSecrets = append(d.PullSecrets, name)
+	}
+	return nil
 }

@@ -2,24 +2,200 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
+	"sync"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	typed "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
+	registration "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	authorization "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
+
+// The Secrets, beside the operator, with the CAs that all replicas issue the certificates from that they serve with.
+// Those who scrape trust the ca.crt of the first one (config/monitoring/operator.yaml), and the API server that of the
+// second one, which the leader writes into the webhook's configuration.
+const (
+	metricsCA = "etcd-steward-metrics-ca"
+	webhookCA = "etcd-steward-webhook-ca"
+	caKey     = "ca.crt"
+)
+
+// How often a replica reads such a Secret at most. One that was deleted or replaced is noticed with the next connection
+// after that; the leader looks by itself.
+const (
+	caAgain = time.Minute
+	caRetry = 10 * time.Second
+)
+
+// servingCertificate is what a replica serves one thing with: issued in memory, from a CA of this install.
+type servingCertificate struct {
+	secrets typed.SecretInterface
+	ca      string   // the Secret
+	use     string   // what is served
+	names   []string // that clients may know the operator by
+	now     func() time.Time
+
+	mu      sync.Mutex
+	secret  string // of the CA that it was issued from
+	issued  pki.Pair
+	current *tls.Certificate
+	why     error     // why there is none, or why the one that there is could not be looked after
+	next    time.Time // before that the Secret is not read again
+}
+
+// newServingCertificate is that of this replica for a use; nil where no namespace holds its CA.
+func newServingCertificate(config *rest.Config, o options, ca, use string) (*servingCertificate, error) {
+	namespace := os.Getenv("POD_NAMESPACE")
+	if namespace == "" {
+		return nil, nil //nolint:nilnil // there is none, which is no error
+	}
+	core, err := typed.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("preparing to read the Secret %s: %w", ca, err)
+	}
+	return &servingCertificate{secrets: core.Secrets(namespace), ca: ca, use: use,
+		names: servingNames(namespace, o.clusterDomain), now: time.Now}, nil
+}
+
+// servingNames are the names of every Service of a namespace, since the operator does not know what its own is called,
+// and what kubectl port-forward leads to.
+func servingNames(namespace, domain string) []string {
+	service := "*." + namespace + ".svc"
+	return []string{service, service + "." + cmp.Or(domain, "cluster.local"), "localhost"}
+}
+
+// configure has the server use this certificate, and HTTP/1.1 alone: over HTTP/2 one connection can ask for more than
+// the server can bear (CVE-2023-44487), and its clients have no use for it.
+func (s *servingCertificate) configure(config *tls.Config) {
+	config.NextProtos = []string{"http/1.1"}
+	if s != nil {
+		config.GetCertificate = s.get
+	}
+}
+
+// get is asked for each connection. While the Secret cannot be read, it gives the certificate that was issued before.
+func (s *servingCertificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.look(hello.Context()); s.current == nil {
+		return nil, s.why
+	}
+	return s.current, nil
+}
+
+// keep makes the CA where there is none: clients that are to trust it cannot connect before that.
+func (s *servingCertificate) keep(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look(ctx)
+	return s.why
+}
+
+// look reads the Secret, unless it did so a moment ago.
+func (s *servingCertificate) look(ctx context.Context) {
+	now := s.now()
+	if now.Before(s.next) {
+		return
+	}
+	s.why = s.renew(ctx, now)
+	s.next = now.Add(caAgain)
+	if s.why != nil {
+		s.next = now.Add(caRetry)
+	}
+}
+
+// renew issues a certificate where there is none, or the one that there is has to be renewed.
+func (s *servingCertificate) renew(ctx context.Context, now time.Time) error {
+	authority, err := s.authority(ctx, now)
+	if err != nil {
+		return err
+	}
+	s.secret = authority.secret
+	leaf := pki.Leaf{CommonName: v1alpha1.OperatorNameValue, DNSNames: s.names, Server: true}
+	if _, isDue := pki.NeedsRenewal(s.issued.Cert, authority.CertPEM(), leaf, now); !isDue {
+		return nil
+	}
+	issued, err := authority.Issue(leaf, now)
+	if err != nil {
+		return fmt.Errorf("issuing the certificate of %s: %w. Delete the Secret %s, and the operator makes "+
+			"another CA", s.use, err, s.ca)
+	}
+	current, err := tls.X509KeyPair(issued.Cert, issued.Key)
+	if err != nil { // the cause may hold the key
+		return errors.New("reading the certificate of " + s.use + " that was just issued")
+	}
+	s.issued, s.current = issued, &current
+	return nil
+}
+
+// knows reports whether this is the secret of the CA that the certificate was issued from.
+func (s *servingCertificate) knows(secret string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.secret != "" && subtle.ConstantTimeCompare([]byte(secret), []byte(s.secret)) == 1
+}
+
+// servingAuthority is a CA, and what only those know who may read its Secret.
+type servingAuthority struct {
+	pki.Authority
+	secret string // the SHA-256 of tls.key, so that a person can compute it: SECURITY.md
+}
+
+// authority reads the CA, and makes it where there is none. Of two replicas that make one, the first wins.
+func (s *servingCertificate) authority(ctx context.Context, now time.Time) (servingAuthority, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	secret, err := s.secrets.Get(ctx, s.ca, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		if secret, err = s.makeAuthority(ctx, now); apierrors.IsAlreadyExists(err) {
+			secret, err = s.secrets.Get(ctx, s.ca, metav1.GetOptions{})
+		}
+	}
+	if err != nil {
+		return servingAuthority{}, fmt.Errorf("reading or making the Secret %s: %w", s.ca, err)
+	}
+	authority, err := pki.ParseAuthority(pki.Pair{Cert: secret.Data[corev1.TLSCertKey],
+		Key: secret.Data[corev1.TLSPrivateKeyKey]})
+	if err != nil {
+		return servingAuthority{}, fmt.Errorf("reading the CA in the Secret %s: %w", s.ca, err)
+	}
+	return servingAuthority{authority, fmt.Sprintf("%x", sha256.Sum256(secret.Data[corev1.TLSPrivateKeyKey]))}, nil
+}
+
+func (s *servingCertificate) makeAuthority(ctx context.Context, now time.Time) (*corev1.Secret, error) {
+	pair, err := pki.NewAuthority(s.use+" of "+identity(), now, 0)
+	if err != nil {
+		return nil, fmt.Errorf("making the CA of %s: %w", s.use, err)
+	}
+	return s.secrets.Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: s.ca, Annotations: v1alpha1.LeftAlone(), Labels: map[string]string{
+			v1alpha1.LabelName: v1alpha1.OperatorNameValue, v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}},
+		Type: corev1.SecretTypeTLS,
+		Data: map[string][]byte{caKey: pair.Cert, corev1.TLSCertKey: pair.Cert,
+			corev1.TLSPrivateKeyKey: pair.Key},
+	}, metav1.CreateOptions{})
+}
 
 // webhookPort is where each replica answers the API server: see config/webhook.
 const webhookPort = 9443
@@ -73,7 +249,7 @@ func newWebhookTrust(config *rest.Config, certificate *servingCertificate, name 
 		return nil, errors.New("--webhook needs the environment variable POD_NAMESPACE: the operator keeps the " +
 			"webhook's CA in a Secret of that namespace. Set it, or leave --webhook out")
 	}
-	client, err := typed.NewForConfig(config)
+	client, err := registration.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("preparing to write the CA of the webhook: %w", err)
 	}

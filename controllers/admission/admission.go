@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -167,4 +168,62 @@ func oneOf[T ~string](at *field.Path, value T, accepted ...T) field.ErrorList {
 		names[i] = string(a)
 	}
 	return invalid(at, string(value), "it must be one of "+strings.Join(names, ", "))
+}
+
+func validateBackups(backups *v1alpha1.BackupsSpec, at *field.Path) field.ErrorList {
+	if backups == nil || backups.MaxAge == nil || v1alpha1.IsBackupAge(backups.MaxAge.Duration) {
+		return nil
+	}
+	return invalid(at.Child("maxAge"), backups.MaxAge.Duration.String(),
+		"it must be a time of at least 1m, such as 26h, or 0 for any age")
+}
+
+func validateRepair(repair *v1alpha1.RepairSpec, at *field.Path) field.ErrorList {
+	var faults field.ErrorList
+	if repair == nil {
+		return nil
+	}
+	if after := repair.ReplaceAfter; after != nil && !v1alpha1.IsReplaceAfter(after.Duration) {
+		faults = append(faults, invalid(at.Child("replaceAfter"), after.Duration.String(),
+			"it must be a time of at least 30s, such as 5m, or 0 for never")...)
+	}
+	if keep := repair.KeepVolumes; keep != nil && keep.Duration < 0 {
+		faults = append(faults, invalid(at.Child("keepVolumes"), keep.Duration.String(),
+			"it must be a time such as 24h, or 0 to keep none")...)
+	}
+	return faults
+}
+
+func validateTasks(tasks *v1alpha1.TaskSpec, at *field.Path) field.ErrorList {
+	if tasks == nil {
+		return nil
+	}
+	errs := validatePodLabels(tasks.Labels, at.Child("labels"))
+	errs = append(errs, validateAnnotations(tasks.Annotations, at.Child("annotations"))...)
+	errs = append(errs, validateResources(tasks.Resources, at.Child("resources"))...)
+	errs = append(errs, validateLabels(tasks.NodeSelector, at.Child("nodeSelector"))...)
+	errs = append(errs, validateTolerations(tasks.Tolerations, at.Child("tolerations"))...)
+	for i, variable := range tasks.Env {
+		errs = append(errs, validateTaskEnv(variable, at.Child("env").Index(i))...)
+	}
+	errs = append(errs, validateClass(tasks.PriorityClassName, at.Child("priorityClassName"))...)
+	if name := tasks.ServiceAccountName; name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		errs = append(errs, invalid(at.Child("serviceAccountName"), name,
+			`it must be the name of a ServiceAccount: lower-case letters, digits, "-" and "."`)...)
+	}
+	return errs
+}
+
+// validateTaskEnv refuses what would let a task read a Secret, and what would have it write elsewhere than it may.
+func validateTaskEnv(variable v1alpha1.TaskEnv, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if variable.ValueFrom != nil {
+		errs = append(errs, field.Forbidden(at.Child("valueFrom"), "spec.tasks.env takes values only: the operator "+
+			"reads no Secret for a task; name what a store is reached with in the store's credentialsSecretRef"))
+	}
+	if variable.Name == "TMPDIR" || len(validation.IsCIdentifier(variable.Name)) > 0 {
+		errs = append(errs, field.Invalid(at.Child("name"), variable.Name, fmt.Sprintf("spec.tasks.env.name is %q; it "+
+			`must be letters, digits and "_", not starting with a digit, and not TMPDIR`, variable.Name)))
+	}
+	return errs
 }

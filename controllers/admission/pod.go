@@ -3,7 +3,10 @@ package admission
 import (
 	"fmt"
 	"maps"
+	"math"
+	"net"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -146,4 +149,113 @@ func validateAmounts(amounts map[corev1.ResourceName]v1alpha1.Amount,
 		read[name] = value
 	}
 	return read, errs
+}
+
+// longestLevel of SELinux holds dozens of categories.
+const longestLevel = 256
+
+// typesOfRestricted are the SELinux types that Pod Security restricted admits
+// (kubernetes/pod-security-admission:policy/check_seLinuxOptions.go).
+var typesOfRestricted = []string{"", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"}
+
+func validateSecurity(security *v1alpha1.PodSecurityContext, at *field.Path) field.ErrorList {
+	if security == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if user := security.RunAsUser; user != nil && !isID(1, *user) {
+		errs = invalid(at.Child("runAsUser"), *user, "it must be from 1 to 2147483647: no process runs as root")
+	}
+	errs = append(errs, validateGroup(security.RunAsGroup, at.Child("runAsGroup"))...)
+	errs = append(errs, validateGroup(security.FSGroup, at.Child("fsGroup"))...)
+	errs = append(errs, oneOf(at.Child("fsGroupChangePolicy"), security.FSGroupChangePolicy,
+		corev1.FSGroupChangeOnRootMismatch, corev1.FSGroupChangeAlways)...)
+	groups := at.Child("supplementalGroups")
+	if slices.ContainsFunc(security.SupplementalGroups, func(g int64) bool { return !isID(0, g) }) {
+		errs = append(errs, field.Invalid(groups, security.SupplementalGroups,
+			fmt.Sprintf("%s must be from 0 to 2147483647", groups)))
+	}
+	return append(errs, validateSELinux(security.SELinuxOptions, at.Child("seLinuxOptions"))...)
+}
+
+func validateGroup(group *int64, at *field.Path) field.ErrorList {
+	if group == nil || isID(0, *group) {
+		return nil
+	}
+	return invalid(at, *group, "it must be from 0 to 2147483647")
+}
+
+func isID(least, id int64) bool { return id >= least && id <= math.MaxInt32 }
+
+func validateSELinux(options *corev1.SELinuxOptions, at *field.Path) field.ErrorList {
+	if options == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if options.User != "" || options.Role != "" {
+		errs = append(errs, field.Invalid(at, options.User+options.Role,
+			at.String()+" must not set user and role: Pod Security restricted refuses them"))
+	}
+	if !slices.Contains(typesOfRestricted, options.Type) {
+		errs = append(errs, field.Invalid(at.Child("type"), options.Type, at.String()+
+			".type must be one of "+strings.Join(typesOfRestricted[1:], ", ")+
+			": Pod Security restricted refuses others"))
+	}
+	if len(options.Level) > longestLevel {
+		errs = append(errs, field.Invalid(at.Child("level"), options.Level,
+			at.String()+".level must be at most 256 characters, such as s0:c123,c456"))
+	}
+	return errs
+}
+
+// What the DNS settings of a Pod may have (kubernetes/kubernetes:pkg/apis/core/validation/validation.go,
+// validatePodDNSConfig).
+const (
+	maxNameservers     = 3
+	maxSearches        = 32
+	maxSearchesInBytes = 2048
+)
+
+func validateDNS(dns *corev1.PodDNSConfig, at *field.Path) field.ErrorList {
+	if dns == nil {
+		return nil
+	}
+	errs := validateNameservers(dns.Nameservers, at.Child("nameservers"))
+	errs = append(errs, validateSearches(dns.Searches, at.Child("searches"))...)
+	for i, option := range dns.Options {
+		if option.Name == "" {
+			errs = append(errs, invalid(at.Child("options").Index(i).Child("name"), "", "it must name an option")...)
+		}
+	}
+	return errs
+}
+
+func validateNameservers(servers []string, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(servers) > maxNameservers {
+		errs = append(errs, field.TooMany(at, len(servers), maxNameservers))
+	}
+	for i, server := range servers {
+		if net.ParseIP(server) == nil {
+			errs = append(errs, invalid(at.Index(i), server, "it must be an IP address")...)
+		}
+	}
+	return errs
+}
+
+// validateSearches takes underscores. Older releases of Kubernetes refuse them (RelaxedDNSSearchValidation), and do so
+// before a member is stopped for it.
+func validateSearches(searches []string, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(searches) > maxSearches || len(strings.Join(searches, " ")) > maxSearchesInBytes {
+		errs = append(errs, invalid(at, len(searches), fmt.Sprintf("there may be %d search domains, of %d characters "+
+			"with the spaces between them", maxSearches, maxSearchesInBytes))...)
+	}
+	for i, search := range searches {
+		name := strings.ReplaceAll(strings.TrimSuffix(search, "."), "_", "a")
+		if search != "." && len(validation.IsDNS1123Subdomain(name)) > 0 {
+			errs = append(errs, invalid(at.Index(i), search, "it must be a DNS domain")...)
+		}
+	}
+	return errs
 }

@@ -1,7 +1,18 @@
+// Package apply is the only writer: one function per change of the planner, one file per concern.
+//
+// Each change may have been decided on a cache, may be carried out twice, and may have been cut off half way. So what
+// can hurt is decided again on what is read live (Look and plan.Confirm); deletes carry the UID and resource version of
+// a live read, patches the UID or the resource version; creates use deterministic names, and an object that is already
+// there counts as created when it is ours. "Ours" is the UID of the owner, or for data the cluster UID in a label,
+// never a name.
+//
+// An error that needs no other treatment than looking again has a type of its own: see below. Anything else means
+// that a call failed.
 package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -161,4 +172,74 @@ func (s step) carryOutTask(ctx context.Context, change changes.Change) error {
 	default:
 		return fmt.Errorf("carrying out %s: no such task", changes.KindOf(change))
 	}
+}
+
+// ErrStale says that the world is no longer what the change was decided on. Nothing was done; look again.
+var ErrStale = errors.New("the cluster changed since this was decided")
+
+// Later says that Kubernetes or etcd cannot do it now, and may soon, with nothing changed but time.
+type Later struct {
+	Reason  string // one of the Later… constants
+	Message string // a sentence for people
+}
+
+func (e Later) Error() string { return e.Message }
+
+// Reasons of Later.
+const (
+	LaterConflict    = "Conflict"         // the object changed under us
+	LaterBusy        = "Busy"             // the API server asks for patience
+	LaterTerminating = "Terminating"      // the namespace, or an old object of that name, is being deleted
+	LaterMissing     = "Missing"          // something that this builds on is not there yet
+	LaterUnknown     = "OutcomeUnknown"   // etcd did not answer in time: it may have been done
+	LaterNotReady    = "EtcdNotReady"     // etcd refuses until members are connected, started or caught up
+	LaterNoLeader    = "NoLeader"         // no member answers that could decide
+	LaterBudget      = "DisruptionBudget" // the disruption budget lets no Pod be evicted now
+	LaterNotLeading  = "NotLeading"       // this process cannot prove that it still holds the Lease
+)
+
+// Rejected says that Kubernetes or etcd refuses, and that time alone does not change it.
+type Rejected struct {
+	Reason  string // one of the Rejected… constants
+	Message string // the first sentence of who refused
+}
+
+func (e Rejected) Error() string { return e.Message }
+
+// Reasons of Rejected.
+const (
+	RejectedQuota       = "QuotaExceeded"
+	RejectedPodSecurity = "PodSecurity"
+	RejectedWebhook     = "Webhook"
+	RejectedForbidden   = "Forbidden"
+	RejectedInvalid     = "Invalid"
+	RejectedEtcd        = "EtcdRefused"
+	// more than one disruption budget covers the Pod, and so it cannot be evicted
+	RejectedBudgets    = "SeveralBudgets"
+	RejectedUnreadable = "Unreadable"   // something of ours is there and cannot be read
+	RejectedTooNew     = "RecordTooNew" // a newer release wrote it, in a form that this one would misread
+)
+
+// NameTaken says that an object of that name exists and is not ours. It is never adopted.
+type NameTaken struct {
+	Kind, Name string
+	Owner      string // who it belongs to, as far as it says; empty when it has no owner
+}
+
+func (e NameTaken) Error() string {
+	if e.Owner == "" {
+		return fmt.Sprintf("%s %s exists and does not belong to this cluster", e.Kind, e.Name)
+	}
+	return fmt.Sprintf("%s %s exists and belongs to %s", e.Kind, e.Name, e.Owner)
+}
+
+// PlatformIDs tells whether the platform chooses users and groups of Pods, where the spec names none. Nil: it does not.
+type PlatformIDs func(context.Context) (bool, error)
+
+// Ask tells it, also where there is nothing to ask.
+func (p PlatformIDs) Ask(ctx context.Context) (bool, error) {
+	if p == nil {
+		return false, nil
+	}
+	return p(ctx)
 }

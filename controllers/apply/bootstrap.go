@@ -3,14 +3,141 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
+
+// beginBirth creates the peer Service with the birth record and this install's claim. Of two that try, one wins and the
+// other reads what it wrote. Only a Service of ours that has lost its record is given one. A cluster that lives, and
+// whose data does not name this install, is taken over by it: another one may be within a change.
+func (s step) beginBirth(ctx context.Context, c changes.BeginBirth) error {
+	birth := record.Birth(c)
+	made := resources.BuildPeerService(s.cluster, birth, s.Operator)
+	if s.takesOver() {
+		annotate(made, v1alpha1.AnnotationTakenOver, s.takenOverAt())
+	}
+	there, err := s.create(ctx, resources.KindService, made)
+	if err != nil || there.GetAnnotations()[v1alpha1.AnnotationBirth] != "" {
+		return err
+	}
+	return s.update(ctx, resources.KindService, there, func() {
+		annotate(there, v1alpha1.AnnotationBirth, birth.Encode())
+		if there.GetAnnotations()[v1alpha1.AnnotationOperator] != "" {
+			return
+		}
+		annotate(there, v1alpha1.AnnotationOperator, s.Operator)
+		if s.takesOver() {
+			annotate(there, v1alpha1.AnnotationTakenOver, s.takenOverAt())
+		}
+	})
+}
+
+// takesOver reports that to claim the cluster is to take it over.
+func (s step) takesOver() bool {
+	return s.view.Current.IsAlive() && s.view.DataClaim != s.Operator
+}
+
+func (s step) takenOverAt() string { return s.Now().UTC().Format(time.RFC3339) }
+
+// birthEdit is what a change does that edits the birth record alone; nil for every other change. Each edit names what
+// was looked at: a slow operator may find another incarnation in the record.
+func (s step) birthEdit(change changes.Change) func(*record.Birth) bool {
+	switch c := change.(type) {
+	case changes.VoidBirth: // once and for all: from here on its Pods and volumes may go
+		return func(b *record.Birth) bool { return b.GiveUp(c.Incarnation) }
+	case changes.NextBirth:
+		return func(b *record.Birth) bool { return b.BeginAgain(c.Voided, record.Birth(c.BeginBirth)) }
+	case changes.RecordBirth:
+		return func(b *record.Birth) bool { return b.Identify(s.view.Current.Birth.Incarnation, c.ClusterID) }
+	// Before anything of it is made: that uses up its ordinals and its counter, also when it is called off.
+	case changes.BeginNext:
+		return func(b *record.Birth) bool { return b.BeginNext(c.From, c.Next, c.NextOrdinal) }
+	case changes.DropNext: // what it used up stays used up
+		return func(b *record.Birth) bool { return b.DropNext(c.Incarnation) }
+	case changes.SwitchOver: // in one write: from here on the old members belong to a former incarnation
+		return func(b *record.Birth) bool { return b.SwitchOver(c.From, c.To, c.Volumes, c.Voters) }
+	case changes.GoBack: // in one write as well
+		return func(b *record.Birth) bool { return b.GoBack(c.From, c.Restore, record.Birth(c.BeginBirth)) }
+	default:
+		return nil
+	}
+}
+
+// editBirth changes the birth record as it is now, and writes only when something changed and no other client wrote
+// meanwhile. An edit that answers false finds another record than the caller saw. A record that an older release wrote
+// is not written for its form alone.
+func (s step) editBirth(ctx context.Context, edit func(*record.Birth) bool) error {
+	service, err := s.peerService(ctx)
+	switch {
+	case err != nil:
+		return err
+	case service == nil:
+		return ErrStale
+	}
+	birth, err := record.DecodeBirth(service.GetAnnotations()[v1alpha1.AnnotationBirth])
+	if err != nil {
+		return Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("Service %s: %v", service.GetName(), err)}
+	}
+	before := birth.Encode()
+	if !edit(&birth) {
+		return ErrStale
+	}
+	after := birth.Encode()
+	if after == before {
+		return nil
+	}
+	return s.update(ctx, resources.KindService, service, func() { annotate(service, v1alpha1.AnnotationBirth, after) })
+}
+
+// takeOver moves the claim, unless it moved meanwhile. Each install reads it live before it changes what it could hurt.
+func (s step) takeOver(ctx context.Context, c changes.TakeOver) error {
+	service, err := s.peerService(ctx)
+	switch {
+	case err != nil:
+		return err
+	case service == nil || service.GetAnnotations()[v1alpha1.AnnotationOperator] != c.From:
+		return ErrStale
+	}
+	return s.update(ctx, resources.KindService, service, func() {
+		annotate(service, v1alpha1.AnnotationOperator, s.Operator)
+		annotate(service, v1alpha1.AnnotationTakenOver, s.takenOverAt())
+	})
+}
+
+// stillClaimed fails once another install took the cluster over. Kubernetes refuses a write that rests on an older
+// state. etcd knows of no claim, so that this is asked right before each call that changes it.
+func (s step) stillClaimed(ctx context.Context) error {
+	service, err := s.peerService(ctx)
+	if service == nil || err != nil {
+		return err
+	}
+	if claim := service.GetAnnotations()[v1alpha1.AnnotationOperator]; claim != "" && claim != s.Operator {
+		return ErrStale
+	}
+	return nil
+}
+
+// peerService reads the Service with the birth record and the claim; nil when there is none.
+func (s step) peerService(ctx context.Context) (ctrlclient.Object, error) {
+	return s.find(ctx, resources.KindService,
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: resources.PeerService(s.cluster.Name)}})
+}
+
+func annotate(object ctrlclient.Object, annotation, value string) {
+	object.SetAnnotations(merged(object.GetAnnotations(), map[string]string{annotation: value}))
+}
 
 // parallelWrites bounds how many writes of one step are under way at a time. A birth is bounded below by the start of
 // its Pods, so nothing before them may wait in line.
@@ -103,4 +230,41 @@ func together(steps ...func() error) error {
 	}
 	group.Wait()
 	return errors.Join(failed...)
+}
+
+// adoptData writes this cluster's UID on what an earlier cluster of its name left, and this install's claim on what of
+// it holds data. It does so one object after the other: an operator that dies in between leaves a set of which some is
+// ours, which the next one goes on with. Of two installs that try, one has the first object, and the other one stops.
+func (s step) adoptData(ctx context.Context, c changes.AdoptData) error {
+	for _, item := range c.Items {
+		if err := s.adopt(ctx, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s step) adopt(ctx context.Context, item facts.Retained) error {
+	live, err := s.dataOf(ctx, item.Kind, item.Name, item.UID)
+	switch {
+	case err != nil:
+		return err
+	case live == nil || live.GetDeletionTimestamp() != nil:
+		return ErrStale
+	}
+	switch live.GetLabels()[v1alpha1.LabelClusterUID] {
+	case string(s.cluster.UID):
+		if claim := live.GetAnnotations()[v1alpha1.AnnotationOperator]; claim != "" && claim != s.Operator {
+			return ErrStale
+		}
+		return nil
+	case item.Owner:
+		return s.update(ctx, item.Kind, live, func() {
+			live.GetLabels()[v1alpha1.LabelClusterUID] = string(s.cluster.UID)
+			if item.Kind == resources.KindVolume {
+				annotate(live, v1alpha1.AnnotationOperator, s.Operator)
+			}
+		})
+	}
+	return ErrStale
 }

@@ -2,14 +2,17 @@ package apply
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
@@ -94,4 +97,111 @@ func ownerOf(object ctrlclient.Object) string {
 		return fmt.Sprintf("an %s with UID %s", resources.KindCluster, uid)
 	}
 	return ""
+}
+
+// metadataPatch changes labels and annotations; a nil value takes a key away.
+type metadataPatch struct {
+	Labels      map[string]*string
+	Annotations map[string]*string
+}
+
+// patchMetadata patches one object and no other of its name: a UID in a patch that is not the object's is refused as
+// invalid (kubernetes/kubernetes:pkg/controller/controller_ref_manager.go relies on that). No resource version goes
+// along: a Pod's moves with each word of its kubelet, and what these patches say is true of the object under any
+// status.
+func (s step) patchMetadata(ctx context.Context, kind string, object ctrlclient.Object, uid string,
+	p metadataPatch) error {
+	metadata := map[string]any{"uid": uid}
+	if len(p.Labels) > 0 {
+		metadata["labels"] = p.Labels
+	}
+	if len(p.Annotations) > 0 {
+		metadata["annotations"] = p.Annotations
+	}
+	body, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return fmt.Errorf("patching %s %s: %w", kind, object.GetName(), err)
+	}
+	object.SetNamespace(s.cluster.Namespace)
+	name := object.GetName()
+	err = s.Client.Patch(ctx, object, ctrlclient.RawPatch(types.MergePatchType, body), FieldOwner)
+	switch {
+	case apierrors.IsNotFound(err):
+		return ErrStale
+	case apierrors.IsInvalid(err) && s.isAnother(ctx, object, name, uid):
+		return ErrStale
+	}
+	return Answer(err, fmt.Sprintf("patching %s %s", kind, name))
+}
+
+// isAnother reports whether an object of that name is certainly not the one with the UID.
+func (s step) isAnother(ctx context.Context, object ctrlclient.Object, name, uid string) bool {
+	err := s.Live.Get(ctx, ctrlclient.ObjectKey{Namespace: s.cluster.Namespace, Name: name}, object)
+	return apierrors.IsNotFound(err) || err == nil && object.GetUID() != types.UID(uid)
+}
+
+// update patches an object that was read live by what edit changes, unless it moved since.
+func (s step) update(ctx context.Context, kind string, live ctrlclient.Object, edit func()) error {
+	before := live.DeepCopyObject().(ctrlclient.Object)
+	edit()
+	patch := ctrlclient.MergeFromWithOptions(before, ctrlclient.MergeFromWithOptimisticLock{})
+	err := s.Client.Patch(ctx, live, patch, FieldOwner)
+	if apierrors.IsNotFound(err) {
+		return ErrStale
+	}
+	return Answer(err, fmt.Sprintf("patching %s %s", kind, before.GetName()))
+}
+
+// delete deletes one object and no other of its name, as it was read just now. It is done when that object is gone or
+// on its way. Nothing is ever deleted without the time that it asks for to stop.
+func (s step) delete(ctx context.Context, kind string, like ctrlclient.Object, uid string) error {
+	live, err := s.find(ctx, kind, like)
+	if err != nil || live == nil || uid != "" && live.GetUID() != types.UID(uid) || live.GetDeletionTimestamp() != nil {
+		return err
+	}
+	precondition := ctrlclient.Preconditions{UID: new(live.GetUID()), ResourceVersion: new(live.GetResourceVersion())}
+	err = s.Client.Delete(ctx, live, precondition)
+	return Answer(ctrlclient.IgnoreNotFound(err), fmt.Sprintf("deleting %s %s", kind, live.GetName()))
+}
+
+// serverSideApply puts the fields that are ours back on an object that is there. The UID goes along, so that an object
+// that was deleted meanwhile gives a conflict and is not made anew, and another of its name is not changed. Applying
+// blindly would merge into anybody's object.
+//
+// shape is given the wanted object as plain data, to take out what is not to be owned.
+func (s step) serverSideApply(ctx context.Context, have, want ctrlclient.Object, shape func(map[string]any)) error {
+	doing := fmt.Sprintf("correcting %s", want.GetName())
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	kind, err := s.Client.GroupVersionKindFor(want)
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	delete(fields, "status")
+	shape(fields)
+	config := &unstructured.Unstructured{Object: fields}
+	config.SetGroupVersionKind(kind)
+	config.SetUID(have.GetUID())
+	config.SetResourceVersion(want.GetResourceVersion())
+	unstructured.RemoveNestedField(fields, "metadata", "creationTimestamp")
+	err = s.Client.Apply(ctx, ctrlclient.ApplyConfigurationFromUnstructured(config), FieldOwner,
+		ctrlclient.ForceOwnership)
+	if apierrors.IsInvalid(err) && s.isAnother(ctx, want, want.GetName(), string(have.GetUID())) {
+		return ErrStale
+	}
+	return Answer(err, doing)
+}
+
+// serviceFields says "false" where leaving it out would leave the "true" that another client wrote, and "none" where it
+// would leave the source ranges that the Service was created with.
+func serviceFields(fields map[string]any) {
+	spec := fields["spec"].(map[string]any)
+	if _, ok := spec["publishNotReadyAddresses"]; !ok {
+		spec["publishNotReadyAddresses"] = false
+	}
+	if _, ok := spec["loadBalancerSourceRanges"]; !ok {
+		spec["loadBalancerSourceRanges"] = []any{}
+	}
 }

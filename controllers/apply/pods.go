@@ -6,8 +6,13 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
@@ -120,3 +125,104 @@ func (s step) deletePods(ctx context.Context, c changes.DeletePods) error {
 }
 
 func podNamed(name string) *corev1.Pod { return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}} }
+
+// +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
+
+// evictPod stops a member on purpose, by an eviction and never by a delete: the API server takes the slot of the
+// disruption budget in one step with all others who evict, so that a drain and the operator never stop a member each
+// (kubernetes/kubernetes:pkg/registry/core/pod/storage/eviction.go). It goes by its UID alone: the slot is taken before
+// preconditions are looked at, and one that fails on a resource version, which moves with each word of the kubelet,
+// would hold its slot against everybody for two minutes.
+func (s step) evictPod(ctx context.Context, c changes.EvictPod) error {
+	live, err := s.find(ctx, resources.KindPod, podNamed(c.Pod.Name))
+	switch {
+	case err != nil:
+		return err
+	case live == nil:
+		return nil
+	case live.GetUID() != types.UID(c.Pod.UID):
+		return ErrStale
+	case live.GetDeletionTimestamp() != nil:
+		return nil
+	case c.PastBudget:
+		return s.delete(ctx, resources.KindPod, podNamed(c.Pod.Name), c.Pod.UID)
+	}
+	eviction := &policyv1.Eviction{DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{
+		UID: new(live.GetUID()),
+	}}}
+	// While a budget is being worked out, the client would wait and ask again by itself, long after the look that this
+	// was confirmed on.
+	limited, cancel := context.WithTimeout(ctx, lookLasts)
+	defer cancel()
+	err = s.Client.SubResource("eviction").Create(limited, live, eviction)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case apierrors.IsConflict(err):
+		return ErrStale
+	case err != nil && limited.Err() != nil && ctx.Err() == nil:
+		return Later{Reason: LaterBusy,
+			Message: fmt.Sprintf("evicting Pod %s: no answer within %s", c.Pod.Name, lookLasts)}
+	}
+	return Answer(err, "evicting Pod "+c.Pod.Name)
+}
+
+// dressPods puts the labels and annotations of the spec on Pods that run, and takes off those that left the spec. What
+// that is, each Pod says as it is now.
+func (s step) dressPods(ctx context.Context, c changes.DressPods) error {
+	return each(ctx, c.Pods, func(ctx context.Context, ref facts.PodRef) error {
+		found, err := s.find(ctx, resources.KindPod, podNamed(ref.Name))
+		if err != nil {
+			return err
+		}
+		if found == nil || found.GetUID() != types.UID(ref.UID) {
+			return ErrStale
+		}
+		dressing := resources.DressingOf(s.cluster, found.(*corev1.Pod))
+		if dressing.IsZero() {
+			return nil
+		}
+		return s.patchMetadata(ctx, resources.KindPod, podNamed(ref.Name), ref.UID, metadataPatch(dressing))
+	})
+}
+
+// restoreInputs writes on a Pod again what it was made from.
+func (s step) restoreInputs(ctx context.Context, c changes.RestoreInputs) error {
+	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationInputs: &c.Choices.Inputs}}
+	return s.patchMetadata(ctx, resources.KindPod, podNamed(c.Pod.Name), c.Pod.UID, patch)
+}
+
+// +kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
+
+// resizePod gives a Pod that runs other amounts, then writes on it what it was made from: pods/resize takes no
+// annotations. Where only the first was done the Pod says what it had before, and the same change is wanted again.
+func (s step) resizePod(ctx context.Context, c changes.ResizePod) error {
+	live, err := s.podOf(ctx, c.Pod.Name)
+	switch {
+	case err != nil:
+		return err
+	case live == nil || live.UID != types.UID(c.Pod.UID) || live.DeletionTimestamp != nil:
+		return ErrStale
+	}
+	in, err := resources.DecodeInputs(c.Choices.Inputs)
+	if err != nil {
+		return err
+	}
+	body, err := resources.ResizePatch(live, in)
+	if err != nil {
+		return err
+	}
+	doing := "changing CPU and memory of Pod " + c.Pod.Name
+	patch := ctrlclient.RawPatch(types.StrategicMergePatchType, body)
+	err = s.Client.SubResource("resize").Patch(ctx, live, patch, FieldOwner)
+	switch {
+	case apierrors.IsNotFound(err) && s.isAnother(ctx, podNamed(c.Pod.Name), c.Pod.Name, c.Pod.UID):
+		return ErrStale
+	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
+		return Rejected{Reason: RejectedInvalid, Message: fmt.Sprintf("%s: this Kubernetes has no pods/resize, which "+
+			"1.33 and later have; the member is restarted instead", doing)}
+	case err != nil:
+		return Answer(err, doing)
+	}
+	return s.restoreInputs(ctx, changes.RestoreInputs(c))
+}

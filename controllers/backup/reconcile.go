@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
@@ -101,4 +105,36 @@ const afterUnreleased = 10 * time.Minute
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.written.Forget(key)
 	r.Metrics.Forget(key)
+}
+
+// parallelPasses bounds the passes at once; one may wait a second for a Pod to tell its progress.
+const parallelPasses = 8
+
+// Add adds the controller of backups to a manager. Install is what this operator is and which clock it reads,
+// agentImage tells what backups run from.
+func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context) (string, error)) error {
+	registered, err := NewMetrics(metrics.Registry)
+	if err != nil {
+		return err
+	}
+	frame := kit.NewFrame(mgr, install)
+	r := &Reconciler{Frame: frame, Metrics: registered, AgentImage: agentImage, Progress: observe.AskProgress(),
+		Secrets: observe.NewSecretCache(frame.Live, frame.Now)}
+	if err := kit.ServeAdmission(mgr, install, r.admit); err != nil {
+		return err
+	}
+	err = kit.ControllerOf(mgr, kit.Kind{
+		Name: "etcdbackup", Object: &v1alpha1.EtcdBackup{}, Word: "backup", Parallel: parallelPasses,
+		IsTold: func(o client.Object) bool {
+			b, ok := o.(*v1alpha1.EtcdBackup)
+			return ok && len(b.Status.Conditions) > 0
+		},
+	}).
+		Owns(&batchv1.Job{}).
+		Watches(&corev1.Pod{}, kit.ByLabel(v1alpha1.LabelBackup)).
+		Complete(r.Traced(&v1alpha1.EtcdBackup{}, r))
+	if err != nil {
+		return fmt.Errorf("setting up the controller of backups: %w", err)
+	}
+	return nil
 }

@@ -3,6 +3,8 @@ package backupplan
 import (
 	"slices"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // Observation is everything Next may know. It is a plain value.
@@ -181,3 +183,123 @@ func (o Observation) latest() *Attempt {
 	}
 	return &o.Attempts[len(o.Attempts)-1]
 }
+
+// Decision is what to do now, and what to say.
+type Decision struct {
+	Change Change // nil: nothing
+
+	Stage           string
+	Reason, Message string
+	Trouble         bool // a person may have to do something about it
+	Outcome         *Outcome
+	Attempt         *Attempt // whose steps the status shows
+
+	// Ignored means that the backup is another operator's: nothing of it is written.
+	Ignored bool
+	// Recheck is when to look again even if nothing is heard; zero: never.
+	Recheck time.Duration
+}
+
+// Change is one effect. The set is closed.
+type Change interface{ change() }
+
+// CreateJob creates the Job, which has so much time left.
+type CreateJob struct{ Deadline time.Duration }
+
+// RecordJob writes down which Job was made.
+type RecordJob struct{ UID string }
+
+// RecordOutcome writes down what came of it. It is signed where the operator has it from the Job's own last words.
+type RecordOutcome struct {
+	Outcome Outcome
+	Signed  bool
+}
+
+// ReleaseJob gives a Job whose outcome is recorded a time to live.
+type ReleaseJob struct{ UID string }
+
+// LeaveAlone takes from an EtcdBackup that a schedule made what others take it for theirs by.
+type LeaveAlone struct{}
+
+func (LeaveAlone) change()    {}
+func (CreateJob) change()     {}
+func (RecordJob) change()     {}
+func (RecordOutcome) change() {}
+func (ReleaseJob) change()    {}
+
+// Refused is the decision whose change was not possible, with the reason.
+func (d Decision) Refused(reason, message string, recheck time.Duration) Decision {
+	d.Change, d.Reason, d.Message, d.Recheck = nil, reason, words.Bounded(message), recheck
+	d.Trouble = true
+	return d
+}
+
+// Stages of a backup, as the status shows them.
+const (
+	StageWaiting  = "Waiting"
+	StageStarting = "Starting"
+	StageSnapshot = "Snapshot"
+	StageFetch    = "Fetch"
+	StageRestore  = "Restore"
+	StageCompare  = "Compare"
+	StageComplete = "Complete"
+	StageFailed   = "Failed"
+)
+
+// Reasons of the condition Complete, and of Failed. Where a step of the Job says itself why it failed, it is its word.
+const (
+	ReasonVerified = "Verified"
+	ReasonStored   = "Stored"
+
+	ReasonCreating          = "Creating"
+	ReasonStarting          = "Starting"
+	ReasonRunning           = "Running"
+	ReasonRetrying          = "Retrying"
+	ReasonDeleting          = "Deleting"
+	ReasonClusterNotFound   = "ClusterNotFound"
+	ReasonClusterDeleting   = "ClusterDeleting"
+	ReasonClusterNotBorn    = "ClusterNotBorn"
+	ReasonNoMembers         = "NoMembers"
+	ReasonAgentImageUnknown = "AgentImageUnknown"
+	ReasonNameTaken         = "NameTaken"
+	ReasonRecordUnreadable  = "RecordUnreadable"
+	ReasonSuspended         = "Suspended"
+
+	ReasonUnschedulable        = "Unschedulable"
+	ReasonImagePullFailed      = "ImagePullFailed"
+	ReasonContainerNotStarting = "ContainerNotStarting"
+	ReasonVolumeNotMounted     = "VolumeNotMounted"
+	ReasonQuotaExceeded        = "QuotaExceeded"
+	ReasonPodSecurity          = "PodSecurity"
+	ReasonPodRefused           = "PodRefused"
+
+	ReasonClaimOfAMember   = "ClaimOfAMember"
+	ReasonDeadlineExceeded = "DeadlineExceeded"
+	ReasonJobDeleted       = "JobDeleted"
+	ReasonJobFailed        = "JobFailed"
+	ReasonResultLost       = "ResultLost"
+	ReasonStepFailed       = "StepFailed"
+	ReasonRestoreFailed    = "RestoreFailed"
+	ReasonEtcdutlMissing   = "EtcdutlMissing"
+	ReasonPodLost          = "PodLost"
+)
+
+// Reasons of the condition Verified beside those above.
+const (
+	ReasonHashesAgree = "HashesAgree"
+	ReasonNotAsked    = "NotAsked"
+	ReasonNotYet      = "NotYet"
+	ReasonNotProven   = "NotProven"
+	ReasonNoWitness   = "NoWitness" // of Complete as well, as the next
+
+	ReasonRecordNotSigned = "RecordNotSigned"
+)
+
+// Reasons of events.
+const (
+	EventStarted  = "BackupStarted"
+	EventComplete = "BackupComplete"
+	EventFailed   = "BackupFailed"
+	EventHeldUp   = "BackupHeldUp"
+	EventDoubted  = "BackupDoubted"
+)

@@ -3,7 +3,10 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"time"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/admission"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
+	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
@@ -104,5 +108,71 @@ func sourcesFrom(
 			source.LatestOf = *found.LatestOf
 		}
 		return source, nil
+	}
+}
+
+// isAnothers reports a cluster that another install looks after, or is asked to.
+func (r *Reconciler) isAnothers(ctx context.Context, cluster *v1alpha1.EtcdCluster) (bool, error) {
+	keeper, err := observe.KeeperOf(ctx, r.Client, cluster, r.Operator)
+	return err == nil && keeper != r.Operator, err
+}
+
+// resized is the cluster that a Scale is of, as it is and with the size of the Scale; nil where there is none.
+func (r *Reconciler) resized(ctx context.Context, scale *autoscalingv1.Scale) (before, now *v1alpha1.EtcdCluster,
+	err error) {
+	before, err = observe.Find[v1alpha1.EtcdCluster](ctx, r.Client, scale.Namespace, scale.Name)
+	if before == nil || err != nil {
+		return nil, nil, err
+	}
+	now = before.DeepCopy()
+	now.Spec.Size = scale.Spec.Replicas
+	return before, now, nil
+}
+
+// isThere reports a cluster of this name. The API server then refuses a new one.
+func (r *Reconciler) isThere(ctx context.Context, cluster *v1alpha1.EtcdCluster) (bool, error) {
+	there, err := observe.Find[v1alpha1.EtcdCluster](ctx, r.Live, cluster.Namespace, cluster.Name)
+	return there != nil, err
+}
+
+// lookAhead sees what the first pass over a cluster will see that does not exist yet. It is read live, Secrets as well:
+// to refuse what was put right a moment ago would be worse than to wait for an answer.
+func (r *Reconciler) lookAhead(ctx context.Context, cluster *v1alpha1.EtcdCluster) (facts.Observation, error) {
+	live := r.LiveObserver
+	view, err := observeWith(ctx, &observe.Observer{
+		Reader: r.Live, Secrets: observe.NewSecretCache(r.Live, r.Now), Dial: observe.NoDialer{}, Now: r.Now,
+		Own: r.Own, Operator: r.Operator, ClusterDomain: r.Domain, Images: r.Images, WantedBackup: live.WantedBackup,
+		Requests: live.Requests,
+	}, cluster)
+	return view.Observation, err
+}
+
+// leaseMargin is how much of the Lease must be left before a call that changes etcd. The call ends with the Lease.
+const leaseMargin = 3 * time.Second
+
+// leadsBy returns what asks the API server whether this process holds the Lease, and until when; nil where no leader is
+// elected.
+func leadsBy(live client.Reader, lease *kit.Lease) func(context.Context) (time.Time, error) {
+	if lease == nil {
+		return nil
+	}
+	return func(ctx context.Context) (time.Time, error) {
+		held := &coordinationv1.Lease{}
+		if err := live.Get(ctx, lease.NamespacedName, held); err != nil {
+			return time.Time{}, fmt.Errorf("reading the Lease %s: %w", lease.NamespacedName, err)
+		}
+		spec := held.Spec
+		if spec.HolderIdentity == nil || *spec.HolderIdentity != lease.Identity {
+			return time.Time{}, fmt.Errorf("another process of the operator may hold the Lease %s",
+				lease.NamespacedName)
+		}
+		if spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+			return time.Time{}, fmt.Errorf("the Lease %s does not say how long it lasts", lease.NamespacedName)
+		}
+		end := spec.RenewTime.Add(time.Duration(*spec.LeaseDurationSeconds) * time.Second)
+		if lease.Now().Add(leaseMargin).After(end) {
+			return time.Time{}, fmt.Errorf("the Lease %s was not renewed in time", lease.NamespacedName)
+		}
+		return end, nil
 	}
 }

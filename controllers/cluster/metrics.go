@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -155,4 +156,97 @@ func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
 			s.Gauge(replacedDesc, float64(at.Unix()), reason)
 		}
 	}
+}
+
+// Of its restores in place a cluster has at most 6 series, as far as EtcdRestores are there.
+var (
+	restoresDesc = kit.ClusterMetric("restore_objects",
+		"EtcdRestores of the cluster that there are, by state: waiting, running, complete or failed.", "state")
+	restoreCompleteDesc = kit.ClusterMetric("restore_last_complete_timestamp_seconds",
+		"When the cluster was first seen to serve with what it was last restored to, in seconds since 1970.")
+	restoreDurationDesc = kit.ClusterMetric("restore_last_duration_seconds",
+		"How long that restore took, from the first volume that was made for it until the cluster was seen to serve.")
+)
+
+// ObserveRestores takes the EtcdRestores of a cluster as a pass saw them, all at once.
+func (m *Metrics) ObserveRestores(cluster types.NamespacedName, restores []v1alpha1.EtcdRestoreStatus) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(restores) == 0 {
+		delete(m.restores, cluster)
+		return
+	}
+	m.restores[cluster] = restores
+}
+
+func collectRestores(metrics chan<- prometheus.Metric, cluster types.NamespacedName,
+	restores []v1alpha1.EtcdRestoreStatus) {
+	if len(restores) == 0 {
+		return
+	}
+	s := kit.Series{Out: metrics, Cluster: cluster}
+	states, last := map[string]int{}, v1alpha1.EtcdRestoreStatus{}
+	for _, r := range restores {
+		states[report.RestoreState(r)]++
+		if r.CompletedAt != nil && (last.CompletedAt == nil || last.CompletedAt.Before(r.CompletedAt)) {
+			last = r
+		}
+	}
+	for _, state := range report.RestoreStates {
+		s.Gauge(restoresDesc, float64(states[state]), state)
+	}
+	if last.CompletedAt == nil {
+		return
+	}
+	s.Gauge(restoreCompleteDesc, float64(last.CompletedAt.Unix()))
+	if last.StartedAt != nil {
+		s.Gauge(restoreDurationDesc, max(0, last.CompletedAt.Sub(last.StartedAt.Time).Seconds()))
+	}
+}
+
+// series writes the series of one cluster.
+type series struct {
+	kit.Series
+	values report.Values
+}
+
+func (s series) collectState() {
+	v := s.values
+	s.Gauge(infoDesc, 1, v.Version, v.TLS, v.Storage)
+	s.Gauge(readyDesc, number(v.Ready))
+	s.Gauge(servedDesc, number(v.Served))
+	s.Gauge(pausedDesc, number(v.Paused))
+	for kind, status := range v.Conditions {
+		s.Gauge(conditionDesc, 1, kind, strings.ToLower(status))
+	}
+	for _, alarm := range v.Alarms {
+		s.Gauge(alarmDesc, 1, alarm)
+	}
+	for reason, volumes := range v.Kept {
+		s.Gauge(keptDesc, float64(volumes), reason)
+	}
+	if !v.CertificateExpiry.IsZero() {
+		s.Gauge(expiryDesc, float64(v.CertificateExpiry.Unix()))
+	}
+}
+
+func (s series) collectMembers() {
+	v := s.values
+	s.Gauge(desiredDesc, float64(v.Desired))
+	if v.Members != nil {
+		s.Gauge(membersDesc, float64(v.Members.Voters), "voter")
+		s.Gauge(membersDesc, float64(v.Members.Learners), "learner")
+		s.Gauge(membersDesc, float64(v.Members.Unhealthy), "unhealthy")
+		s.Gauge(membersDesc, float64(v.Members.Unstarted), "unstarted")
+	}
+	if v.Margin != nil {
+		s.Gauge(marginDesc, float64(*v.Margin))
+	}
+}
+
+func number(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
 }

@@ -9,10 +9,22 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/admission"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
@@ -21,6 +33,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/report"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
+	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
 // Reconciler makes passes: it looks, decides on one change, makes it and reports. Nothing is remembered between passes
@@ -141,4 +154,152 @@ func (r *Reconciler) forget(key types.NamespacedName) error {
 	r.Secrets.ForgetCluster(key)
 	r.Pinger.Forget(key)
 	return r.Dialer.Forget(key)
+}
+
+// parallelPasses bounds the passes at once.
+const parallelPasses = 16
+
+// Add adds the controller of clusters to a manager. Install is what this operator is and which clock it reads,
+// agentImage tells what restores run from.
+func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context) (string, error)) error {
+	registered, err := NewMetrics(metrics.Registry)
+	if err != nil {
+		return err
+	}
+	r := newReconciler(kit.NewFrame(mgr, install), etcd.EtcdDialer{}, agentImage)
+	r.Metrics = registered
+	if install.Lease != nil {
+		r.Applier.Leads = leadsBy(r.Live, install.Lease)
+		r.Standing = &Standing{Elected: mgr.Elected(), IsSilent: install.Lease.IsSilent}
+		if err := mgr.Add(r.lookAtAll(lookAgain(r.changed))); err != nil {
+			return fmt.Errorf("adding what begins to lead: %w", err)
+		}
+	}
+	for _, o := range []*observe.Observer{r.Observer, r.LiveObserver} {
+		o.Progress = observe.AskProgress()
+		o.Warning = func(ctx context.Context, namespace string, uid types.UID) *corev1.Event {
+			return observe.LastWarning(ctx, r.Live, namespace, uid)
+		}
+	}
+	if err := mgr.Add(r.Pinger); err != nil {
+		return fmt.Errorf("adding what asks members between looks: %w", err)
+	}
+	if err := errors.Join(kit.ServeAdmission(mgr, install, r.admit),
+		kit.ServeAdmission(mgr, install, r.admitScale)); err != nil {
+		return err
+	}
+	return r.setup(mgr)
+}
+
+// newReconciler wires what reads and what writes to each other: a Secret that was written is not believed from memory
+// any more.
+func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.Context) (string, error)) *Reconciler {
+	secrets := observe.NewSecretCache(frame.Live, frame.Now)
+	pods := observe.NewPodDialer(dialer, secrets)
+	changed := make(chan event.GenericEvent)
+	pinger := observe.NewPinger(lookAgain(changed))
+	writer := kit.NotingClient{Client: frame.Client, Secrets: secrets, Unseen: frame.Unseen}
+	observer := func(reader client.Reader) *observe.Observer {
+		sources := observe.Sources{Reader: reader}
+		return &observe.Observer{
+			Reader: reader, Live: frame.Live, Secrets: secrets, Dial: pods, Now: frame.Now, Own: frame.Own,
+			Operator: frame.Operator, ClusterDomain: frame.Domain, Images: frame.Images, Backups: frame.Client,
+			Pinger: pinger, WantedBackup: sources.WantedBackup, Requests: sources.Requests,
+		}
+	}
+	bystander := observer(frame.Client)
+	bystander.AsksNoHashes = true
+	return &Reconciler{
+		Frame: frame, Observer: observer(frame.Client), LiveObserver: observer(frame.Live),
+		Bystander: bystander, Dialer: pods, Secrets: secrets, Pinger: pinger, changed: changed,
+		Applier: &apply.Applier{
+			Client: writer, Live: frame.Live, Now: frame.Now, Operator: frame.Operator,
+			ClusterDomain: frame.Domain, PlatformIDs: frame.PlatformIDs, Images: frame.Images,
+			Source: sourcesFrom(frame.Live), AgentImage: agentImage,
+		},
+	}
+}
+
+func (r *Reconciler) setup(mgr ctrl.Manager) error {
+	err := kit.ControllerOf(mgr, kit.Kind{
+		Name: "etcdcluster", Object: &v1alpha1.EtcdCluster{}, Word: "cluster", Parallel: parallelPasses,
+		Everywhere: true,
+		IsTold: func(o client.Object) bool {
+			cluster, ok := o.(*v1alpha1.EtcdCluster)
+			return ok && cluster.Status.NextStep != nil
+		},
+	}).
+		Owns(&corev1.Pod{}).
+		Owns(&corev1.Service{}).
+		Owns(&policyv1.PodDisruptionBudget{}).
+		Owns(&networkingv1.NetworkPolicy{}).
+		// a volume need not have an owner
+		Watches(&corev1.PersistentVolumeClaim{}, kit.ByLabels(v1alpha1.ClusterOf)).
+		Watches(&v1alpha1.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOf),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.EtcdBackupSchedule{}, handler.EnqueueRequestsFromMapFunc(clusterOf),
+			builder.WithPredicates(whatBacksUp)).
+		Watches(&v1alpha1.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(clusterOf),
+			builder.WithPredicates(whatBacksUp)).
+		WatchesRawSource(source.Channel(r.changed, &handler.EnqueueRequestForObject{})).
+		Complete(r.Traced(&v1alpha1.EtcdCluster{}, r))
+	if err != nil {
+		return fmt.Errorf("setting up the controller of clusters: %w", err)
+	}
+	return nil
+}
+
+// lookAgain returns what begins a pass over a cluster of which a member does not do what was seen last.
+func lookAgain(changed chan<- event.GenericEvent) func(context.Context, types.NamespacedName) {
+	return func(ctx context.Context, key types.NamespacedName) {
+		cluster := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+		select {
+		case changed <- event.GenericEvent{Object: cluster}:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// clusterOf maps an EtcdRestore to the cluster whose passes carry it out, and what backs a cluster up to the cluster
+// whose status shows that.
+func clusterOf(_ context.Context, object client.Object) []reconcile.Request {
+	var cluster v1alpha1.ClusterReference
+	switch o := object.(type) {
+	case *v1alpha1.EtcdRestore:
+		cluster = o.Spec.ClusterRef
+	case *v1alpha1.EtcdBackup:
+		cluster = o.Spec.ClusterRef
+	case *v1alpha1.EtcdBackupSchedule:
+		cluster = o.Spec.ClusterRef
+	default:
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(),
+		Name: cluster.Name}}}
+}
+
+// whatBacksUp lets through what changes the answer to how well a cluster is backed up, and not each step of a backup.
+var whatBacksUp = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+			!slices.Equal(lastGood(e.ObjectOld), lastGood(e.ObjectNew))
+	},
+}
+
+// lastGood says when what backs a cluster up was last complete, and last proven.
+func lastGood(object client.Object) []string {
+	switch o := object.(type) {
+	case *v1alpha1.EtcdBackup:
+		return []string{shown(o.Status.CompletedAt), shown(o.Status.VerifiedAt)}
+	case *v1alpha1.EtcdBackupSchedule:
+		return []string{shown(o.Status.LastSuccessfulTime), shown(o.Status.LastProvenTime)}
+	}
+	return nil
+}
+
+func shown(t *metav1.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.String()
 }

@@ -3,12 +3,21 @@ package kit
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"sync"
+	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
 // Begin reads what a pass is about. It is not ready while the cache does not show what was written, and when it is
@@ -45,4 +54,87 @@ func (w unseenWrite) isSeen(ctx context.Context, cached client.Reader) bool {
 	}
 	order, err := resourceversion.CompareResourceVersion(object.GetResourceVersion(), w.resourceVersion)
 	return err != nil || order >= 0
+}
+
+// unseenLimit is how long a pass waits for the cache. After that it begins all the same: what it decides on a stale
+// cache can waste a request, and nothing else.
+const unseenLimit = 2 * time.Second
+
+// UnseenWrites are writes of this process that its cache may not show yet. Without them every pass that follows a
+// change would begin too early, and try the same change again.
+type UnseenWrites struct {
+	now func() time.Time
+
+	mu       sync.Mutex
+	clusters map[types.NamespacedName]map[string]unseenWrite
+}
+
+type unseenWrite struct {
+	key             types.NamespacedName
+	empty           func() client.Object
+	resourceVersion string    // of what was written
+	deleted         types.UID // of what was deleted
+	until           time.Time
+}
+
+// NewUnseenWrites makes none.
+func NewUnseenWrites(now func() time.Time) *UnseenWrites {
+	return &UnseenWrites{now: now, clusters: map[types.NamespacedName]map[string]unseenWrite{}}
+}
+
+// Wrote notes what was written about an object.
+func (u *UnseenWrites) Wrote(cluster types.NamespacedName, object client.Object) {
+	u.add(cluster, object, unseenWrite{resourceVersion: object.GetResourceVersion()})
+}
+
+// Deleted notes what was deleted for an object.
+func (u *UnseenWrites) Deleted(cluster types.NamespacedName, object client.Object, uid types.UID) {
+	u.add(cluster, object, unseenWrite{deleted: uid})
+}
+
+func (u *UnseenWrites) add(cluster types.NamespacedName, object client.Object, w unseenWrite) {
+	w.empty = cachedKind(object)
+	if w.empty == nil || cluster.Name == "" {
+		return
+	}
+	w.key, w.until = client.ObjectKeyFromObject(object), u.now().Add(unseenLimit)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.clusters[cluster] == nil {
+		u.clusters[cluster] = map[string]unseenWrite{}
+	}
+	u.clusters[cluster][fmt.Sprintf("%T %s", object, w.key.Name)] = w
+}
+
+// cachedKind makes empty objects of the kind; nil for a kind that is not cached.
+func cachedKind(object client.Object) func() client.Object {
+	switch object.(type) {
+	case *v1alpha1.EtcdCluster, *v1alpha1.EtcdBackup, *v1alpha1.EtcdBackupSchedule, *corev1.Pod,
+		*corev1.PersistentVolumeClaim, *corev1.Service,
+		*policyv1.PodDisruptionBudget, *networkingv1.NetworkPolicy, *batchv1.Job:
+		kind := reflect.TypeOf(object).Elem()
+		return func() client.Object { return reflect.New(kind).Interface().(client.Object) }
+	}
+	return nil
+}
+
+// IsBehind reports whether the cache lacks something that was written about the cluster, and drops what it shows.
+func (u *UnseenWrites) IsBehind(ctx context.Context, cached client.Reader, cluster types.NamespacedName) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for id, w := range u.clusters[cluster] {
+		if u.now().Before(w.until) && !w.isSeen(ctx, cached) {
+			return true
+		}
+		delete(u.clusters[cluster], id)
+	}
+	delete(u.clusters, cluster)
+	return false
+}
+
+// Forget drops what is noted of an object that is gone.
+func (u *UnseenWrites) Forget(cluster types.NamespacedName) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.clusters, cluster)
 }

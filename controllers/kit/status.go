@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // WriteStatus stores the status of an object that differs from what it was. It is written only when it is stored; later
@@ -28,4 +31,20 @@ func (f *Frame) WriteStatus(ctx context.Context,
 	}
 	f.Unseen.Wrote(client.ObjectKeyFromObject(was), updated)
 	return true, 0, nil
+}
+
+// Tell tells people of an object what happened.
+func (f *Frame) Tell(about client.Object, told []words.Event) {
+	for _, event := range told {
+		f.Recorder.Eventf(about, podOf(about, event.Member), event.Type(), event.Reason, event.Action, "%s", event.Note)
+	}
+}
+
+// podOf is the Pod that an event is about as well. The API server tells series of events apart by it, and would drop
+// what happens to a second member soon after the first.
+func podOf(about client.Object, member string) runtime.Object {
+	if member == "" {
+		return nil
+	}
+	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: about.GetNamespace(), Name: member}
 }

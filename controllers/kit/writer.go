@@ -2,12 +2,19 @@ package kit
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
 )
 
 // NotingClient notes what is written through it: a Secret that was written is not believed from memory any more, and
@@ -75,3 +82,84 @@ func uidOf(object client.Object, options *client.DeleteOptions) types.UID {
 	}
 	return object.GetUID()
 }
+
+// Annotate writes annotations. One without a value goes.
+func (f *Frame) Annotate(ctx context.Context, was client.Object, annotations map[string]string) error {
+	return f.Edit(ctx, was, func(updated client.Object) {
+		all := updated.GetAnnotations()
+		if all == nil {
+			all = map[string]string{}
+		}
+		maps.Copy(all, annotations)
+		maps.DeleteFunc(all, func(key, value string) bool {
+			_, isOurs := annotations[key]
+			return isOurs && value == ""
+		})
+		updated.SetAnnotations(all)
+	})
+}
+
+// Edit changes only the object that was looked at, as it was then.
+func (f *Frame) Edit(ctx context.Context, was client.Object, edit func(client.Object)) error {
+	updated := was.DeepCopyObject().(client.Object)
+	edit(updated)
+	err := f.Client.Patch(ctx, updated, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}),
+		apply.FieldOwner)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return apply.ErrStale
+	case err != nil:
+		return apply.Answer(err, fmt.Sprintf("recording on %s %s", kindOf(was), was.GetName()))
+	}
+	f.Unseen.Wrote(client.ObjectKeyFromObject(was), updated)
+	return nil
+}
+
+// Create makes an object for another. One that is there already is for the next look to tell: ours and not seen yet, or
+// of another owner.
+func (f *Frame) Create(ctx context.Context, owner, object client.Object) error {
+	err := f.Client.Create(ctx, object, apply.FieldOwner)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return apply.ErrStale
+	case err != nil:
+		return apply.Answer(err, fmt.Sprintf("creating the %s %s", kindOf(object), object.GetName()))
+	}
+	f.Unseen.Wrote(client.ObjectKeyFromObject(owner), object)
+	return nil
+}
+
+// Delete deletes an object, with what it owns, as it was seen and no other one of its name. That it is gone is as good.
+func (f *Frame) Delete(ctx context.Context, owner, object client.Object, uid types.UID) error {
+	err := f.Client.Delete(ctx, object, client.Preconditions{UID: &uid},
+		client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return apply.Answer(err, fmt.Sprintf("deleting the %s %s", kindOf(object), object.GetName()))
+	}
+	f.Unseen.Deleted(client.ObjectKeyFromObject(owner), object, uid)
+	return nil
+}
+
+// Refusal is why a change was not made, for people; nil when the next look tells what came of it.
+type Refusal struct{ Reason, Message string }
+
+// Answered says what the answer to a change means that was tried, and tells it in the trace of the pass.
+func Answered(ctx context.Context, change any, err error) (*Refusal, error) {
+	traceChange(ctx, change, err)
+	var (
+		later    apply.Later
+		rejected apply.Rejected
+	)
+	switch {
+	case err == nil, errors.Is(err, apply.ErrStale):
+		return nil, nil
+	case errors.As(err, &later):
+		return &Refusal{later.Reason, later.Message}, nil
+	case errors.As(err, &rejected):
+		return &Refusal{rejected.Reason, rejected.Message}, nil
+	}
+	return nil, err
+}
+
+// kindOf is the kind of an object, for people.
+func kindOf(object client.Object) string { return reflect.TypeOf(object).Elem().Name() }

@@ -3,14 +3,19 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -175,4 +180,102 @@ func (g *gathered) sort(ours ownership, pods []corev1.Pod, volumes []corev1.Pers
 			g.otherVolumes = append(g.otherVolumes, volume)
 		}
 	}
+}
+
+// Find reads one object; nil when there is none.
+func Find[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, reader client.Reader, namespace, name string) (P, error) {
+	object := P(new(T))
+	err := reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, object)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading %T %s/%s: %w", object, namespace, name, err)
+	}
+	return object, nil
+}
+
+// Unreadable says that a record of ours, which is an annotation of an object of ours, is there and cannot be read. It
+// is never taken for none.
+type Unreadable struct {
+	Kind, Name string // of the object
+	Annotation string
+	Err        error
+}
+
+func (e Unreadable) Error() string {
+	return fmt.Sprintf("annotation %s of %s %s: %v", e.Annotation, e.Kind, e.Name, e.Err)
+}
+
+func (e Unreadable) Unwrap() error { return e.Err }
+
+// LastWarning is the last warning that Kubernetes gave about an object; nil when it gave none. It is for display only,
+// so events that cannot be read are none.
+func LastWarning(ctx context.Context, live client.Reader, namespace string, uid types.UID) *corev1.Event {
+	var list corev1.EventList
+	err := live.List(ctx, &list, client.InNamespace(namespace),
+		client.MatchingFields{"involvedObject.uid": string(uid)}, client.Limit(100))
+	if err != nil {
+		log.FromContext(ctx).Info("the events of an object cannot be listed", "uid", uid, "error", err.Error())
+		return nil
+	}
+	var last *corev1.Event
+	for i := range list.Items {
+		event := &list.Items[i]
+		if event.Type == corev1.EventTypeWarning && (last == nil || lastSeen(event).After(lastSeen(last))) {
+			last = event
+		}
+	}
+	return last
+}
+
+// lastSeen is when an event last happened; its author filled in one of several fields.
+func lastSeen(event *corev1.Event) time.Time {
+	switch {
+	case event.Series != nil:
+		return event.Series.LastObservedTime.Time
+	case !event.LastTimestamp.IsZero():
+		return event.LastTimestamp.Time
+	case !event.EventTime.IsZero():
+		return event.EventTime.Time
+	}
+	return event.CreationTimestamp.Time
+}
+
+const subresourceStatus = "status"
+
+// KeepStatusTimes is what the cache keeps of a Pod's managed fields: when its status was written, and not which fields.
+// A kubelet dates a status by its own clock, the API server by its own.
+func KeepStatusTimes(object any) (any, error) {
+	pod, isPod := object.(*corev1.Pod)
+	if !isPod {
+		return object, nil
+	}
+	pod.ManagedFields = slices.DeleteFunc(pod.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Subresource != subresourceStatus
+	})
+	for i := range pod.ManagedFields {
+		pod.ManagedFields[i].FieldsV1 = nil
+	}
+	return pod, nil
+}
+
+// statusWritten is when the Pod's status was last written, by the API server's clock: it dates each manager's fields
+// (kubernetes/apimachinery:pkg/apis/meta/v1/types.go ManagedFieldsEntry). Zero where nothing says it.
+func statusWritten(pod *corev1.Pod) time.Time {
+	return lastWritten(pod.ManagedFields, subresourceStatus)
+}
+
+// lastWritten is when an object, or its subresource, was last written; zero where nothing says it.
+func lastWritten(fields []metav1.ManagedFieldsEntry, subresource string) time.Time {
+	var last time.Time
+	for _, entry := range fields {
+		if entry.Subresource == subresource && entry.Time != nil && entry.Time.After(last) {
+			last = entry.Time.Time
+		}
+	}
+	return last
 }

@@ -1,9 +1,14 @@
 package observe
 
 import (
+	"cmp"
 	"context"
+	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -43,4 +48,62 @@ func (g *gathered) readData(ctx context.Context, reader client.Reader, cluster *
 	}
 	g.sortAll(ownershipOf(cluster), found)
 	return nil
+}
+
+// LeaseName is what the replicas of each install elect their leader by, in the install's namespace.
+const LeaseName = "manager.etcdsteward.dev"
+
+// An install for one namespace may not read the Lease of another.
+//
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=manager.etcdsteward.dev,verbs=get
+
+// keepingOf reads the Lease of the install that looks after a cluster, where that is another one. The API server dates
+// the last renewal by its own clock: that of the other install's machine may be wrong.
+func (o *Observer) keepingOf(ctx context.Context, seen facts.Observation) facts.Lease {
+	if !seen.IsAnothers() {
+		return facts.Lease{}
+	}
+	namespace, _, _ := strings.Cut(seen.Keeper(), "/")
+	lease, err := Find[coordinationv1.Lease](ctx, cmp.Or(o.Live, o.Reader), namespace, LeaseName)
+	switch {
+	case err != nil:
+		return facts.Lease{Why: err.Error()}
+	case lease == nil:
+		return facts.Lease{Known: true}
+	}
+	return facts.Lease{Known: true, Renewed: renewed(lease)}
+}
+
+func renewed(lease *coordinationv1.Lease) time.Time {
+	written := lastWritten(lease.ManagedFields, "")
+	if at := lease.Spec.RenewTime; written.IsZero() && at != nil {
+		return at.Time
+	}
+	return written
+}
+
+// deniedFor is how long a right that the operator lacks is not asked for again. Rights come with an install, and rarely
+// after it.
+const deniedFor = 5 * time.Minute
+
+// denials are the kinds that the API server did not let the operator read, and until when that is believed. An install
+// for one namespace has no rights on nodes, and must not ask for them in each look.
+type denials struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func (d *denials) isDenied(kind string, now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return now.Before(d.until[kind])
+}
+
+func (d *denials) add(kind string, now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.until == nil {
+		d.until = map[string]time.Time{}
+	}
+	d.until[kind] = now.Add(deniedFor)
 }

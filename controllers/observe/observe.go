@@ -7,10 +7,13 @@ package observe
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -186,4 +189,75 @@ func (o *Observer) askMembers(ctx context.Context, cluster *v1alpha1.EtcdCluster
 		s.partImpostors(g.recordsOf())
 	}
 	return s, s.membership(ctx, ownershipOf(cluster), birth.ClusterID)
+}
+
+// openshiftSecurity is the group of the API by which OpenShift hands out IDs, a range to each namespace.
+const openshiftSecurity = "security.openshift.io"
+
+// GroupLister lists the groups of the API that a server has.
+type GroupLister interface {
+	ServerGroups() (*metav1.APIGroupList, error)
+}
+
+// What may be said of who chooses users and groups.
+const (
+	PlatformIDsAuto  = "auto"
+	PlatformIDsTrue  = "true"
+	PlatformIDsFalse = "false"
+)
+
+// PlatformIDs tells whether users and groups of Pods are left to the platform: as given or, with "auto", where it is
+// known to hand them out. The API server is asked until it answered once.
+func PlatformIDs(given string, server GroupLister) func(context.Context) (bool, error) {
+	var (
+		mu      sync.Mutex
+		isKnown = given != PlatformIDsAuto
+		isSo    = given == PlatformIDsTrue
+	)
+	return func(context.Context) (bool, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if isKnown {
+			return isSo, nil
+		}
+		groups, err := server.ServerGroups()
+		if err != nil {
+			return false, fmt.Errorf("asking which APIs there are, which tells who chooses users and groups: %w", err)
+		}
+		isKnown = true
+		isSo = slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == openshiftSecurity })
+		return isSo, nil
+	}
+}
+
+// managerContainer is the operator's own container, as config/manager calls it.
+const managerContainer = "manager"
+
+// AgentImage tells which image backups run from: the given one or, without one, the operator's own, as its Pod has it.
+// There is nothing to configure then, and an upgrade of the operator is one of the agent. Empty: it is not known.
+func AgentImage(given string, reader client.Reader, self types.NamespacedName) func(context.Context) (string, error) {
+	var (
+		mu    sync.Mutex
+		image = given
+	)
+	return func(ctx context.Context) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if image != "" || self.Name == "" {
+			return image, nil
+		}
+		pod, err := Find[corev1.Pod](ctx, reader, self.Namespace, self.Name)
+		if err != nil {
+			return "", fmt.Errorf("looking for the operator's own image: %w", err)
+		}
+		if pod == nil {
+			return "", nil
+		}
+		for _, container := range pod.Spec.Containers {
+			if container.Name == managerContainer {
+				image = container.Image
+			}
+		}
+		return image, nil
+	}
 }

@@ -2,15 +2,21 @@ package observe
 
 import (
 	"context"
+	"crypto/tls"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
 
 // secretLifetime is how long a Secret that was read is believed. Secrets are neither listed nor watched, so that the
@@ -91,4 +97,43 @@ func (c *SecretCache) ForgetCluster(cluster types.NamespacedName) {
 			delete(c.entries, key)
 		}
 	}
+}
+
+// operatorSecret holds the certificate with which the operator alone dials a cluster's members.
+func operatorSecret(cluster *v1alpha1.EtcdCluster) types.NamespacedName {
+	return types.NamespacedName{Namespace: cluster.Namespace, Name: resources.OperatorSecret(cluster.Name)}
+}
+
+// clientTLS is how the operator dials the members of a cluster, and a generation that changes whenever that does.
+func clientTLS(ctx context.Context, secrets *SecretCache, cluster *v1alpha1.EtcdCluster) (*tls.Config, string, error) {
+	key := operatorSecret(cluster)
+	secret, err := secrets.Get(ctx, key)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the operator's certificate of %s: %w", client.ObjectKeyFromObject(cluster),
+			err)
+	}
+	config, err := pki.ClientTLS(secret.Data[corev1.ServiceAccountRootCAKey], pki.Pair{
+		Cert: secret.Data[corev1.TLSCertKey], Key: secret.Data[corev1.TLSPrivateKeyKey],
+	})
+	if err != nil {
+		secrets.Forget(key)
+		return nil, "", fmt.Errorf("reading the operator's certificate of %s: %w",
+			client.ObjectKeyFromObject(cluster), err)
+	}
+	return config, string(secret.UID) + "/" + secret.ResourceVersion, nil
+}
+
+// RecordKey is what the records of the backups of a cluster are signed with; nil where its Secret is not there. Of a
+// cluster that is gone, the object is nil.
+func RecordKey(ctx context.Context, secrets SecretReader, cluster types.NamespacedName,
+	object *v1alpha1.EtcdCluster) (backupplan.Key, error) {
+	name := resources.RecordKeySecret(cluster.Name, object)
+	secret, err := secrets.Get(ctx, types.NamespacedName{Namespace: cluster.Namespace, Name: name})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading Secret %s/%s, for the key of records: %w", cluster.Namespace, name, err)
+	}
+	return backupplan.KeyOf(secret.Data[resources.KeyKey], cluster.Namespace, cluster.Name), nil
 }

@@ -86,19 +86,19 @@
 // # Where a rule is
 //
 //   - ownership.go: other-operator, deletion-policy, hands-off, spec-refused, name-taken
-//   - resume.go: retained-data. bootstrap.go: birth-record, bootstrap. void.go: void-birth. birth.go: first-quorum
+//   - resume.go: retained-data; and restore-go-back, with what tells people of that way
+//   - bootstrap.go: birth-record, bootstrap. void.go: void-birth. birth.go: first-quorum
 //   - restore.go: restore-source and restored, of a birth that begins with a backup
-//   - fence.go: restore-fence. inplace.go: restore-call-off, restore-begin
-//   - laying.go: restore-prepare, restore-switch-over. places.go, survivor.go and moved.go help them
-//   - previous.go: restore-go-back, and what tells people of that way
-//   - request.go: how an EtcdRestore stands, and which one is carried out
-//   - pods.go: settings, pods, first-pod. stopping.go: which process they may stop
-//   - scaffold.go: scaffold, budget. collect.go: restore-leftover, collect
+//   - fence.go: restore-fence, and the survivor that a restore reads. inplace.go: restore-call-off, restore-begin
+//   - laying.go: restore-prepare, restore-switch-over. places.go holds the places of the members meanwhile
+//   - approval.go: how an EtcdRestore stands, which one is carried out, and the evidence that a person approves
+//   - pods.go: settings, pods, first-pod. stopping.go: which process they may stop, and resize
+//   - objects.go: scaffold, budget, restore-leftover, collect
 //   - blind.go: seal, lead-away, quorum-lost, and the parts of membership that speak while etcd cannot be asked
-//   - membership.go: membership, record-members, label-role. corruption.go: corruption. compare.go: compare
-//   - learner.go: abandon-learner, promote. replace.go: replace. size.go: shrink, grow. alarms.go: alarms
-//   - rollout.go: pod-metadata, roll. downgrade.go: cancel-downgrade, enable-downgrade. coverlog.go: cover-log.
-//     wake.go: wake-member. minor.go: check-minor. room.go: check-room
+//   - membership.go: membership, record-members, label-role, wake-member. copies.go: corruption, compare
+//   - learner.go: abandon-learner, promote. replace.go: replace. size.go: shrink, grow
+//   - alarms.go: alarms, check-room, cover-log
+//   - rollout.go: pod-metadata, roll. versions.go: cancel-downgrade, enable-downgrade, check-minor
 //   - health.go: member-health. decide.go: settled
 //
 // # The packages below
@@ -107,8 +107,7 @@
 // that the guard knows neither a rule nor a judgement.
 //
 //   - facts: what was observed, and the questions about them that more than one of the others asks
-//   - judge: how each member is. signs.go is the table, seen.go what its rows ask, judgement.go its words
+//   - judge: how each member is. judgement.go has the table and its words, seen.go what its rows ask
 //   - changes: the closed set of changes, each with its traits
-//   - guard: the vetoes: members.go, data.go, log.go, downgrade.go, birth.go, restore.go, inplace.go,
-//     former.go, previous.go, corruption.go, trust.go
+//   - guard: the vetoes: members.go, data.go, birth.go, restore.go, inplace.go, corruption.go
 package plan

@@ -1,8 +1,26 @@
+// Package record holds what the operator writes down about a cluster: the birth record on the peer Service, and the
+// member record beside the data of each member. Every room uses these types as they are. Nothing copies them field by
+// field.
+//
+// # Incarnations
+//
+// An incarnation is one continuous history of the cluster's data. Birth is the record of the current one. Beside it
+// stand Next, the incarnation that a restore prepares, and Former, those that restores ended.
+//
+// # Form
+//
+// A record is a JSON object in an annotation. Its names never change, and a field never changes its meaning: releases
+// are upgraded and put back. What is new is a new field beside the old ones. IDs and versions are text.
+//
+// Each record says in which version of this form it was written (recordVersion), and the lowest version that may read
+// it (leastReader). A release of a lower version refuses the whole record: TooNew. A release that may read it keeps the
+// fields that it does not know, and writes them back as they were. See docs/decisions/0013.
 package record
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -120,4 +138,171 @@ func DecodeBirth(text string) (Birth, error) {
 		return Birth{}, fmt.Errorf("reading the birth record: %w", err)
 	}
 	return b, nil
+}
+
+// Source says what an incarnation begins with.
+type Source string
+
+// The sources of an incarnation.
+const (
+	SourceBackup   Source = "Backup"   // a backup in a store
+	SourceSurvivor Source = "Survivor" // what one member of the current incarnation still holds
+	SourceEmpty    Source = "Empty"    // nothing: every key is given up
+	// what the incarnation before it still has, which becomes the current one again
+	SourcePrevious Source = "Previous"
+)
+
+// Origin is the data that first members begin with, as it was found.
+type Origin struct {
+	Hash      string `json:"hash"`             // of the source that it was found for
+	Key       string `json:"key,omitempty"`    // of the object in its store; empty for a survivor's data
+	SHA256    string `json:"sha256,omitempty"` // empty for a survivor's data
+	SizeBytes int64  `json:"sizeBytes,omitempty"`
+	// of these, without the free pages of the database; zero where that is not known
+	InUseBytes int64            `json:"inUseBytes,omitempty"`
+	Revision   int64            `json:"revision"`
+	Version    etcdutil.Version `json:"version"` // of the etcd that wrote it
+
+	AuthEnabled bool `json:"authEnabled,omitempty"` // authentication was on, and is on from the first second again
+	// that were raised, and are again: "CORRUPT", "CORRUPT, NOSPACE"; empty for none
+	Alarms string `json:"alarms,omitempty"`
+
+	// no manifest spoke of it: it was whole by its own sum, and never compared with the members of its cluster
+	Foreign bool `json:"foreign,omitempty"`
+
+	// newer backups that the store's manifest-key did not vouch for
+	PassedOver int32 `json:"passedOver,omitempty"`
+
+	rest rest
+}
+
+// IsZero reports a beginning without any data.
+func (o Origin) IsZero() bool { return o == Origin{} }
+
+type plainOrigin Origin
+
+// originFields tells a version that is missing from one that was not known.
+type originFields struct {
+	plainOrigin
+	Version *etcdutil.Version `json:"version"`
+}
+
+// MarshalJSON writes it, with the part that this release does not know.
+func (o Origin) MarshalJSON() ([]byte, error) { return join(plainOrigin(o), o.rest) }
+
+// UnmarshalJSON reads one that says for what it was found.
+func (o *Origin) UnmarshalJSON(data []byte) error {
+	if isNull(data) {
+		return nil
+	}
+	var in originFields
+	kept, err := split(data, &in)
+	if err == nil && (in.Hash == "" || in.Version == nil) {
+		err = errors.New("it lacks its hash or version")
+	}
+	if err != nil {
+		return fmt.Errorf("the data that it begins with: %w", err)
+	}
+	*o = Origin(in.plainOrigin)
+	o.Version, o.rest = *in.Version, kept
+	return nil
+}
+
+// fits says why this cannot be what an incarnation of that source begins with.
+func (o Origin) fits(source Source) error {
+	switch {
+	case (source == SourceEmpty) != o.IsZero():
+		return fmt.Errorf("its source is %s, and whether there is data says otherwise", source)
+	case source == SourceBackup && (o.Key == "" || o.SHA256 == ""):
+		return errors.New("the backup that it begins with lacks its key or sum")
+	}
+	return nil
+}
+
+// Next is the incarnation that a restore prepares, beside the current one.
+type Next struct {
+	Incarnation string   `json:"incarnation"`
+	Counter     int      `json:"counter"`
+	Token       string   `json:"token"`
+	Names       []string `json:"names"` // the first members
+	Source      Source   `json:"source"`
+	Survivor    string   `json:"survivor,omitempty"` // of SourceSurvivor: the member whose data it is
+	Origin      Origin   `json:"origin,omitzero"`    // the data that they begin with; zero when they begin empty
+	Bump        int64    `json:"bump"`               // by how much revisions are raised
+	Restore     string   `json:"restore"`            // the request that it comes of
+
+	rest rest
+}
+
+// IsZero reports that no restore prepares an incarnation.
+func (n Next) IsZero() bool { return n.Incarnation == "" }
+
+// Birth is the record that the incarnation begins with, once it is the current one. Its identity is not known yet.
+func (n Next) Birth() Birth {
+	return Birth{Incarnation: n.Incarnation, Counter: n.Counter, Token: n.Token, Names: n.Names, Origin: n.Origin,
+		Restore: n.Restore}
+}
+
+type plainNext Next
+
+// MarshalJSON writes it, with the part that this release does not know.
+func (n Next) MarshalJSON() ([]byte, error) { return join(plainNext(n), n.rest) }
+
+// UnmarshalJSON reads one that is whole: by the time that it is read, its volumes may hold the only copy of the data.
+func (n *Next) UnmarshalJSON(data []byte) error {
+	if isNull(data) {
+		return nil
+	}
+	kept, err := split(data, (*plainNext)(n))
+	if err == nil {
+		err = n.check()
+	}
+	if err != nil {
+		return fmt.Errorf("the next incarnation: %w", err)
+	}
+	n.rest = kept
+	return nil
+}
+
+func (n Next) check() error {
+	isWhole := n.Incarnation != "" && n.Token != "" && n.Restore != "" && len(n.Names) > 0
+	switch {
+	case !isWhole || n.Counter < 0 || n.Bump < 0:
+		return errors.New("it lacks its name, token, members or restore")
+	case !slices.Contains([]Source{SourceBackup, SourceSurvivor, SourceEmpty}, n.Source):
+		return fmt.Errorf("this release does not know the source %q", n.Source)
+	case (n.Source == SourceSurvivor) != (n.Survivor != ""):
+		return errors.New("its source is a survivor and it does not say which, or the other way round")
+	}
+	return n.Origin.fits(n.Source)
+}
+
+// Former is an incarnation that a restore ended. The one after it in a record followed it.
+type Former struct {
+	Incarnation string `json:"incarnation"`
+	Restore     string `json:"restore,omitempty"` // the request that it came of; empty when it began with the cluster
+	// the members that had a vote when it ended; nil when that was not known
+	Voters []string `json:"voters,omitempty"`
+	// the request that went back from it to the incarnation before it; empty when another one followed it
+	Back string `json:"back,omitempty"`
+
+	rest rest
+}
+
+type plainFormer Former
+
+// MarshalJSON writes it, with the part that this release does not know.
+func (f Former) MarshalJSON() ([]byte, error) { return join(plainFormer(f), f.rest) }
+
+// UnmarshalJSON reads one that has a name.
+func (f *Former) UnmarshalJSON(data []byte) error {
+	kept, err := split(data, (*plainFormer)(f))
+	if err == nil && f.Incarnation == "" {
+		err = errors.New("it lacks its name")
+	}
+	if err != nil {
+		return fmt.Errorf("a former incarnation: %w", err)
+	}
+	f.rest = kept
+	return nil
 }

@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -125,3 +128,135 @@ func optionArgs(version etcdutil.Version, in *EtcdInputs) []string {
 
 // literal keeps Kubernetes from reading $(…) in a user's value as a reference to a variable.
 func literal(value string) string { return strings.ReplaceAll(value, "$", "$$") }
+
+// StartFlags says with which membership flags the next container of a Pod starts. The values are those of facts.Flags.
+type StartFlags string
+
+// The kinds of flags. Only StartBirth and StartJoin can start from an empty directory. Pods of earlier releases start
+// with those of StartComparing.
+const (
+	StartBirth     StartFlags = "Birth"
+	StartJoin      StartFlags = "Join"
+	StartSealed    StartFlags = "Sealed"
+	StartComparing StartFlags = "Comparing"
+	StartNone      StartFlags = "None"
+)
+
+// Whether etcd compares a member's data with its peers' before it serves. Members that start together would wait for
+// each other in vain, 7 s for each peer: none answers peers before it has asked all of them
+// (etcd-io/etcd:server/embed/etcd.go). The operator compares their copies instead: docs/decisions/0031.
+const (
+	compares       = "true"
+	doesNotCompare = "false"
+)
+
+// PeerURL is the URL that identifies a member of the cluster.
+func PeerURL(c *v1alpha1.EtcdCluster, member string) string {
+	return etcdutil.PeerURL(scheme(c.Spec.IsTLS()), member, c.Name, c.Namespace)
+}
+
+// ClientURL is the client URL that a member advertises.
+func ClientURL(c *v1alpha1.EtcdCluster, member string) string {
+	return etcdutil.ClientURL(scheme(c.Spec.IsTLS()), member, c.Name, c.Namespace)
+}
+
+// InitialAnnotations are what the Pod's --initial-cluster-state and --initial-cluster, and whether etcd compares its
+// data first, are read from at each start of its container. For StartSealed the list given is not used: such a member
+// knows only itself.
+func InitialAnnotations(c *v1alpha1.EtcdCluster, member string, flags StartFlags,
+	initial []etcdutil.NamedURL) map[string]string {
+	state, list := etcdutil.StateExisting, etcdutil.InitialCluster(initial)
+	if flags == StartBirth {
+		state = etcdutil.StateNew
+	}
+	if flags == StartSealed {
+		list = etcdutil.SealedInitialCluster(member, PeerURL(c, member))
+	}
+	return map[string]string{
+		v1alpha1.AnnotationInitialState: state, v1alpha1.AnnotationInitialCluster: list,
+		v1alpha1.AnnotationInitialCompare: doesNotCompare,
+	}
+}
+
+// FlagsOf says what a Pod's annotations would make its next container do. Everything that the operator did not write
+// there is StartNone.
+func FlagsOf(c *v1alpha1.EtcdCluster, member string, annotations map[string]string) StartFlags {
+	state, list := annotations[v1alpha1.AnnotationInitialState], annotations[v1alpha1.AnnotationInitialCluster]
+	withData := flagsWithData(annotations)
+	own := etcdutil.SealedInitialCluster(member, PeerURL(c, member))
+	hasOwn := strings.Contains(","+list+",", ","+own+",")
+	switch {
+	case withData == StartNone:
+		return StartNone
+	case state == etcdutil.StateExisting && list == own:
+		return withData
+	case state == etcdutil.StateExisting && hasOwn:
+		return StartJoin
+	case state == etcdutil.StateNew && hasOwn:
+		return StartBirth
+	}
+	return StartNone
+}
+
+// flagsWithData says what a Pod that starts from its data would do with it. Pods of the first renderer, which are not
+// asked, always compare.
+func flagsWithData(annotations map[string]string) StartFlags {
+	switch compare, isSaid := annotations[v1alpha1.AnnotationInitialCompare]; {
+	case compare == compares, !isSaid && annotations[v1alpha1.AnnotationRenderer] == "1":
+		return StartComparing
+	case compare == doesNotCompare:
+		return StartSealed
+	}
+	return StartNone
+}
+
+func scheme(isTLS bool) string {
+	if isTLS {
+		return etcdutil.SchemeHTTPS
+	}
+	return etcdutil.SchemeHTTP
+}
+
+// Probes use the plain listener: the kubelet has no client certificate. A probe cannot be changed in a running Pod, so
+// each must fit a learner as well as a voter.
+
+// startupProbe holds the others back for up to half an hour: a member may replay a long log, or receive gigabytes,
+// first. Nothing it asks needs a quorum, which at birth is not there yet. It looks often, since readiness waits for it.
+func startupProbe() *corev1.Probe {
+	return probe("/livez", 1, 10, 1800)
+}
+
+// livenessProbe restarts a process that hangs, and only that. Defragmentation blocks even /livez (etcd-io/etcd#16858):
+// two minutes are more than that of a full database takes.
+func livenessProbe() *corev1.Probe {
+	return probe("/livez", 10, 10, 12)
+}
+
+// readinessProbe reads linearizably. It is what the disruption budget counts by, so it is asked often enough for a
+// drain or a repair not to wait for it. A learner is to become ready too, hence the exclusion.
+func readinessProbe() *corev1.Probe {
+	return probe("/readyz?exclude=non_learner", 2, 3, 3)
+}
+
+// probe takes period and timeout in seconds.
+func probe(path string, period, timeout, threshold int32) *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+			Path: path, Port: intstr.FromString(metricsPortName), Scheme: corev1.URISchemeHTTP,
+		}},
+		PeriodSeconds: period, TimeoutSeconds: timeout, SuccessThreshold: 1, FailureThreshold: threshold,
+	}
+}
+
+// leaveSeconds is how long etcd serves on after its Pod is told to stop. kube-proxy changes its rules at most once a
+// second (kubernetes/kubernetes:pkg/proxy/apis/config/v1alpha1/defaults.go, MinSyncPeriod); the rest is for the news to
+// reach it. It counts within the grace period, of which the least that a spec may ask for, 30 s, leaves enough to hand
+// over leadership and stop.
+const leaveSeconds = 2
+
+// leaveFirst lets a member leave the Service before it stops, in every case. Otherwise a client that etcd turns away
+// may be led back to the same Pod, is refused there, and waits a second. The kubelet itself sleeps: no program runs in
+// the container.
+func leaveFirst() *corev1.Lifecycle {
+	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: leaveSeconds}}}
+}

@@ -1,6 +1,8 @@
 package resources
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -9,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -92,4 +95,151 @@ func scratchLimit(c *v1alpha1.EtcdCluster) *resource.Quantity {
 		size = max(size, known.Value())
 	}
 	return resource.NewQuantity(3*size+1<<30, resource.BinarySI)
+}
+
+func snapshotStep(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupStart) corev1.Container {
+	store := mountStore(b.Spec.Store, false)
+	args := append([]string{StepSnapshot}, store.args...)
+	args = append(args, "--endpoints="+backupEndpoints(c, s.Members))
+	args = append(append(args, clusterArgs(c)...),
+		"--cluster-id="+s.ClusterID.String(),
+		"--incarnation="+strconv.Itoa(s.Incarnation),
+		"--backup-uid="+string(b.UID),
+		"--verify="+strconv.FormatBool(b.Spec.IsVerified()),
+	)
+	if s.Schedule != "" {
+		args = append(args, "--schedule="+s.Schedule)
+	}
+	if c.Spec.IsTLS() {
+		args = append(args, "--tls-dir="+tlsMount)
+	}
+	step := scratchStep(StepSnapshot, s, args, store.mounts)
+	if c.Spec.IsTLS() {
+		step.VolumeMounts = append(step.VolumeMounts,
+			corev1.VolumeMount{Name: tlsVolume, MountPath: tlsMount, ReadOnly: true})
+	}
+	return step
+}
+
+func fetchStep(b *v1alpha1.EtcdBackup, s BackupStart) corev1.Container {
+	store := mountStore(b.Spec.Store, true)
+	return scratchStep(StepFetch, s, append([]string{StepFetch}, store.args...), store.mounts)
+}
+
+// Names that the agent gives to what it hands to etcdutl in the scratch directory, and looks for after it.
+const (
+	scratchFetched  = "fetched.db"
+	scratchRestored = "restored"
+)
+
+// restoreStep is what a person would run to restore the backup, with the cluster's own etcd. Who writes the cluster's
+// spec chooses its image. It sees the snapshot, and writes the copy. It reaches nothing else that the agent's steps
+// hand on to each other, such as the manifest by which the copy is judged.
+func restoreStep(s BackupStart) corev1.Container {
+	fetched := corev1.VolumeMount{Name: scratchVolume, MountPath: scratchMount + "/" + scratchFetched,
+		SubPath: scratchFetched, ReadOnly: true}
+	restored := corev1.VolumeMount{Name: scratchVolume, MountPath: scratchMount + "/" + scratchRestored,
+		SubPath: scratchRestored}
+	step := task(StepRestore, s.EtcdImage, []string{"etcdutl"}, []string{
+		"snapshot", "restore", fetched.MountPath, "--data-dir=" + restored.MountPath,
+	})
+	step.ImagePullPolicy, step.VolumeMounts = s.PullPolicy, []corev1.VolumeMount{fetched, restored}
+	return step
+}
+
+// compareStep writes the manifest, so that nothing has one that was to be proven and was not.
+func compareStep(b *v1alpha1.EtcdBackup, s BackupStart) corev1.Container {
+	store := mountStore(b.Spec.Store, false)
+	return scratchStep(StepCompare, s, append([]string{StepCompare}, store.args...), store.mounts)
+}
+
+// scratchStep is a step of the agent that works in the scratch directory, and says on a port how far it is.
+func scratchStep(name string, s BackupStart, args []string, mounts []corev1.VolumeMount) corev1.Container {
+	step := agentTask(name, s.AgentImage, append(args, "--scratch="+scratchMount))
+	step.Env = []corev1.EnvVar{{Name: "TMPDIR", Value: scratchMount}} // there is no other place to write to
+	step.Ports = []corev1.ContainerPort{containerPort("progress", ProgressPort)}
+	step.VolumeMounts = append([]corev1.VolumeMount{{Name: scratchVolume, MountPath: scratchMount}}, mounts...)
+	return step
+}
+
+// clusterArgs are the agent's flags for whose backups are meant.
+func clusterArgs(c *v1alpha1.EtcdCluster) []string {
+	return []string{"--cluster-namespace=" + c.Namespace, "--cluster-name=" + c.Name, "--cluster-uid=" + string(c.UID)}
+}
+
+// backupEndpoints name members by what their certificates say.
+func backupEndpoints(c *v1alpha1.EtcdCluster, members []string) string {
+	endpoints := make([]string, len(members))
+	for i, member := range members {
+		endpoints[i] = member + "=" + ClientURL(c, member)
+	}
+	return strings.Join(endpoints, ",")
+}
+
+// mountedStore is how the agent reaches a store: its flags, and what is mounted for it.
+type mountedStore struct {
+	args    []string
+	mounts  []corev1.VolumeMount
+	volumes []corev1.Volume
+}
+
+func mountStore(store v1alpha1.BackupStore, readOnly bool) mountedStore {
+	m := mountedStore{args: []string{"--store=" + storeJSON(store)}}
+	add := func(volume corev1.Volume, path string, readOnly bool, arg string) {
+		m.args, m.volumes = append(m.args, arg), append(m.volumes, volume)
+		m.mounts = append(m.mounts, corev1.VolumeMount{Name: volume.Name, MountPath: path, ReadOnly: readOnly})
+	}
+	credentials, authorities := storeSecrets(store)
+	if credentials != "" {
+		add(mountedSecret(credentialsVolume, credentials), credentialsMount, true, "--credentials-dir="+
+			credentialsMount)
+	}
+	if authorities != "" {
+		add(mountedSecret(storeCAVolume, authorities), storeCAMount, true, "--store-ca="+storeCAMount+"/"+KeyCA)
+	}
+	if store.Volume != nil {
+		add(claimed(backupsVolume, store.Volume.ClaimName), backupsMount, readOnly, "--volume-root="+backupsMount)
+	}
+	return m
+}
+
+// storeJSON is a store as the agent reads it: as the API has it. Secrets and claims are not in it: they are mounted.
+func storeJSON(store v1alpha1.BackupStore) string {
+	shown := store.DeepCopy()
+	switch {
+	case shown.S3 != nil:
+		shown.S3.CredentialsSecretRef, shown.S3.CASecretRef = nil, nil
+	case shown.GCS != nil:
+		shown.GCS.CredentialsSecretRef, shown.GCS.CASecretRef = nil, nil
+	case shown.Azure != nil:
+		shown.Azure.CredentialsSecretRef, shown.Azure.CASecretRef = nil, nil
+	case shown.Volume != nil:
+		volume := map[string]string{}
+		if shown.Volume.Path != "" {
+			volume["path"] = shown.Volume.Path
+		}
+		return record.JSON(map[string]any{"volume": volume})
+	}
+	return record.JSON(shown)
+}
+
+// storeSecrets are the names of the Secrets that a store is reached with; empty for none.
+func storeSecrets(store v1alpha1.BackupStore) (credentials, authorities string) {
+	name := func(ref *v1alpha1.StoreSecretReference) string {
+		if ref == nil {
+			return ""
+		}
+		return ref.Name
+	}
+	switch {
+	case store.S3 != nil:
+		return name(store.S3.CredentialsSecretRef), name(store.S3.CASecretRef)
+	case store.GCS != nil:
+		return name(store.GCS.CredentialsSecretRef), name(store.GCS.CASecretRef)
+	case store.Azure != nil:
+		return name(store.Azure.CredentialsSecretRef), name(store.Azure.CASecretRef)
+	case store.Volume != nil:
+		return name(store.Volume.CredentialsSecretRef), ""
+	}
+	return "", ""
 }

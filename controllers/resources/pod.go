@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	podresources "k8s.io/component-helpers/resource"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -170,4 +171,89 @@ func buildVolumes(s PodStart) []corev1.Volume {
 		return []corev1.Volume{data}
 	}
 	return []corev1.Volume{data, mountedSecret(tlsVolume, MemberSecret(s.Name))}
+}
+
+// BuildPlacePod builds the Pod that holds the place of a member whose volume is restored. It is a restore Pod with
+// nothing left to restore: it waits where the member will run, with that volume mounted, and asks for all that the
+// member and the containers beside it will ask for.
+func BuildPlacePod(c *v1alpha1.EtcdCluster, s RestoreStart) (*corev1.Pod, error) {
+	_, requirements, err := s.Inputs.parse()
+	member := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: requirements}}}}
+	if err == nil {
+		err = addSidecars(&member.Spec, c, s.Inputs.Pod)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("building the Pod that holds the place of member %s: %w", s.Member, err)
+	}
+	step := s.step(StepHold, s.AgentImage, []string{agentProgram}, []string{StepHold})
+	step.Resources = wholeOf(member)
+	return s.podOf(c, []corev1.Container{step}, nil), nil
+}
+
+// wholeOf is what a Pod asks for, as one container would. One of its containers may have no limit where another one
+// has, so no limit is below what is asked for.
+func wholeOf(pod *corev1.Pod) corev1.ResourceRequirements {
+	all := corev1.ResourceRequirements{
+		Requests: podresources.PodRequests(pod, podresources.PodResourcesOptions{}),
+		Limits:   podresources.PodLimits(pod, podresources.PodResourcesOptions{}),
+	}
+	for name, limit := range all.Limits {
+		if asked := all.Requests[name]; asked.Cmp(limit) > 0 {
+			all.Limits[name] = asked
+		}
+	}
+	return all
+}
+
+// HoldsPlace reports a restore Pod that only holds a place.
+func HoldsPlace(pod *corev1.Pod) bool {
+	steps := Steps(pod)
+	return len(steps) == 1 && steps[0].Name == StepHold
+}
+
+// ownUser is the user of distroless images, and the group. It is a number, since the kubelet cannot tell whether a name
+// is root.
+const ownUser int64 = 65532
+
+// podSecurity passes Pod Security "restricted". The group owns what is mounted. It follows the user, so that another
+// user has another group: by that the kubelet sees that it has to give the group what the user before wrote for itself
+// alone, as etcd does (etcd-io/etcd:client/pkg/fileutil, kubernetes/kubernetes:pkg/volume/volume_linux.go). A platform
+// that hands out IDs has a range for each namespace, and refuses others: there what the spec does not name stays open.
+func podSecurity(asked *v1alpha1.PodSecurityContext, platformIDs bool) *corev1.PodSecurityContext {
+	if asked == nil {
+		asked = &v1alpha1.PodSecurityContext{}
+	}
+	asked = asked.DeepCopy()
+	out := &corev1.PodSecurityContext{
+		RunAsNonRoot:        new(true),
+		RunAsUser:           asked.RunAsUser,
+		RunAsGroup:          asked.RunAsGroup,
+		FSGroup:             asked.FSGroup,
+		FSGroupChangePolicy: new(cmp.Or(asked.FSGroupChangePolicy, DefaultGroupChange)),
+		SupplementalGroups:  asked.SupplementalGroups,
+		SELinuxOptions:      asked.SELinuxOptions,
+		SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	if !platformIDs {
+		out.RunAsUser = cmp.Or(out.RunAsUser, new(ownUser))
+		out.RunAsGroup = cmp.Or(out.RunAsGroup, new(*out.RunAsUser))
+		out.FSGroup = cmp.Or(out.FSGroup, new(*out.RunAsUser))
+	}
+	return out
+}
+
+// securityOf is what the spec says of the user and the groups of the cluster's Pods.
+func securityOf(in *PodInputs) *v1alpha1.PodSecurityContext {
+	if in == nil {
+		return nil
+	}
+	return in.SecurityContext
+}
+
+func containerSecurity() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: new(false),
+		ReadOnlyRootFilesystem:   new(true),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
 }

@@ -5,9 +5,111 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
+
+// aMember is how rules of scheduling find a member.
+type aMember struct {
+	labels labels.Set // of its Pod
+	home   string     // its namespace
+}
+
+func memberFound(c *v1alpha1.EtcdCluster, name, incarnation string) aMember {
+	return aMember{home: c.Namespace, labels: dress(c, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name,
+		Labels: MemberLabels(c, name, incarnation)}}).Labels}
+}
+
+// isFoundBy reports a selector that finds it.
+func (m aMember) isFoundBy(selector *metav1.LabelSelector) bool {
+	fits, err := metav1.LabelSelectorAsSelector(selector) // none selects nothing
+	return err == nil && fits.Matches(m.labels)
+}
+
+// isMeantBy reports a term that finds it.
+func (m aMember) isMeantBy(term corev1.PodAffinityTerm) bool {
+	isHome := term.NamespaceSelector != nil || len(term.Namespaces) == 0 || slices.Contains(term.Namespaces, m.home)
+	return isHome && m.isFoundBy(term.LabelSelector)
+}
+
+// beside is what rules about this cluster's members mean for a Pod that restores one: where it lands, its volume stays,
+// and with it the member. They mean the members of the same incarnation, and the Pods that restore those. Members of
+// another incarnation are gone when these start, and take no place from them.
+type beside struct {
+	member  aMember
+	its     *metav1.LabelSelector
+	another metav1.LabelSelectorRequirement // fits all that is not of this cluster
+}
+
+func besideMembers(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, s RestoreStart) {
+	b := beside{member: memberFound(c, s.Member, s.Incarnation),
+		its: &metav1.LabelSelector{
+			MatchLabels: map[string]string{
+				v1alpha1.LabelClusterUID: string(c.UID), v1alpha1.LabelIncarnation: s.Incarnation,
+			},
+			MatchExpressions: []metav1.LabelSelectorRequirement{{
+				Key: v1alpha1.LabelComponent, Operator: metav1.LabelSelectorOpIn,
+				Values: []string{v1alpha1.ComponentMember, v1alpha1.ComponentRestore},
+			}},
+		},
+		another: metav1.LabelSelectorRequirement{Key: v1alpha1.LabelClusterUID,
+			Operator: metav1.LabelSelectorOpNotIn, Values: []string{string(c.UID)}},
+	}
+	for i := range spec.TopologySpreadConstraints {
+		if constraint := &spec.TopologySpreadConstraints[i]; b.member.isFoundBy(constraint.LabelSelector) {
+			constraint.LabelSelector = b.its.DeepCopy()
+		}
+	}
+	if spec.Affinity == nil {
+		return
+	}
+	if together := spec.Affinity.PodAffinity; together != nil {
+		together.RequiredDuringSchedulingIgnoredDuringExecution =
+			b.terms(together.RequiredDuringSchedulingIgnoredDuringExecution, false)
+		together.PreferredDuringSchedulingIgnoredDuringExecution =
+			b.weighted(together.PreferredDuringSchedulingIgnoredDuringExecution, false)
+	}
+	if apart := spec.Affinity.PodAntiAffinity; apart != nil {
+		apart.RequiredDuringSchedulingIgnoredDuringExecution =
+			b.terms(apart.RequiredDuringSchedulingIgnoredDuringExecution, true)
+		apart.PreferredDuringSchedulingIgnoredDuringExecution =
+			b.weighted(apart.PreferredDuringSchedulingIgnoredDuringExecution, true)
+	}
+}
+
+// terms says again what the terms say of this cluster's members. A term that keeps apart from others too goes on doing
+// that.
+func (b beside) terms(terms []corev1.PodAffinityTerm, isApart bool) []corev1.PodAffinityTerm {
+	var all []corev1.PodAffinityTerm
+	for _, term := range terms {
+		all = append(all, b.term(term, isApart)...)
+	}
+	return all
+}
+
+func (b beside) weighted(terms []corev1.WeightedPodAffinityTerm, isApart bool) []corev1.WeightedPodAffinityTerm {
+	var all []corev1.WeightedPodAffinityTerm
+	for _, preferred := range terms {
+		for _, term := range b.term(preferred.PodAffinityTerm, isApart) {
+			all = append(all, corev1.WeightedPodAffinityTerm{Weight: preferred.Weight, PodAffinityTerm: term})
+		}
+	}
+	return all
+}
+
+func (b beside) term(term corev1.PodAffinityTerm, isApart bool) []corev1.PodAffinityTerm {
+	if !b.member.isMeantBy(term) {
+		return []corev1.PodAffinityTerm{term}
+	}
+	its := corev1.PodAffinityTerm{LabelSelector: b.its.DeepCopy(), TopologyKey: term.TopologyKey}
+	if !isApart {
+		return []corev1.PodAffinityTerm{its}
+	}
+	others := *term.DeepCopy()
+	others.LabelSelector.MatchExpressions = append(others.LabelSelector.MatchExpressions, b.another)
+	return []corev1.PodAffinityTerm{its, others}
+}
 
 // schedule fills in where a member may run, what it asks for names, and how long it may take to stop.
 func schedule(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, in *PodInputs) {

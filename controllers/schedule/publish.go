@@ -4,10 +4,13 @@ import (
 	"context"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 )
 
@@ -34,4 +37,76 @@ func (r *Reconciler) publish(
 		r.Tell(s, scheduleplan.Events(d, old))
 	}
 	return later, err
+}
+
+// Metrics tells Prometheus of each cluster what its schedules expect. A cluster has at most 3 series; namespace and
+// name are the cluster's, as everywhere.
+type Metrics struct{ kit.PerCluster[scheduleTimes] }
+
+// scheduleTimes are by when a schedule expects the next complete backup and the next test restore to be there, zero
+// when it expects none, and when a backup of it was last proven.
+type scheduleTimes struct {
+	backup, proof time.Time
+	proven        *metav1.Time
+}
+
+var (
+	expectedDesc = kit.ClusterMetric("backup_expected_by_timestamp_seconds",
+		"By when the cluster's EtcdBackupSchedules ask for the next complete backup, in seconds since 1970.")
+	proofDesc = kit.ClusterMetric("backup_proof_expected_by_timestamp_seconds",
+		"By when testRestore of the cluster's EtcdBackupSchedules asks for the next good test restore, in "+
+			"seconds since 1970.")
+	provenDesc = kit.ClusterMetric("backup_proven_timestamp_seconds",
+		"When a backup of the cluster's EtcdBackupSchedules was last restored and compared, in seconds since 1970.")
+)
+
+// NewMetrics makes the metrics and registers them. It fails when they are registered already.
+func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{}
+	return m, kit.Register(registry, "schedules", m)
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
+	kit.Describe(descs, expectedDesc, proofDesc, provenDesc)
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
+	for cluster, schedules := range m.ByCluster() {
+		series, times := kit.Series{Out: metrics, Cluster: cluster}, together(schedules)
+		for desc, at := range map[*prometheus.Desc]time.Time{expectedDesc: times.backup, proofDesc: times.proof,
+			provenDesc: timeOf(times.proven)} {
+			if !at.IsZero() {
+				series.Gauge(desc, float64(at.Unix()))
+			}
+		}
+	}
+}
+
+// together are the earliest of a cluster's schedules, since one that is kept does not hide one that is not; and the
+// latest proof.
+func together(schedules []scheduleTimes) (times scheduleTimes) {
+	for _, s := range schedules {
+		times.backup, times.proof = earlier(times.backup, s.backup), earlier(times.proof, s.proof)
+		if times.proven == nil || times.proven.Before(s.proven) {
+			times.proven = s.proven
+		}
+	}
+	return times
+}
+
+// earlier is the earlier of two times; zero is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
 }

@@ -120,3 +120,153 @@ func ExpectedBy(o Observation, status v1alpha1.EtcdBackupScheduleStatus) time.Ti
 	}
 	return due.Add(o.Schedule.BackupDeadline)
 }
+
+// Made are the events of a change that was made.
+func Made(change Change) []words.Event {
+	switch change := change.(type) {
+	case CreateRun:
+		events := []words.Event{{Reason: EventCreated, Action: "Schedule",
+			Note: fmt.Sprintf("Created the EtcdBackup %s.", change.Name)}}
+		if change.Missed > 1 {
+			events = append(events, words.Event{Warning: true, Reason: EventMadeUp, Action: "Schedule",
+				Note: fmt.Sprintf(
+					"%s did not start at their time; the newest one, of %s, starts now.", missedRuns(change.Missed),
+					words.Format(change.At))})
+		}
+		return events
+	case MarkAhead:
+		return []words.Event{{Warning: true, Reason: EventAhead, Action: "Schedule", Note: fmt.Sprintf(
+			"The EtcdBackup %s was made for %s, which is still to come: the API server's clock ran ahead. The backup "+
+				"stays, and the run of that time is made as well. Check the clocks of the control plane.",
+			change.Run.Name, words.Format(change.At))}}
+	case RecordChore:
+		return []words.Event{made(change)}
+	case RecordRun:
+		if change.LeftOut {
+			return []words.Event{{Warning: true, Reason: EventLeftOut, Action: "Schedule", Note: fmt.Sprintf(
+				"The run of %s did not start within spec.startingDeadline and is left out.", words.Format(change.At))}}
+		}
+	}
+	return nil
+}
+
+func missedRuns(n int) string {
+	if n > tooMany {
+		return fmt.Sprintf("More than %d runs", tooMany)
+	}
+	return fmt.Sprintf("%d runs", n)
+}
+
+// Events are what became different from an old status.
+func Events(d Decision, old v1alpha1.EtcdBackupScheduleStatus) []words.Event {
+	var events []words.Event
+	if d.Trouble && words.ReasonOf(old.Conditions, v1alpha1.ScheduleReady) != d.Reason {
+		events = append(events, words.Event{Warning: true, Reason: EventHeldUp, Action: "Schedule", Note: d.Reason +
+			": " + d.Message})
+	}
+	for _, told := range []struct {
+		chore Chore
+		kind  string
+	}{{Prune, v1alpha1.ScheduleRetained}, {Test, v1alpha1.ScheduleProven}} {
+		if refusal, ok := d.Refusals[told.chore]; ok && words.ReasonOf(old.Conditions, told.kind) != refusal.Reason {
+			events = append(events, words.Event{Warning: true, Reason: EventChoreRefused, Action: "Schedule",
+				Note: refusal.Reason + ": " + refusal.Message})
+		}
+	}
+	return events
+}
+
+// made tells what came of a chore.
+func made(change RecordChore) words.Event {
+	reasons := map[Chore][2]string{Prune: {EventNotPruned, EventPruned},
+		Test: {EventNotProven, EventProven}}[change.Chore]
+	if change.Record.Good {
+		return words.Event{Reason: reasons[1], Action: "Schedule", Note: change.Record.Message}
+	}
+	note := change.Record.Reason + ": " + change.Record.Message
+	if change.PausesRetention {
+		note += " Until a test restore succeeds, retention removes no backup."
+	}
+	return words.Event{Warning: true, Reason: reasons[0], Action: "Schedule", Note: note}
+}
+
+// Fault is what keeps a schedule from doing what a field of its spec asks for, until the field is put right.
+type Fault struct{ Field, Value, Message string }
+
+// Faults are those of the times of a schedule.
+func Faults(s Schedule, now time.Time) []Fault {
+	v := viewOf(Observation{Now: now, Schedule: s})
+	var faults []Fault
+	for _, rule := range []func(view) *Decision{cannotBeRead, neverFires} {
+		if d := rule(v); d != nil {
+			faults = append(faults, s.fault("spec.schedule", s.Expression, d.Reason, d.Message))
+			break
+		}
+	}
+	isTold := len(faults) > 0 && faults[0].Field == fieldTimeZone
+	if s.TestExpression != "" && v.testWrong != nil && !isTold {
+		faults = append(faults, s.fault(fieldTest, s.TestExpression, v.testWrong.reason, v.testWrong.message))
+	}
+	return faults
+}
+
+const (
+	fieldTimeZone = "spec.timeZone"
+	fieldTest     = "spec.testRestore.schedule"
+)
+
+// fault is one of a field with times, or of their zone.
+func (s Schedule) fault(field, value, reason, message string) Fault {
+	if reason == ReasonTimeZoneUnknown {
+		field, value = fieldTimeZone, s.TimeZone
+	}
+	return Fault{Field: field, Value: value, Message: message}
+}
+
+// Reasons of the condition Ready.
+const (
+	ReasonScheduled       = "Scheduled"
+	ReasonRunning         = "Running"
+	ReasonCreating        = "Creating"
+	ReasonPreviousRunning = "PreviousRunning"
+	ReasonSuspended       = "Suspended"
+	ReasonDeleting        = "Deleting"
+	ReasonScheduleInvalid = "ScheduleInvalid"
+	ReasonTimeZoneUnknown = "TimeZoneUnknown"
+	ReasonNeverFires      = "NeverFires"
+	ReasonClusterNotFound = "ClusterNotFound"
+	ReasonNameTaken       = "NameTaken"
+)
+
+// Reasons of the condition BackedUp.
+const (
+	ReasonLastRunComplete = "LastRunComplete"
+	ReasonLastRunFailed   = "LastRunFailed"
+	ReasonNoRunYet        = "NoRunYet"
+)
+
+// Reasons of the conditions Retained and Proven. Where a Job says itself why it failed, it is its word.
+const (
+	ReasonApplied       = "Applied"
+	ReasonStoreEmpty    = "StoreEmpty"
+	ReasonPaused        = "RetentionPaused"
+	ReasonRestored      = "Restored"
+	ReasonUnconfirmed   = "RestoredUnconfirmed"
+	ReasonNotYet        = "NotYet"
+	ReasonRestoreBegins = "RestoreBegins"
+)
+
+// Reasons of events.
+const (
+	EventCreated = "BackupCreated"
+	EventMadeUp  = "RunsMissed"
+	EventLeftOut = "RunLeftOut"
+	EventHeldUp  = "ScheduleHeldUp"
+	EventAhead   = "ClockRanAhead"
+
+	EventPruned       = "BackupsRemoved"
+	EventNotPruned    = "RetentionFailed"
+	EventProven       = "TestRestoreComplete"
+	EventNotProven    = "TestRestoreFailed"
+	EventChoreRefused = "ScheduleJobRefused"
+)

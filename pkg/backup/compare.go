@@ -2,9 +2,17 @@ package backup
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+
+	bolt "go.etcd.io/bbolt"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // Compared is what a restored copy was found to hold, all of it equal to the manifest.
@@ -94,4 +102,152 @@ func (m Manifest) agrees(facts Facts) error {
 			*m.BesideKeys)
 	}
 	return nil
+}
+
+// Facts are what a database says of itself.
+type Facts struct {
+	Revision        int64
+	CompactRevision int64 // 0: never compacted
+	TotalKeys       int64 // that exist at Revision
+	InUseBytes      int64 // of the file, without free pages
+	StorageVersion  string
+	ClusterVersion  string // that the members had agreed on: 3.6.0; empty: none yet
+	AuthEnabled     bool
+	Alarms          []string // "NOSPACE 8e9e05c52164694d"
+	BesideKeys      BesideKeys
+
+	settled bool
+}
+
+// maxAlarms bounds what is reported; a cluster has one per member and kind.
+const maxAlarms = 32
+
+// Inspect reads the facts of a database, with or without its trailer. The file is opened read-only and not changed.
+func Inspect(path string) (facts Facts, err error) {
+	err = within(filepath.Dir(path), func(dir *os.Root) error {
+		facts, err = inspect(dir, filepath.Base(path))
+		return err
+	})
+	return facts, err
+}
+
+// inspect is Inspect for a file that others may have made.
+func inspect(dir *os.Root, name string) (Facts, error) {
+	var facts Facts
+	err := withTree(dir, name, func(tx *bolt.Tx, t *tree) error {
+		var err error
+		if facts, err = readFacts(tx); err != nil {
+			return err
+		}
+		facts.InUseBytes = t.inUse()
+		d := databaseOf(tx)
+		if facts.BesideKeys, err = d.besideKeys(tx); err != nil {
+			return err
+		}
+		facts.TotalKeys, _, err = d.census(facts.span())
+		return err
+	})
+	return facts, err
+}
+
+// minor is the minor of etcd that the data needs, as a version: 3.6.0; empty where nothing says. On the way up and on
+// the way down a cluster agrees on its version before its data follows, so the higher of both counts.
+func (f Facts) minor() string {
+	var highest etcdutil.Version
+	for _, text := range []string{f.ClusterVersion, f.StorageVersion} {
+		if v, err := etcdutil.ParseVersion(text); err == nil && v.Compare(highest) > 0 {
+			highest = etcdutil.Version{Major: v.Major, Minor: v.Minor}
+		}
+	}
+	if highest.IsZero() {
+		return ""
+	}
+	return highest.String()
+}
+
+func (f Facts) span() span {
+	return span{revision: f.Revision, compact: f.CompactRevision, settled: f.settled}
+}
+
+// HashKeys is the hash that a member gives for its keys up to revision when it has compacted at compactRevision,
+// computed from a copy of its database. The copy may be compacted less far, and not further.
+func HashKeys(path string, revision, compactRevision int64) (sum uint32, err error) {
+	err = within(filepath.Dir(path), func(dir *os.Root) error {
+		sum, err = hashKeys(dir, filepath.Base(path), span{revision: revision, compact: compactRevision})
+		return err
+	})
+	return sum, err
+}
+
+// hashKeys is HashKeys for a file that others may have made.
+func hashKeys(dir *os.Root, name string, s span) (sum uint32, err error) {
+	err = withDatabaseIn(dir, name, func(tx *bolt.Tx) error {
+		facts, err := readFacts(tx)
+		if err != nil {
+			return err
+		}
+		if s.compact < facts.CompactRevision || s.compact > s.revision || s.revision > facts.Revision {
+			return fmt.Errorf("the database has the revisions %d to %d: it cannot be hashed at %d compacted at %d",
+				facts.CompactRevision, facts.Revision, s.revision, s.compact)
+		}
+		s.settled = facts.settled && s.compact == facts.CompactRevision
+		sum, _, err = databaseOf(tx).hashSpan(s)
+		return err
+	})
+	return sum, err
+}
+
+func readFacts(tx *bolt.Tx) (Facts, error) {
+	meta := tx.Bucket(bucketMeta)
+	scheduled, finished := mainOf(meta.Get(keyScheduledCompact)), mainOf(meta.Get(keyFinishedCompact))
+	facts := Facts{
+		CompactRevision: max(scheduled, finished),
+		settled:         scheduled <= finished,
+		StorageVersion:  string(meta.Get(keyStorageVersion)),
+	}
+	if last, _ := tx.Bucket(bucketKey).Cursor().Last(); last != nil {
+		if len(last) < revisionLen {
+			return Facts{}, errEntry
+		}
+		facts.Revision = mainOf(last)
+	}
+	// All of the last revisions may be tombstones that were compacted away; an empty store is at revision 1
+	// (etcd-io/etcd:server/storage/mvcc/kvstore.go restore).
+	facts.Revision = max(facts.Revision, facts.CompactRevision, 1)
+	if cluster := tx.Bucket(bucketCluster); cluster != nil {
+		facts.ClusterVersion = string(cluster.Get(keyClusterVersion))
+	}
+	if auth := tx.Bucket(bucketAuth); auth != nil {
+		enabled := auth.Get(keyAuthEnabled)
+		facts.AuthEnabled = len(enabled) == 1 && enabled[0] == 1
+	}
+	alarms, err := readAlarms(tx.Bucket(bucketAlarm))
+	for _, alarm := range alarms[:min(len(alarms), maxAlarms)] {
+		facts.Alarms = append(facts.Alarms, alarm.Name+" "+alarm.Member.String())
+	}
+	return facts, err
+}
+
+// mainOf is the main part of a revision; 0 for none.
+func mainOf(b []byte) int64 {
+	if len(b) < 8 {
+		return 0
+	}
+	return max(0, int64(binary.BigEndian.Uint64(b)))
+}
+
+func readAlarms(alarms *bolt.Bucket) ([]etcdutil.Alarm, error) {
+	if alarms == nil {
+		return nil, nil
+	}
+	var all []etcdutil.Alarm
+	err := alarms.ForEach(func(k, _ []byte) error {
+		var alarm pb.AlarmMember
+		if err := proto.Unmarshal(k, &alarm); err != nil {
+			return fmt.Errorf("%w: an alarm: %w", errUnreadable, err)
+		}
+		all = append(all, etcdutil.Alarm{Name: alarm.GetAlarm().String(), Member: etcdutil.ID(alarm.GetMemberID())})
+		return nil
+	})
+	return all, err
 }

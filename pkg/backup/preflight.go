@@ -5,8 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
+	"syscall"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -156,4 +161,144 @@ func (f Found) fitsVersion(wanted etcdutil.Version) error {
 			"%s.x, or name another backup", wanted, why, wrote.MinorString())
 	}
 	return nil
+}
+
+// bucketMembers has the members as JSON by their IDs in hexadecimal (etcd-io/etcd:server/storage/schema/membership.go).
+var bucketMembers = []byte("members")
+
+// CheckMember fails when the database of a member that has ended is none to begin anew with: it does not know the
+// member that is to have lived on it, or knows it as a learner, or the alarm CORRUPT accuses it. A member's ID is
+// made from the token of its cluster and its incarnation, so no other cluster has it, nor an earlier incarnation of
+// this one.
+func CheckMember(database, name string, id etcdutil.ID) error {
+	var lived resident
+	err := withDatabase(database, func(tx *bolt.Tx) error {
+		var err error
+		lived, err = residentOf(tx, id)
+		return err
+	})
+	switch {
+	case err != nil:
+		return fail(ReasonNoSource, "read the database of member %s: %w", name, err)
+	case !lived.isKnown:
+		return fail(ReasonForeignCluster,
+			"the volume of member %s holds data of another cluster, or of another incarnation of this one: of the "+
+				"members %s, and not of %s",
+			name, strings.Join(lived.members, ", "), id)
+	case lived.isLearner:
+		return fail(ReasonNoSource, "member %s is a learner, which may lack what the voters had agreed on", name)
+	case lived.isCorrupt:
+		return fail(ReasonNoSource,
+			"in the data of member %s the alarm CORRUPT accuses that member, or no member by name", name)
+	}
+	return nil
+}
+
+// resident is what a database says of the member that is to have lived on it.
+type resident struct {
+	members   []string // all that it knows
+	isKnown   bool
+	isLearner bool
+	isCorrupt bool
+}
+
+func residentOf(tx *bolt.Tx, id etcdutil.ID) (resident, error) {
+	var lived resident
+	alarms, err := readAlarms(tx.Bucket(bucketAlarm))
+	if err != nil {
+		return lived, err
+	}
+	lived.isCorrupt = etcdutil.IsCalledCorrupt(alarms, id)
+	members := tx.Bucket(bucketMembers)
+	if members == nil {
+		return lived, nil
+	}
+	err = members.ForEach(func(k, v []byte) error {
+		lived.members = append(lived.members, string(k))
+		if got, err := etcdutil.ParseID(string(k)); err != nil || got != id {
+			return nil //nolint:nilerr // a key that is no ID is nobody's
+		}
+		var member struct {
+			IsLearner bool `json:"isLearner"`
+		}
+		lived.isKnown = true
+		err := json.Unmarshal(v, &member)
+		lived.isLearner = member.IsLearner
+		return err
+	})
+	return lived, err
+}
+
+// Names in the scratch directory, which the steps of one backup share. The step between them that runs the cluster's
+// own image has no more of it than the last two: the first of these to read, and the second to write.
+const (
+	scratchSource   = "source.db"     // the stream as it came
+	scratchManifest = "manifest.json" // as it is written to the store
+	scratchFetched  = "fetched.db"    // as it came back from the store
+	scratchRestored = "restored"      // the data directory that etcdutl makes of it
+)
+
+// databaseFile is where a data directory has its keys.
+var databaseFile = filepath.Join("member", "snap", "db")
+
+// removeScratch removes what an earlier run of a step has left: steps may be run again in the same Pod.
+func removeScratch(dir string, names ...string) error {
+	for _, name := range names {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return scratchFailure("remove "+name, err)
+		}
+	}
+	return nil
+}
+
+func createScratch(dir, name string) (*os.File, error) {
+	file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, scratchFailure("create "+name, err)
+	}
+	return file, nil
+}
+
+// checkRoom fails early where a file of this size can never fit.
+func checkRoom(dir string, size int64) error {
+	free, err := freeBytes(dir)
+	if err != nil {
+		return scratchFailure("look for room", err)
+	}
+	if free < size {
+		return fail(ReasonScratchFull, "the scratch directory has %d bytes free, and the snapshot has %d", free, size)
+	}
+	return nil
+}
+
+func freeBytes(dir string) (int64, error) {
+	var fs syscall.Statfs_t
+	err := syscall.Statfs(dir, &fs)
+	return int64(fs.Bavail) * fs.Bsize, err
+}
+
+// writeScratchManifest leaves the manifest to the next steps.
+func writeScratchManifest(dir string, m Manifest) error {
+	text, err := m.Encode()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, scratchManifest), text, 0o600); err != nil {
+		return scratchFailure("write the manifest", err)
+	}
+	return nil
+}
+
+// readScratchManifest reads what the first step wrote.
+func readScratchManifest(dir string) (Manifest, error) {
+	text, err := os.ReadFile(filepath.Join(dir, scratchManifest))
+	if err != nil {
+		return Manifest{}, scratchFailure("read the manifest", err)
+	}
+	// It names its own place here; what reads or writes the store with it checks the place.
+	m, err := parseUnplaced(text)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("read the manifest in the scratch directory: %w", err)
+	}
+	return m, nil
 }

@@ -1,9 +1,15 @@
+// Package etcdutil holds facts about etcd that need no I/O: identities, quorum arithmetic, the tiers of versions,
+// the flags that each minor knows, the URLs members are reached by, and what the last words of a stopped etcd mean.
+//
+// Everything here is a plain value or a pure function, so that the planner may use it. The package imports the
+// standard library only.
 package etcdutil
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,3 +94,121 @@ func CompareNames(cluster, a, b string) int {
 func SortNames(cluster string, names []string) {
 	slices.SortFunc(names, func(a, b string) int { return CompareNames(cluster, a, b) })
 }
+
+// Ports of a member's container. Metrics and probes are plain HTTP on a port of their own.
+const (
+	ClientPort  = 2379
+	PeerPort    = 2380
+	MetricsPort = 2381
+)
+
+// Schemes of member URLs.
+const (
+	SchemeHTTP  = "http"
+	SchemeHTTPS = "https"
+)
+
+// PeerHost is the DNS name of a member below the headless peer Service. It is the name in the member's certificate,
+// and the TLS server name by which it is dialled whatever its address is.
+func PeerHost(member, cluster, namespace string) string {
+	return member + "." + cluster + "-peers." + namespace + ".svc"
+}
+
+// PeerURL is the URL that identifies a member to its peers. The operator chooses it before the member exists, so it
+// joins an entry of the member list with a Pod and a volume, also while the entry has no name yet.
+func PeerURL(scheme, member, cluster, namespace string) string {
+	return memberURL(scheme, member, cluster, namespace, PeerPort)
+}
+
+// ClientURL is the client URL that a member advertises.
+func ClientURL(scheme, member, cluster, namespace string) string {
+	return memberURL(scheme, member, cluster, namespace, ClientPort)
+}
+
+func memberURL(scheme, member, cluster, namespace string, port int) string {
+	return scheme + "://" + PeerHost(member, cluster, namespace) + ":" + strconv.Itoa(port)
+}
+
+// MemberFromPeerURL is the inverse of PeerURL, for either scheme. It is false for a URL of another cluster, another
+// namespace, another port, or one that was not made by PeerURL; the name is of this cluster by its ordinal.
+func MemberFromPeerURL(url, cluster, namespace string) (name string, ok bool) {
+	scheme, rest, found := strings.Cut(url, "://")
+	if !found || (scheme != SchemeHTTP && scheme != SchemeHTTPS) {
+		return "", false
+	}
+	name, _, found = strings.Cut(rest, ".")
+	if !found {
+		return "", false
+	}
+	if _, ok := Ordinal(cluster, name); !ok || url != PeerURL(scheme, name, cluster, namespace) {
+		return "", false
+	}
+	return name, true
+}
+
+// NamedURL is one entry of --initial-cluster.
+type NamedURL struct{ Name, URL string }
+
+// InitialCluster is the value of --initial-cluster for the members, in the order given.
+func InitialCluster(members []NamedURL) string {
+	entries := make([]string, len(members))
+	for i, m := range members {
+		entries[i] = m.Name + "=" + m.URL
+	}
+	return strings.Join(entries, ",")
+}
+
+// SealedInitialCluster is the value of --initial-cluster of a sealed member: only itself. With --initial-cluster-state
+// existing, an etcd with an empty directory finds no other peer to ask about the cluster and stops; one with data never
+// reads it (etcd-io/etcd:server/etcdserver/bootstrap.go, cluster_util.go getRemotePeerURLs).
+func SealedInitialCluster(member, peerURL string) string {
+	return InitialCluster([]NamedURL{{Name: member, URL: peerURL}})
+}
+
+// Values of --initial-cluster-state.
+const (
+	StateNew      = "new"
+	StateExisting = "existing"
+)
+
+// Alarms that etcd raises. They are part of its data: a backup brings them along, under the IDs of members that are
+// gone.
+const (
+	AlarmNoSpace = "NOSPACE" // a member's database reached its quota: no key can be written
+	AlarmCorrupt = "CORRUPT" // members hold different data: reads are answered, and nothing can be written
+)
+
+// Alarm is an alarm with the member that it was raised for; zero when etcd does not know which one it is.
+type Alarm struct {
+	Name   string
+	Member ID
+}
+
+// alarmText is how Status words an alarm, the member's ID in decimal (etcd-io/etcd:api/etcdserverpb/rpc.proto
+// AlarmMember; how many spaces are between the fields is up to the library that prints it).
+var alarmText = regexp.MustCompile(`^(?:memberID:([0-9]+)\s+)?alarm:([A-Z]+)`)
+
+// ParseAlarms reads the alarms among what a member's Status calls errors. Every member speaks of the alarms of all.
+func ParseAlarms(errs []string) []Alarm {
+	var found []Alarm
+	for _, text := range errs {
+		parts := alarmText.FindStringSubmatch(text)
+		if parts == nil || parts[2] == "NONE" {
+			continue
+		}
+		id, _ := strconv.ParseUint(parts[1], 10, 64) // none: etcd does not know whom to accuse
+		found = append(found, Alarm{Name: parts[2], Member: ID(id)})
+	}
+	return found
+}
+
+// IsCalledCorrupt reports an alarm that may mean this member. Of one without a member any may be meant.
+func IsCalledCorrupt(alarms []Alarm, member ID) bool {
+	return slices.ContainsFunc(alarms, func(a Alarm) bool {
+		return a.Name == AlarmCorrupt && (a.Member == 0 || a.Member == member)
+	})
+}
+
+// Quorum is how many of so many voters must agree for anything to be committed. Learners are not voters. Without any
+// voter there is nobody to agree, and the answer is 1: nothing satisfies it.
+func Quorum(voters int) int { return max(voters, 0)/2 + 1 }

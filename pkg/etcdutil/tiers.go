@@ -1,7 +1,9 @@
 package etcdutil
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -106,4 +108,90 @@ func nearestMinor(v Version) minor {
 		return knownMinors[0]
 	}
 	return knownMinors[len(knownMinors)-1]
+}
+
+// Version is a release of etcd. Pre-releases are not versions that a cluster may run.
+type Version struct{ Major, Minor, Patch int }
+
+// ParseVersion reads "3.6.16" or "v3.6.16": exactly three numbers without leading zeros, no pre-release and no build.
+func ParseVersion(s string) (Version, error) {
+	parts := strings.Split(strings.TrimPrefix(s, "v"), ".")
+	if len(parts) != 3 {
+		return Version{}, fmt.Errorf("version %q: want three numbers as in 3.6.16", s)
+	}
+	var n [3]int
+	for i, part := range parts {
+		v, err := strconv.Atoi(part)
+		if err != nil || v < 0 || v > 9999 || strconv.Itoa(v) != part {
+			return Version{}, fmt.Errorf("version %q: %q is not a number as in 3.6.16", s, part)
+		}
+		n[i] = v
+	}
+	return Version{Major: n[0], Minor: n[1], Patch: n[2]}, nil
+}
+
+// String prints the version without a leading v, as etcd reports it.
+func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
+
+// MarshalText is what String prints.
+func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads what ParseVersion reads.
+func (v *Version) UnmarshalText(text []byte) (err error) {
+	*v, err = ParseVersion(string(text))
+	return err
+}
+
+// MinorString prints the minor alone: "3.6".
+func (v Version) MinorString() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+
+// IsZero says that no version was given.
+func (v Version) IsZero() bool { return v == Version{} }
+
+// Compare orders versions: negative when v is older than w.
+func (v Version) Compare(w Version) int {
+	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor), cmp.Compare(v.Patch, w.Patch))
+}
+
+// AtLeast says that v is w or newer.
+func (v Version) AtLeast(w Version) bool { return v.Compare(w) >= 0 }
+
+// SameMinor says that members of the two versions differ in the patch at most, and may be mixed freely.
+func (v Version) SameMinor(w Version) bool { return v.Major == w.Major && v.Minor == w.Minor }
+
+// vulnerability is a security advisory of etcd, and the patch of each known minor that ended it. A minor that is not
+// named never had it.
+type vulnerability struct {
+	id     string // as etcd itself names it
+	fixed  []Version
+	source string
+}
+
+// vulnerabilities, by the time when they were told.
+var vulnerabilities = []vulnerability{
+	{"CVE-2026-33343", []Version{{3, 5, 28}, {3, 6, 9}}, "etcd-io/etcd CHANGELOG, GHSA-rfx7-8w68-q57q"},
+	{"CVE-2026-33413", []Version{{3, 5, 28}, {3, 6, 9}}, "etcd-io/etcd CHANGELOG, GHSA-q8m4-xhhv-38mg"},
+	{"CVE-2026-44283", []Version{{3, 5, 30}, {3, 6, 11}}, "etcd-io/etcd PRs 21681, 21685, GHSA-x35m-3gp4-4fh5"},
+	{"GHSA-3wh4-j44w-pg92", []Version{{3, 5, 32}, {3, 6, 13}}, "etcd-io/etcd PRs 22021, 22025"},
+	{"GHSA-xg4h-6gfc-h4m8", []Version{{3, 5, 33}, {3, 6, 14}, {3, 7, 1}},
+		"etcd-io/website:content/en/blog/2026, v3.7.1, v3.6.14, and v3.5.33"},
+	{"GHSA-6vch-q96h-7gc3", []Version{{3, 5, 33}, {3, 6, 14}, {3, 7, 1}},
+		"etcd-io/website:content/en/blog/2026, v3.7.1, v3.6.14, and v3.5.33"},
+}
+
+// Vulnerabilities names the security advisories that a version is known to be open to, and the first patch of its minor
+// without any of them. Both are empty for a version without one.
+func Vulnerabilities(v Version) (ids []string, fixed Version) {
+	for _, known := range vulnerabilities {
+		for _, f := range known.fixed {
+			if !v.SameMinor(f) || v.AtLeast(f) {
+				continue
+			}
+			ids = append(ids, known.id)
+			if !fixed.AtLeast(f) {
+				fixed = f
+			}
+		}
+	}
+	return ids, fixed
 }

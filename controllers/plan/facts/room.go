@@ -3,6 +3,7 @@ package facts
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
@@ -101,4 +102,161 @@ func FormatBytes(n int64) string {
 		}
 	}
 	return fmt.Sprint(n)
+}
+
+// How far revisions have come, and how far above that the next incarnation begins.
+
+const (
+	// roomToBegin is left above all that was served when an incarnation is prepared. The members that there are serve
+	// on until the switch-over, and after it for as long as they are not stopped. 10000 writes a second take 14 hours.
+	roomToBegin = record.DefaultBump / 2
+	// roomToSwitch is what must be left of it at the switch-over.
+	roomToSwitch = record.DefaultBump / 10
+)
+
+// Recorded is the highest revision that volumes say was served, of this incarnation and of those that ended. They
+// outlive the birth record.
+func (o View) Recorded() int64 {
+	var highest int64
+	for _, r := range o.EveryReplica() {
+		highest = max(highest, r.Record().Began)
+	}
+	return highest
+}
+
+// Served is the highest revision that the cluster is known to have served: by its records, and by what members say.
+func (o View) Served() int64 {
+	highest := max(o.Birth.BeganAt(), o.Recorded())
+	for _, r := range o.Members {
+		if o.hasSaidRevision(r) {
+			highest = max(highest, r.Answer.Revision)
+		}
+	}
+	if o.Proven != nil { // a backup holds what was served
+		highest = max(highest, o.Proven.Revision)
+	}
+	return min(highest, record.LastRevision)
+}
+
+func (o View) hasSaidRevision(r Replica) bool {
+	return r.Answer != nil && (o.Birth.ClusterID == 0 || r.Answer.ClusterID == o.Birth.ClusterID)
+}
+
+// toClear is what the next incarnation must begin above. Where no quorum says how far it is, it may have gone as far
+// since its beginning as a restore raises revisions.
+func (o View) toClear() int64 {
+	if !o.HasQuorum() {
+		return o.Served() + record.DefaultBump + roomToBegin
+	}
+	return o.Served() + roomToBegin
+}
+
+// BumpFor is by how much revisions are raised for the next incarnation where the operator may choose. It is a whole
+// number of billions, and so the same in two looks between which clients write.
+func (o View) BumpFor(n record.Next) int64 {
+	n.Bump = record.DefaultBump
+	if lacking := o.toClear() - o.Birth.BeginsAt(n); lacking > 0 {
+		n.Bump += (lacking + record.DefaultBump - 1) / record.DefaultBump * record.DefaultBump
+	}
+	return n.Bump
+}
+
+// MayBegin reports whether the next incarnation begins so far above all that was served that it may be prepared.
+func (o View) MayBegin(n record.Next) bool {
+	if n.Source == record.SourceEmpty { // it begins at 1, whatever it is raised by
+		return true
+	}
+	at := o.Birth.BeginsAt(n)
+	return at >= o.toClear() && at <= record.LastRevision
+}
+
+// IsStillAbove reports whether the next incarnation, which was prepared a while ago, begins above all that was served
+// by now.
+func (o View) IsStillAbove(n record.Next) bool {
+	return n.Source == record.SourceEmpty || o.Birth.BeginsAt(n) >= o.Served()+roomToSwitch
+}
+
+// Resumed are the volumes of an earlier cluster from which it is resumed.
+func (o Observation) Resumed() []Retained {
+	return Filter(o.Retained, func(v Retained) bool { return !v.Record.IsZero() && v.Superseded == "" })
+}
+
+// GoesBackFrom is the incarnation that served clients, at higher revisions, after the one that is resumed. It is ""
+// where there is none, and where each volume of the resumed one says that a person knows it.
+func (o Observation) GoesBackFrom() string {
+	resumed, last := o.Resumed(), Retained{}
+	for _, v := range o.Retained {
+		if !v.Record.IsZero() && v.Superseded != "" && (last.Name == "" || v.counter() > last.counter()) {
+			last = v
+		}
+	}
+	isEarlier := func(v Retained) bool { return v.counter() < last.counter() && v.GoesBackFrom != last.Incarnation }
+	if last.Name == "" || !slices.ContainsFunc(resumed, isEarlier) {
+		return ""
+	}
+	return last.Incarnation
+}
+
+// counter is how many incarnations its cluster had begun before that of the volume; -1 where an even earlier cluster of
+// the name had begun it.
+func (r Retained) counter() int { return slices.Index(incarnationsOf(r.Owner), r.Incarnation) }
+
+// What etcd 3.5 wrote to raft's log is covered once every member with data wrote a snapshot of raft's state past it.
+// etcd 3.7 cannot read it, and reads all that no snapshot covers. See docs/decisions/0021.
+
+// logMargin is how many entries each member applies past its mark. A leader keeps 5,000 of those that its snapshot
+// covers, for members that lag (etcd-io/etcd:server/etcdserver/server.go DefaultSnapshotCatchUpEntries).
+const logMargin = 5_200
+
+// NextLogMark is the mark to write beside a member's data: the one that stands there, or a new one where the Pods are
+// others by now, or where the member's process is.
+func (o Incarnation) NextLogMark(r Replica) record.LogMark {
+	pods, written := o.pods(), r.Record().LogMark
+	switch {
+	case pods == "" || !r.IsHealthy(o.Membership) || r.Answer.Snapshots == nil:
+		return written
+	case written.Pods == pods && written.Snapshots <= *r.Answer.Snapshots:
+		return written
+	}
+	return record.LogMark{Pods: pods, Snapshots: *r.Answer.Snapshots, Applied: r.Answer.Applied}
+}
+
+// IsLogCovered reports whether each member with data passed the mark that was written down under the Pods that there
+// are. What a new member gets is covered then as well.
+func (o Incarnation) IsLogCovered() bool {
+	isNot := func(r Replica) bool { return !o.hasCovered(r) }
+	return o.pods() != "" && !slices.ContainsFunc(o.withLog(), isNot)
+}
+
+func (o Incarnation) hasCovered(r Replica) bool {
+	mark := r.Record().LogMark
+	return r.IsHealthy(o.Membership) && r.Answer.Snapshots != nil && mark.Pods == o.pods() &&
+		mark.IsPassed(*r.Answer.Snapshots, r.Answer.Applied, logMargin)
+}
+
+// MayMarkLog reports whether nothing that runs can still write what etcd 3.7 cannot read: each member with data answers
+// as 3.6 or higher, in a cluster of that version.
+func (o Incarnation) MayMarkLog() bool {
+	const least = 6
+	return o.pods() != "" && !slices.ContainsFunc(o.withLog(), func(r Replica) bool {
+		return !r.IsHealthy(o.Membership) || r.Answer.Version.Minor < least || r.Answer.Versions.Cluster.Minor < least
+	})
+}
+
+// withLog are the members that have a log: voters, and learners that answered.
+func (o Incarnation) withLog() []Replica {
+	return Filter(o.Members, func(r Replica) bool { return r.IsVoter() || r.IsLearner() && r.IsRecorded() })
+}
+
+// pods are the UIDs of their Pods, in order; empty where one has none, or the list is not known.
+func (o Incarnation) pods() string {
+	var uids []string
+	for _, r := range o.withLog() {
+		if r.Pod == nil {
+			return ""
+		}
+		uids = append(uids, r.Pod.UID)
+	}
+	slices.Sort(uids)
+	return strings.Join(uids, ",")
 }

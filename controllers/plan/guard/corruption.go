@@ -1,11 +1,13 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -188,4 +190,98 @@ func guardDisarmCorrupt(o facts.View, c changes.DisarmAlarms) string {
 		return "not every voter is known to hold the same data."
 	}
 	return ""
+}
+
+const kindSecret = "Secret"
+
+// guardTrust lets no CA be made in the place of one that members live by, and no certificate be issued from another one
+// than they trust.
+func guardTrust(o facts.View, c changes.Change) string {
+	objects, issues := issuing(c)
+	for _, ca := range o.Objects {
+		isMade := slices.ContainsFunc(objects, func(made facts.Object) bool { return made.Name == ca.Name })
+		switch {
+		case !ca.Authority:
+		case isMade && isLivedBy(o, ca):
+			return fmt.Sprintf("members trust the CA that was in Secret %s, and would trust no new one.", ca.Name)
+		case issues && ca.State == facts.ObjectCurrent && ca.Trusted != "" && ca.Trusted != ca.Holds:
+			return fmt.Sprintf("Secret %s holds another CA than the one that members trust.", ca.Name)
+		}
+	}
+	return ""
+}
+
+// isLivedBy reports a CA that is gone, and that members, or clients of the data, trust.
+func isLivedBy(o facts.View, ca facts.Object) bool {
+	return ca.State == facts.ObjectAbsent && (ca.Trusted != "" || o.IsAlive() || o.HasSwitchedOver())
+}
+
+// issuing are the Secrets that a change writes beside those of members, and whether it issues any certificate.
+func issuing(c changes.Change) (objects []facts.Object, issues bool) {
+	var members []string
+	switch c := c.(type) {
+	case changes.ApplyObjects:
+		objects, members = c.Objects, c.Secrets
+	case changes.Bootstrap:
+		objects, members = c.Objects, c.Secrets
+	case changes.PrepareNext:
+		members = c.Secrets
+	case changes.PrepareMember:
+		return nil, c.Secret
+	default:
+		return nil, false
+	}
+	objects = slices.DeleteFunc(slices.Clone(objects), func(object facts.Object) bool {
+		return object.Kind != kindSecret
+	})
+	isLeaf := func(object facts.Object) bool { return !object.Authority }
+	return objects, len(members) > 0 || slices.ContainsFunc(objects, isLeaf)
+}
+
+// The guard's part about going back from a restored incarnation that never served.
+
+// guardGoBack gives up an incarnation only where no client was led to it, on an approval of the evidence that there is.
+func guardGoBack(o facts.View, c changes.GoBack) string {
+	request, isApproved := o.ApprovedNow(c.Restore)
+	last, members := o.Previous()
+	switch {
+	case c.From != o.Birth.Incarnation || c.Incarnation != last.Incarnation || last.Incarnation == "" || o.Birth.Void ||
+		o.IsPreparing():
+		return "it is not the incarnation that the cluster switched over from."
+	case !isApproved || request.Source != record.SourcePrevious:
+		return "no EtcdRestore asks for this with an approval of the evidence that there is."
+	case o.IsAlive() || o.Membership.Known || o.IsAnyReady():
+		return "what the cluster switched over to serves, or is about to."
+	}
+	return cmp.Or(guardFence(o), guardPrevious(members, last.Voters, c))
+}
+
+// guardPrevious lets a cluster go back only to a quorum of members whose own volumes are there, all of one cluster.
+func guardPrevious(members []facts.Replica, voters []string, c changes.GoBack) string {
+	back := 0
+	for _, name := range c.Names {
+		r, _ := facts.Find(members, name)
+		if !r.MayReturn(c.From) || r.Record().ClusterID != c.ClusterID {
+			return fmt.Sprintf("the volume of %s is not one that a member of that cluster can start on.", name)
+		}
+		if voters == nil || slices.Contains(voters, name) {
+			back++
+		}
+	}
+	if c.ClusterID == 0 || back < etcdutil.Quorum(len(voters)) {
+		return "what is left of that incarnation is no quorum."
+	}
+	return ""
+}
+
+// guardMarkCurrent takes the mark off only once the incarnation that took this one's place is marked itself. Of two
+// without a mark, nothing says which one is the current one.
+func guardMarkCurrent(o facts.View, after string, ref facts.VolumeRef) string {
+	r := o.Find(ref.Name)
+	if !o.IsGivenUp(after) || !r.HasVolume(ref) || r.Volume.Incarnation != o.Birth.Incarnation ||
+		r.Volume.Superseded != after {
+		return fmt.Sprintf("the volume %s is not known to be of an incarnation that the cluster went back to.",
+			ref.Name)
+	}
+	return guardSwitched(o, ref.Name)
 }

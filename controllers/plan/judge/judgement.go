@@ -1,4 +1,4 @@
-// Package judge says how each member is, once, from one table (signs.go). Rules, evidence and status read that. The
+// Package judge says how each member is, once, from one table. Rules, evidence and status read that. The
 // guard does not: it cannot import this package.
 package judge
 
@@ -141,4 +141,168 @@ func judge(o View, r facts.Replica) Judgement {
 		j.Reason = s.word.find(r)
 	}
 	return j
+}
+
+// Signs is the table by which each member is judged, once, for every rule, the evidence and the status. It is read from
+// the top: whose the data is and whether it is there come first, then what the Pod and its node say, then what etcd
+// said when it stopped, then what it answers. What the rows ask is in seen.go. Each row has its row in
+// judgement_test.go and in docs/failures.md.
+var Signs = []Sign{
+	// Whose data it is.
+	seen("its directory holds the data of another cluster", answersAsAnotherCluster).
+		means(Lost, facts.CauseIdentity, Replace).certainly().by(ByMember, ByRecord).told(facts.MemberOtherIdentity).
+		saying(otherCluster),
+	seen("another etcd answers at its address, and no certificate proves whose that is", isDisplaced).
+		means(Unresponsive, facts.CauseIdentity, Person).by(ByOperator, ByKubelet).told(facts.MemberNotAnswering),
+	seen("its directory holds the data of another member", answersAsAnotherMember).
+		means(Unresponsive, facts.CauseIdentity, Person).by(ByMember).told(facts.MemberOtherIdentity),
+
+	// Copies that differ: plan/copies.go decides.
+	seen("its copy of the data differs from that of a majority", View.StandsAlone).
+		means(Behind, facts.CauseCorruption, Replace).by(ByMember, ByPeers).told(facts.MemberCorrupt),
+	seen("it stopped because its copy of the data differs from another member's", stoppedWith(differs...)).
+		means(Stopped, facts.CauseCorruption, Compare).by(ByMember).toldBy(wordOfEtcd),
+
+	// Data that is certainly gone.
+	seen("it has not started yet", isNewInMemory).
+		means(Absent, facts.NoCause, Restart).told(facts.MemberNoPod),
+	seen("the Pod that held its data is gone", hasLostPod).
+		means(Lost, facts.CausePod, Replace).certainly().by(ByKubelet).toldBy(wordOfPod),
+	seen("the node that held its data is gone", hasLostNode).
+		means(Lost, facts.CauseNode, Replace).certainly().by(ByNode,
+		ByOperator).told(facts.MemberNodeGone).saying(lostNode),
+	seen("its volume is gone", hasLostClaim).
+		means(Lost, facts.CauseVolume, Replace).certainly().by(ByVolume).told(facts.MemberNoVolume),
+	seen("the volume behind its claim is gone", hasLostBacking).
+		means(Lost, facts.CauseVolume, Replace).certainly().by(ByVolume, ByOperator).told(facts.MemberVolumeLost),
+	seen("the only node that can use its volume is gone", isStranded).
+		means(Lost, facts.CauseNode, Replace).certainly().by(ByNode,
+		ByVolume).told(facts.MemberNodeGone).saying(lostNode),
+	seen("another volume has the place of its own", hasCopiedVolume).
+		means(Lost, facts.CauseIdentity, Replace).certainly().by(ByVolume, ByRecord).told(facts.MemberOtherIdentity),
+	seen("its volume is being deleted, and no Pod can start on it again", hasGoingVolume).
+		means(Lost, facts.CauseVolume, Replace).certainly().by(ByVolume).told(facts.MemberVolumeTerminating),
+	seen("its volume is being deleted, and it cannot start on it", cannotReturn).
+		means(Lost, facts.CauseVolume, Replace).certainly().by(ByVolume, ByKubelet).told(facts.MemberVolumeTerminating),
+	seen("it was never recorded, and how it was to start is no longer known", isForgotten).
+		means(Lost, facts.CauseIdentity, Replace).certainly().by(ByRecord).told(facts.MemberNoPod),
+	seen("its data is gone or cannot be read, by etcd's last words", endedByOwnWord).
+		means(Lost, facts.CauseDisk, Replace).certainly().by(ByMember).toldBy(wordOfEtcd).saying(ownWord),
+	seen("its data is gone or cannot be read, and it is started once more", returnsAfterOwnWord).
+		means(Lost, facts.CauseDisk, Await).by(ByMember).toldBy(wordOfEtcd).saying(ownWord),
+	seen("any stop of its Pod loses its data, and nothing is heard of it", isDoomedUnheard).
+		means(Doomed, facts.CauseVolume, Replace).from(podChangeOf).by(ByVolume, ByOperator, ByKubelet).
+		toldBy(wordOfVolume),
+	seen("any stop of its Pod loses its data", isDoomed).
+		means(Doomed, facts.CauseVolume, Replace).by(ByVolume).toldBy(wordOfVolume),
+
+	// What its Pod and its node say.
+	seen("its Pod ended, and a finalizer keeps the object", isHeld).
+		means(Leaving, facts.CauseOutside, Await).by(ByKubelet).told(facts.MemberPodHeld).saying(held),
+	seen("its Pod was asked to go, and nothing is heard of it", isLeavingUnheard).
+		means(Leaving, facts.CauseNode, Replace).from(unheardSince).by(ByOperator,
+		ByKubelet).told(facts.MemberPodTerminating),
+	seen("its Pod is terminating", isTerminating).
+		means(Leaving, facts.NoCause, Await).by(ByKubelet).told(facts.MemberPodTerminating),
+	seen("its Pod ended", hasEnded).
+		means(Stopped, facts.NoCause, Restart).by(ByKubelet).toldBy(wordOfEndedPod),
+	seen("its Pod is gone", isToStartAgain).
+		means(Absent, facts.NoCause, Restart).by(ByVolume).told(facts.MemberNoPod),
+	seen("its first Pod was not made yet", isToStartFirst).
+		means(Absent, facts.NoCause, Restart).told(facts.MemberNoPod),
+	seen("it has no Pod, and no volume that is recorded as its own", hasNoPod).
+		means(Absent, facts.CauseIdentity, Person).by(ByRecord).told(facts.MemberNoPod).saying(WhyNoPod),
+	seen("its node does not answer", hasUnheardNode).
+		means(Unresponsive, facts.CauseNode, Replace).from(nodeUnheardSince).by(ByOperator,
+		ByNode).told(facts.MemberNotAnswering),
+	seen("etcd was not started: a container that starts before it cannot", isBehindOther).
+		means(Stopped, facts.CauseSettings, Correct).by(ByKubelet).toldBy(wordOfKubernetes).saying(behindOther),
+	seen("no node that can use its volume takes its Pod", isTiedToNode).
+		means(Stopped, facts.CauseNode, Replace).from(podChangeOf).by(ByOperator, ByKubelet).toldBy(wordOfKubernetes),
+	seen("its image cannot be pulled", waitsFor(facts.ReasonImagePull)).
+		means(Stopped, facts.CauseImage, Correct).by(ByKubelet).toldBy(wordOfKubernetes),
+	seen("its container cannot be made", waitsFor(facts.ReasonContainer)).
+		means(Stopped, facts.CauseSettings, Correct).by(ByKubelet).toldBy(wordOfKubernetes),
+	seen("its volume cannot be made", isUnmade).
+		means(Stopped, facts.CauseSettings, Correct).by(ByVolume).told(facts.MemberProvisioning).saying(whyUnmade),
+	seen("no node has room for its Pod", waitsFor(facts.ReasonUnschedulable)).
+		means(Stopped, facts.CauseRoom, Correct).by(ByKubelet).toldBy(wordOfKubernetes),
+	seen("its Pod is held back: etcd was never started in it", isHeldBack).
+		means(Stopped, facts.CauseOutside, Await).by(ByKubelet).toldBy(wordOfStart).saying(heldBack),
+
+	// Why etcd stopped, by its last words.
+	seen("its disk fails", crashesWith(failing...)).
+		means(Stopped, facts.CauseDisk, Replace).from(podChangeOf).by(ByMember, ByKubelet).toldBy(wordOfEtcd),
+	seen("the runtime stopped etcd, and others serve with its settings", faultsAlone).
+		means(Stopped, facts.CauseDisk, Replace).from(podChangeOf).by(ByKubelet, ByPeers).toldBy(wordOfEtcd),
+	seen("its disk is full", crashesWith(full...)).
+		means(Stopped, facts.CauseSpace, Correct).by(ByMember).toldBy(wordOfEtcd),
+	seen("etcd does not start with its settings", crashesWith(misset...)).
+		means(Stopped, facts.CauseSettings, Correct).by(ByMember).toldBy(wordOfEtcd),
+	seen("etcd stops, and does not say why", isCrashing).
+		means(Stopped, facts.CauseUnknown, Await).by(ByKubelet).toldBy(wordOfEtcd),
+
+	// Processes that do not answer.
+	seen("it never served with the settings of the spec, and no other member does", neverServedWithSpec).
+		means(Unresponsive, facts.CauseSettings, Correct).by(ByOperator, ByKubelet).told(facts.MemberNotAnswering),
+	seen("its kubelet calls it ready, and the operator cannot reach it", isReadyUnseen).
+		means(Unresponsive, facts.CauseUnknown, Await).by(ByOperator).told(facts.MemberNotAnswering),
+	seen("it is starting", isStartingUp).
+		means(Starting, facts.CauseUnknown, Replace).from(lastStartOf).by(ByOperator, ByKubelet).toldBy(wordOfProcess),
+	seen("it does not answer, and its kubelet does not call it ready", isUnanswered).
+		means(Unresponsive, facts.CauseUnknown, Replace).from(lastStartOf).by(ByOperator,
+		ByKubelet).toldBy(wordOfProcess),
+
+	// What it answers.
+	seen("it answers, and etcd's list does not have it", isUnlisted).
+		means(Behind, facts.CauseUnknown, Await).by(ByMember).told(facts.MemberNotListed),
+	seen("it answers as of another cluster than etcd's list is", isOfOtherList).
+		means(Behind, facts.CauseUnknown, Await).by(ByMember).told(facts.MemberOtherIdentity),
+	seen("it answers, and knows no leader", hasNoLeader).
+		means(Behind, facts.CauseUnknown, Await).by(ByMember).told(facts.MemberNoLeader),
+	seen("it answers, and etcd's list could not be read", hasNoList).
+		means(Behind, facts.CauseUnknown, Await).by(ByMember).told(facts.MemberListUnknown),
+	seen("etcd raised the alarm CORRUPT, which may mean this member", isCalledCorrupt).
+		means(Behind, facts.NoCause, Compare).by(ByMember).told(facts.MemberCorrupt),
+	seen("it answers, and who it is could not be written down", isUnsealed).
+		means(Behind, facts.NoCause, Await).by(ByMember, ByRecord),
+	seen("it answers, and its copy of the data is not compared with the others' yet", isUncompared).
+		means(Behind, facts.NoCause, Await).by(ByMember),
+	seen("it answers, and its node is not ready", isOnUnreadyNode).
+		means(Behind, facts.CauseNode, Await).by(ByMember, ByNode).told(facts.MemberNodeNotReady),
+	seen("it answers, and is not ready or has not caught up", isNotServing).
+		means(Behind, facts.NoCause, Await).by(ByMember),
+	seen("it serves", isServingNow).
+		means(Serving, facts.NoCause, NoCure).by(ByMember, ByKubelet),
+}
+
+// View is what rules read: the facts of one incarnation, and how each of its members is.
+type View struct {
+	facts.View
+	judged map[string]Judgement // by name: each member is judged once
+}
+
+// Of is the view in which members are judged.
+func Of(v facts.View) View { return View{View: v, judged: map[string]Judgement{}} }
+
+// Judge is how a member is, by the table.
+func (v View) Judge(r facts.Replica) Judgement {
+	j, isJudged := v.judged[r.Name]
+	if !isJudged {
+		j = judge(v, r)
+		v.judged[r.Name] = j
+	}
+	return j
+}
+
+// IsLost reports data that is certainly gone, or another's.
+func (v View) IsLost(r facts.Replica) bool { return v.Judge(r).IsLost() }
+
+// Members is how the members of the current incarnation are, by name.
+func Members(o facts.Observation) map[string]Judgement {
+	v := Of(o.On(o.Current))
+	for _, r := range v.Members {
+		v.Judge(r)
+	}
+	return v.judged
 }

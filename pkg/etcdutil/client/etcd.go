@@ -4,10 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
+	"net/http"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"go.etcd.io/etcd/client/pkg/v3/types"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -257,4 +260,54 @@ func (c *etcdClient) hastenReconnect(ctx context.Context) {
 	defer cancel()
 	c.grpc.ResetConnectBackoff()
 	c.grpc.WaitForStateChange(ctx, connectivity.TransientFailure)
+}
+
+// plain asks the endpoints that etcd serves beside gRPC, on the same port and with the same certificates.
+type plain struct {
+	client *http.Client
+	base   string // scheme and address
+}
+
+// newPlain makes a client that keeps no connection: it is used while versions move, and a connection that idles there
+// for weeks is one more that a member holds.
+func newPlain(endpoint Endpoint, scheme string) plain {
+	transport := &http.Transport{DisableKeepAlives: true, TLSHandshakeTimeout: connectTimeout}
+	if endpoint.TLS != nil {
+		transport.TLSClientConfig = endpoint.TLS.Clone()
+		transport.TLSClientConfig.ServerName = endpoint.ServerName
+	}
+	// etcd never redirects, and what answers at a reused address must not send the operator elsewhere
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := &http.Client{Transport: transport, CheckRedirect: stay}
+	return plain{client: client, base: scheme + "://" + endpoint.Address}
+}
+
+// get gives no more than limit bytes of an answer to read.
+func (p plain) get(ctx context.Context, path string, limit int64, read func(io.Reader) error) error {
+	ctx, cancel := context.WithTimeout(ctx, statusDeadline)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.base+path, nil)
+	if err != nil {
+		return fmt.Errorf("asking for %s: %w", path, err)
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		return fmt.Errorf("asking for %s: %w", path, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("asking for %s: %s", path, response.Status)
+	}
+	if err := read(io.LimitReader(response.Body, limit)); err != nil {
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	return nil
+}
+
+// checkPeerURL refuses what etcd could not parse again.
+func checkPeerURL(peerURL string) error {
+	if _, err := types.NewURLs([]string{peerURL}); err != nil {
+		return fmt.Errorf("peer URL %q: %w", peerURL, err)
+	}
+	return nil
 }
