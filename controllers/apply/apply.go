@@ -99,8 +99,6 @@ type step struct {
 }
 
 // carryOut has one case per change, in the order of the planner's list.
-//
-//nolint:gocyclo // one flat list that the linter holds complete
 func (s step) carryOut(ctx context.Context, change changes.Change) error {
 	if edit := s.birthEdit(change); edit != nil {
 		return s.editBirth(ctx, edit)

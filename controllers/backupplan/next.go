@@ -1,5 +1,5 @@
-// Package backupplan decides what becomes of an EtcdBackup. Next is a pure function from what was observed to the one thing
-// to do now; Status, Events and ValuesOf are pure functions from that to what people see.
+// Package backupplan decides what becomes of an EtcdBackup. Next is a pure function from what was observed to the one
+// thing to do now; Status, Events and ValuesOf are pure functions from that to what people see.
 //
 // # Words
 //

@@ -12,7 +12,7 @@ import (
 
 // changeEvents tell what was just done, when it matters to people: the cluster's birth, its membership, a member's Pod,
 // certificates, and every deletion. Bookkeeping and other objects that are put right are in the status alone.
-func changeEvents(in Input) []words.Event { //nolint:gocyclo // one flat list that the linter holds complete
+func changeEvents(in Input) []words.Event {
 	why := in.Decision.Message
 	switch c := in.Outcome.Change.(type) {
 	case changes.BeginBirth:

@@ -90,7 +90,9 @@ func (r *Reconciler) applyChore(ctx context.Context, s *v1alpha1.EtcdBackupSched
 }
 
 // recordChore writes down what came of a chore. What proves something is signed.
-func (r *Reconciler) recordChore(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change scheduleplan.RecordChore) error {
+func (r *Reconciler) recordChore(
+	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change scheduleplan.RecordChore,
+) error {
 	text := change.Record.Encode()
 	if change.Chore != scheduleplan.Test {
 		return r.Annotate(ctx, s, map[string]string{v1alpha1.AnnotationLastPrune: text})
@@ -104,7 +106,9 @@ func (r *Reconciler) recordChore(ctx context.Context, s *v1alpha1.EtcdBackupSche
 }
 
 // annotateRun writes the time on the EtcdBackup of a run.
-func (r *Reconciler) annotateRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, run scheduleplan.Run, key string) error {
+func (r *Reconciler) annotateRun(
+	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, run scheduleplan.Run, key string,
+) error {
 	b, err := r.findRun(ctx, s, run)
 	if err != nil {
 		return err
@@ -171,7 +175,9 @@ func (r *Reconciler) doChores(
 	return d, false, nil
 }
 
-func (r *Reconciler) beginPrune(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change scheduleplan.BeginPrune) error {
+func (r *Reconciler) beginPrune(
+	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change scheduleplan.BeginPrune,
+) error {
 	cluster, start, err := r.startChore(ctx, s)
 	if err != nil {
 		return err
@@ -189,7 +195,9 @@ func (r *Reconciler) beginPrune(ctx context.Context, s *v1alpha1.EtcdBackupSched
 	}))
 }
 
-func (r *Reconciler) beginTest(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change scheduleplan.BeginTest) error {
+func (r *Reconciler) beginTest(
+	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change scheduleplan.BeginTest,
+) error {
 	cluster, start, err := r.startChore(ctx, s)
 	if err != nil {
 		return err

@@ -22,7 +22,8 @@ func (r *Reconciler) publish(
 	old, status := s.Status, scheduleplan.Status(o, d, s.Status)
 	if o.Cluster.Exists {
 		r.Metrics.Observe(key, s.Spec.ClusterRef.Name, scheduleTimes{
-			backup: scheduleplan.ExpectedBy(o, status), proof: scheduleplan.ProofExpectedBy(o), proven: status.LastProvenTime,
+			backup: scheduleplan.ExpectedBy(o, status), proof: scheduleplan.ProofExpectedBy(o),
+			proven: status.LastProvenTime,
 		})
 	} else {
 		r.Metrics.Forget(key)

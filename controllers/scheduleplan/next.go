@@ -1,5 +1,5 @@
-// Package scheduleplan decides what becomes of an EtcdBackupSchedule. Next is a pure function from what was observed to the one
-// thing to do now; Status, Events and ExpectedBy are pure functions from that to what people see.
+// Package scheduleplan decides what becomes of an EtcdBackupSchedule. Next is a pure function from what was observed
+// to the one thing to do now; Status, Events and ExpectedBy are pure functions from that to what people see.
 //
 // # Words
 //

@@ -165,6 +165,16 @@ type streamed struct {
 	sha256 string
 }
 
+// ended is what came of a stream that is over.
+func (m *member) ended(sum *seal, announced int64) (streamed, error) {
+	if sum.size != announced {
+		return streamed{}, fail(ReasonStreamDamaged, "the snapshot of member %s ended after %d of %d bytes", m.Name,
+			sum.size, announced)
+	}
+	whole, err := sum.verify()
+	return streamed{size: sum.size, sha256: whole}, err
+}
+
 // stream copies a member's snapshot into the sinks. It returns without an error only when all that was announced has
 // come, nothing more has, and it ends with its own hash.
 func (m *member) stream(ctx context.Context, p *pulse, to sinks) (streamed, error) {
@@ -197,12 +207,7 @@ func (m *member) stream(ctx context.Context, p *pulse, to sinks) (streamed, erro
 				m.Name, announced)
 		}
 	}
-	if sum.size != announced {
-		return streamed{}, fail(ReasonStreamDamaged, "the snapshot of member %s ended after %d of %d bytes", m.Name,
-			sum.size, announced)
-	}
-	whole, err := sum.verify()
-	return streamed{size: sum.size, sha256: whole}, err
+	return m.ended(sum, announced)
 }
 
 // pass hands one piece on.

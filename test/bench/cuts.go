@@ -139,13 +139,8 @@ func (t *trial) lead(ctx context.Context, traffic *traffic, routes []route, isBe
 		if (pod.Spec.NodeName == operator) != isBesides {
 			continue
 		}
-		for i, w := range traffic.writers {
-			if len(routes[i].endpoints) > 1 {
-				continue
-			}
-			if err := leadTo(ctx, w, m.ID); err != nil {
-				return nil, "", fmt.Errorf("leading a client to %s: %w", m.Name, err)
-			}
+		if err := leadAll(ctx, traffic, routes, m.ID); err != nil {
+			return nil, "", fmt.Errorf("leading a client to %s: %w", m.Name, err)
 		}
 		if isBesides {
 			return pod, m.Name + ", where the operator leads", nil
@@ -153,6 +148,18 @@ func (t *trial) lead(ctx context.Context, traffic *traffic, routes []route, isBe
 		return pod, m.Name, nil
 	}
 	return nil, "", fmt.Errorf("no member is beside the operator on %s: %v, or none is away from it", operator, isBesides)
+}
+
+func leadAll(ctx context.Context, traffic *traffic, routes []route, member uint64) error {
+	for i, w := range traffic.writers {
+		if len(routes[i].endpoints) > 1 {
+			continue
+		}
+		if err := leadTo(ctx, w, member); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // leadTo lets a client connect anew until it is led to that member.

@@ -59,14 +59,7 @@ func measureFlood(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
-		for range b.runs {
-			for _, s := range sides {
-				if err := t.measurePasses(ctx, s, gate, token); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+		return t.measureBothSides(ctx, b.runs, gate, token)
 	})
 	return errors.Join(err, undo(context.WithoutCancel(ctx)))
 }
@@ -91,6 +84,17 @@ func (k *kube) serveWebhook(ctx context.Context) (undo func(context.Context) err
 		return nil, errors.Join(err, undo(context.WithoutCancel(ctx)))
 	}
 	return undo, nil
+}
+
+func (t *trial) measureBothSides(ctx context.Context, runs int, gate *gate, token string) error {
+	for range runs {
+		for _, s := range sides {
+			if err := t.measurePasses(ctx, s, gate, token); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // measurePasses takes the time of an average pass: on our side while the webhook is asked.

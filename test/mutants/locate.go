@@ -54,6 +54,12 @@ func locate(root string, mutants []mutant) ([]mutant, error) {
 
 var testName = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 
+func addTests(tests map[string][]string, file, text string) {
+	for _, match := range testName.FindAllStringSubmatch(text, -1) {
+		tests[match[1]] = append(tests[match[1]], "./"+path.Dir(file))
+	}
+}
+
 // read returns the text of each file that is shipped, and the packages that have a test of a name.
 func read(root string) (texts map[string]string, tests map[string][]string, err error) {
 	texts, tests = map[string]string{}, map[string][]string{}
@@ -73,9 +79,7 @@ func read(root string) (texts map[string]string, tests map[string][]string, err 
 				}
 				switch {
 				case strings.HasSuffix(file, "_test.go"):
-					for _, match := range testName.FindAllStringSubmatch(string(text), -1) {
-						tests[match[1]] = append(tests[match[1]], "./"+path.Dir(file))
-					}
+					addTests(tests, file, string(text))
 				case room != "test", strings.HasPrefix(file, "test/tools/"):
 					texts[file] = string(text)
 				}

@@ -128,7 +128,9 @@ func refusalOf(message string) *backupplan.Trouble {
 	reason := backupplan.ReasonPodRefused
 	switch {
 	case strings.Contains(message, "failed quota") && strings.Contains(message, "must specify"):
-		return &backupplan.Trouble{Reason: backupplan.ReasonQuotaExceeded, Message: message + ". Set spec.tasks.resources"}
+		return &backupplan.Trouble{
+			Reason: backupplan.ReasonQuotaExceeded, Message: message + ". Set spec.tasks.resources",
+		}
 	case strings.Contains(message, "exceeded quota"), strings.Contains(message, "failed quota"):
 		reason = backupplan.ReasonQuotaExceeded
 	case strings.Contains(message, "violates PodSecurity"):

@@ -61,13 +61,8 @@ func (r release) binary(p program, on platform) string {
 // build writes the image, the archives and the SBOMs, and prints the digest of the image. What an earlier release left
 // goes first, because checksums cover all that is there.
 func (r release) build() error {
-	for _, directory := range []string{r.out, r.work} {
-		if err := os.RemoveAll(directory); err != nil {
-			return fmt.Errorf("removing an earlier release: %w", err)
-		}
-		if err := os.MkdirAll(directory, 0o755); err != nil { //nolint:gosec // for all
-			return fmt.Errorf("making a directory: %w", err)
-		}
+	if err := r.sweep(); err != nil {
+		return err
 	}
 	for _, on := range desks {
 		if err := r.compile(on); err != nil {
@@ -85,6 +80,19 @@ func (r release) build() error {
 		}
 	}
 	return r.writeImage()
+}
+
+// sweep leaves empty directories, for what is released and for what it is made from.
+func (r release) sweep() error {
+	for _, directory := range []string{r.out, r.work} {
+		if err := os.RemoveAll(directory); err != nil {
+			return fmt.Errorf("removing an earlier release: %w", err)
+		}
+		if err := os.MkdirAll(directory, 0o755); err != nil { //nolint:gosec // for all
+			return fmt.Errorf("making a directory: %w", err)
+		}
+	}
+	return nil
 }
 
 // compile builds all programs for one platform, for the oldest processors of it. What a user set for Go does not count.
