@@ -40,15 +40,8 @@ func TestATaskIsTriedAgainLessAndLessOftenUnlessItWouldFindTheSame(t *testing.T)
 }
 
 func TestTheReasonsByWhichATaskIsJudgedAreThoseThatItGives(t *testing.T) {
-	known := map[string]bool{}
-	for _, file := range []string{"failure", "foreign", "locate", "place", "preflight", "activate"} {
-		for reason := range docwords.Constants(t, "../../pkg/backup/"+file+".go", "Reason") {
-			known[reason] = true
-		}
-	}
-	for reason := range docwords.Constants(t, "../../cmd/agent/result.go", "reason") {
-		known[reason] = true
-	}
+	known := docwords.Union(docwords.Constants(t, "../../pkg/backup", "Reason"),
+		docwords.Constants(t, "../../cmd/agent", "reason"))
 	for _, reason := range append(append([]string(nil), passing...), final...) {
 		if !known[reason] {
 			t.Errorf("no step of a restore ever says %q", reason)

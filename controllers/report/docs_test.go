@@ -11,31 +11,31 @@ const conditionsPage = "../../docs/conditions.md"
 
 func TestEveryConditionHasASentenceInTheDocsAndNoOther(t *testing.T) {
 	page := docwords.Read(t, conditionsPage)
-	code := docwords.Constants(t, "../../api/v1alpha1/conditions.go", "Condition")
+	code := docwords.Constants(t, "../../api/v1alpha1", "Condition")
 	page.Same(t, "condition", code, page.Rows(t, "## Conditions\n", "Some fields of the status"))
 }
 
 func TestEveryReasonOfAConditionHasASentenceInTheDocsAndNoOther(t *testing.T) {
 	page := docwords.Read(t, conditionsPage)
 	code := docwords.Union(
-		docwords.Constants(t, "../plan/facts/reasons.go", "Reason"),
-		docwords.Constants(t, "reasons.go", "Reason"),
-		docwords.Constants(t, "../apply/errors.go", "Later", "Rejected"),
+		docwords.Constants(t, "../plan/facts", "Reason"),
+		docwords.Constants(t, ".", "Reason"),
+		docwords.Constants(t, "../apply", "Later", "Rejected"),
 	)
 	page.Same(t, "reason", code, page.Rows(t, "## Reasons of the next step", "## Reasons of members"))
 }
 
 func TestEveryReasonOfAMemberHasASentenceInTheDocsAndNoOther(t *testing.T) {
 	page := docwords.Read(t, conditionsPage)
-	code := docwords.Union(docwords.Constants(t, "../plan/facts/reasons.go", "Member"),
-		docwords.Constants(t, "../../pkg/etcdutil/exit.go", "Exit"))
+	code := docwords.Union(docwords.Constants(t, "../plan/facts", "Member"),
+		docwords.Constants(t, "../../pkg/etcdutil", "Exit"))
 	delete(code, "Unknown") // is shown as Stopped
 	page.Same(t, "member's reason", code, page.Rows(t, "## Reasons of members", "## Volumes that are kept"))
 }
 
 func TestEveryReasonToKeepAVolumeHasASentenceInTheDocsAndNoOther(t *testing.T) {
 	page := docwords.Read(t, conditionsPage)
-	code := docwords.Constants(t, "../plan/facts/cause.go", "Cause")
+	code := docwords.Constants(t, "../plan/facts", "Cause")
 	for cause := range code {
 		if facts.Cause(cause).Kind() == facts.RecursKind {
 			delete(code, cause) // no member is replaced for it
@@ -47,5 +47,5 @@ func TestEveryReasonToKeepAVolumeHasASentenceInTheDocsAndNoOther(t *testing.T) {
 
 func TestEveryReasonOfAnEventHasASentenceInTheDocsAndNoOther(t *testing.T) {
 	page := docwords.Read(t, conditionsPage)
-	page.Same(t, "event", docwords.Constants(t, "reasons.go", "Event"), page.Rows(t, "## Events", ""))
+	page.Same(t, "event", docwords.Constants(t, ".", "Event"), page.Rows(t, "## Events", ""))
 }

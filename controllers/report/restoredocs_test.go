@@ -8,11 +8,11 @@ import (
 
 func TestEveryReasonOfARestoreHasASentenceInTheDocsAndNoOther(t *testing.T) {
 	page := docwords.Read(t, "../../docs/restore.md")
-	page.Same(t, "reason", docwords.Constants(t, "restoreconditions.go", "RestoreReason"), page.Rows(t, "### Reasons of an EtcdRestore", ""))
+	page.Same(t, "reason", docwords.Constants(t, ".", "RestoreReason"), page.Rows(t, "### Reasons of an EtcdRestore", ""))
 }
 
 func TestEveryConditionOfARestoreHasASentenceInTheDocsAndNoOther(t *testing.T) {
 	page := docwords.Read(t, "../../docs/restore.md")
-	code := docwords.Constants(t, "../../api/v1alpha1/etcdrestore_status.go", "Restore")
+	code := docwords.Constants(t, "../../api/v1alpha1", "Restore")
 	page.Same(t, "condition", code, page.Rows(t, "### Conditions of an EtcdRestore", "### Reasons of an EtcdRestore"))
 }

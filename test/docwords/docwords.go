@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,15 +16,32 @@ import (
 	"testing"
 )
 
-// Constants returns the values of a file's string constants whose names begin in one of these ways, and fails when
-// there are none.
+// Constants returns the values of a package's string constants whose names begin in one of these ways, and fails when
+// there are none. The path is that of its directory, or of one of its files.
 func Constants(t *testing.T, path string, prefixes ...string) map[string]bool {
+	t.Helper()
+	paths := []string{path}
+	if !strings.HasSuffix(path, ".go") {
+		paths, _ = filepath.Glob(filepath.Join(path, "*.go")) // which fails for a bad pattern alone
+	}
+	values := map[string]bool{}
+	for _, file := range paths {
+		if !strings.HasSuffix(file, "_test.go") {
+			addConstants(t, values, file, prefixes)
+		}
+	}
+	if len(values) == 0 {
+		t.Fatalf("%s has no constants that begin with %v", path, prefixes)
+	}
+	return values
+}
+
+func addConstants(t *testing.T, values map[string]bool, path string, prefixes []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := map[string]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok || len(spec.Values) != 1 || !begins(spec.Names[0].Name, prefixes) {
@@ -38,10 +56,6 @@ func Constants(t *testing.T, path string, prefixes ...string) map[string]bool {
 		}
 		return true
 	})
-	if len(values) == 0 {
-		t.Fatalf("%s has no constants that begin with %v", path, prefixes)
-	}
-	return values
 }
 
 func begins(name string, prefixes []string) bool {
