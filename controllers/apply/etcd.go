@@ -44,12 +44,8 @@ func (s step) carryOutInEtcd(ctx context.Context, change changes.Change) error {
 
 // addLearner adds a learner to the list. Whether an unanswered call took effect, the next look shows by the peer URL.
 func (s step) addLearner(ctx context.Context, c changes.AddLearner) error {
-	leader, err := s.leader()
-	if err != nil {
-		return err
-	}
-	err = s.whileLeading(ctx, func(ctx context.Context) error {
-		_, err := leader.AddLearner(ctx, resources.PeerURL(s.cluster, c.Name))
+	err := s.changeList(ctx, func(ctx context.Context, voter client.Client) error {
+		_, err := voter.AddLearner(ctx, resources.PeerURL(s.cluster, c.Name))
 		return err
 	})
 	if client.IsAlreadyAdded(err) {
@@ -89,14 +85,13 @@ func (s step) moveLeader(ctx context.Context, c changes.MoveLeader) error {
 
 // removeMember takes a member out of the list, for good: its ID never comes back.
 func (s step) removeMember(ctx context.Context, c changes.RemoveMember) error {
-	leader, err := s.leader()
-	if err != nil {
+	if _, err := s.leader(); err != nil {
 		return err
 	}
 	if err := s.breakPromise(ctx, c.Name); err != nil {
 		return err
 	}
-	err = s.whileLeading(ctx, func(ctx context.Context) error { return leader.Remove(ctx, c.ID) })
+	err := s.changeList(ctx, func(ctx context.Context, voter client.Client) error { return voter.Remove(ctx, c.ID) })
 	if errors.Is(err, client.ErrMemberNotFound) {
 		return nil
 	}
@@ -118,6 +113,29 @@ func (s step) disarmAlarms(ctx context.Context, c changes.DisarmAlarms) error {
 		}
 	}
 	return nil
+}
+
+// changeList has the leader change the list and, where that one calls the cluster unhealthy, another voter. Each judges
+// by its own connections. A member takes a peer that is back for gone, for as long as both run, when a message from
+// before fails after they have connected: nothing marks the peer again
+// (etcd-io/etcd:server/etcdserver/api/rafthttp/pipeline.go handle, stream.go run). What a member refuses so has had no
+// effect; what another one allows goes to the leader's log.
+func (s step) changeList(ctx context.Context, ask func(context.Context, client.Client) error) error {
+	leader, err := s.leader()
+	if err != nil {
+		return err
+	}
+	askOne := func(voter client.Client) error {
+		return s.whileLeading(ctx, func(ctx context.Context) error { return ask(ctx, voter) })
+	}
+	err = askOne(leader)
+	for _, r := range s.view.Current.Voters() {
+		voter, answers := s.view.Clients[r.Name]
+		if errors.Is(err, client.ErrUnhealthy) && answers && voter != leader {
+			err = askOne(voter)
+		}
+	}
+	return err
 }
 
 // askLeader has the leader do something. Whether an unanswered call took effect, the next look shows.

@@ -22,8 +22,9 @@ import (
 // running is an etcd of three that serves, in memory, and what is seen of it.
 type running struct {
 	*world
-	network *fake.Network
-	now     time.Time
+	network   *fake.Network
+	processes []*fake.Process
+	now       time.Time
 }
 
 func newRunning(t *testing.T) *running {
@@ -31,7 +32,7 @@ func newRunning(t *testing.T) *running {
 	r := &running{world: newWorld(t, demo()), now: now}
 	r.network = fake.New(func() time.Time { return r.now })
 	for _, name := range begin().Names {
-		r.start(name, etcdutil.StateNew, initial(r.cluster, begin().Names...))
+		r.processes = append(r.processes, r.start(name, etcdutil.StateNew, initial(r.cluster, begin().Names...)))
 	}
 	r.now = r.now.Add(10 * time.Second) // members have been connected for long enough to change the membership
 	return r
@@ -200,6 +201,31 @@ func TestChangesOfTheMembershipAreAskedOfTheLeader(t *testing.T) {
 	}
 	if err := r.do(t, view, changes.MoveLeader{From: leader}); !isLater(err, LaterNoLeader) {
 		t.Errorf("MoveLeader with nobody to ask: %v", err)
+	}
+}
+
+// TestALeaderThatTakesItsPeersForGoneKeepsNoMemberFromComingOrGoing has a leader that would refuse for as long as it
+// runs, while the others see that all are there.
+func TestALeaderThatTakesItsPeersForGoneKeepsNoMemberFromComingOrGoing(t *testing.T) {
+	for name, change := range map[string]func(removed *etcdutil.Member) changes.Change{
+		"a learner is added":  func(*etcdutil.Member) changes.Change { return changes.AddLearner{Name: "demo-3"} },
+		"a member is removed": func(m *etcdutil.Member) changes.Change { return changes.RemoveMember{Name: "demo-2", ID: m.ID} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRunning(t)
+			removed := r.member(t, "demo-2")
+			leader := r.network.Leader(r.processes[0].ClusterID())
+			for _, p := range r.processes {
+				if p != leader && (name == "a learner is added" || p.ID() != removed.ID) {
+					leader.Forget(p)
+				}
+			}
+			before := len(r.look(t).Current.Membership.Members)
+			r.mustDo(t, r.look(t), change(removed))
+			if after := len(r.look(t).Current.Membership.Members); after == before {
+				t.Errorf("there are %d members still", after)
+			}
+		})
 	}
 }
 

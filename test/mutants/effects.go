@@ -9,6 +9,12 @@ var effects = []mutant{
 		Test: "TestWhatCanHurtIsDecidedAgainOnALiveLook",
 	},
 	{
+		Name: "no one but a leader that takes its peers for gone is asked to change the list", Peer: "",
+		From: "if errors.Is(err, client.ErrUnhealthy) && answers && voter != leader {",
+		To:   "if errors.Is(err, client.ErrUnhealthy) && answers && voter == nil {",
+		Test: "TestALeaderThatTakesItsPeersForGoneKeepsNoMemberFromComingOrGoing",
+	},
+	{
 		Name: "apply adopts an object of somebody else", Peer: "",
 		From: "\treturn existing, s.checkOurs(kind, existing)",
 		To:   "\treturn existing, nil",

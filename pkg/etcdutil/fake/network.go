@@ -41,7 +41,8 @@ func (n *Network) Start(dir string, flags Flags) *Process {
 	if n.directories[dir] == nil {
 		n.directories[dir] = &directory{}
 	}
-	p := &Process{network: n, flags: flags, dir: n.directories[dir], connected: map[*Process]time.Time{}}
+	p := &Process{network: n, flags: flags, dir: n.directories[dir], connected: map[*Process]time.Time{},
+		forgotten: map[*Process]bool{}}
 	if n.listening[flags.Address] != nil {
 		p.exit = &Exit{1, fmt.Sprintf("listen tcp %s: bind: address already in use", flags.Address)}
 		return p

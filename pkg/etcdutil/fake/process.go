@@ -42,6 +42,7 @@ type Process struct {
 	snapshots uint64 // that it wrote since it started
 	exit      *Exit
 	connected map[*Process]time.Time
+	forgotten map[*Process]bool // peers that it takes for gone
 }
 
 // directory is a data directory: whose data it is and what its log holds. Zero is empty.
@@ -82,6 +83,10 @@ func (p *Process) Stop() {
 
 // Lag holds back the entries of the log from the process, or lets it catch up.
 func (p *Process) Lag(on bool) { p.network.change(func() { p.lagging = on }) }
+
+// Forget lets the process take a peer for gone that is not. A message that failed only after the peer was back does
+// that, for as long as both run (etcd-io/etcd:server/etcdserver/api/rafthttp/pipeline.go, handle).
+func (p *Process) Forget(peer *Process) { p.network.change(func() { p.forgotten[peer] = true }) }
 
 // Cut takes the process off the network, or puts it back.
 func (p *Process) Cut(on bool) { p.network.change(func() { p.cut = on }) }

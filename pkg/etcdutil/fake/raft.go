@@ -164,7 +164,7 @@ func (n *Network) append(g *group, e entry) {
 func (n *Network) connect() {
 	for _, p := range n.processes {
 		for _, other := range n.processes {
-			if p == other || p.cluster != other.cluster || !p.connects() || !other.connects() || !p.lists(other) {
+			if !p.isConnected(other) {
 				delete(p.connected, other)
 				continue
 			}
@@ -173,6 +173,11 @@ func (n *Network) connect() {
 			}
 		}
 	}
+}
+
+func (p *Process) isConnected(other *Process) bool {
+	return p != other && p.cluster == other.cluster && p.connects() && other.connects() && p.lists(other) &&
+		!p.forgotten[other]
 }
 
 func (p *Process) lists(other *Process) bool {
