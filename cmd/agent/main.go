@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	// an image that is nothing but this program has no authorities of its own
+	// an image that is nothing but this program has no CAs of its own
 	_ "golang.org/x/crypto/x509roots/fallback"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup"

@@ -72,8 +72,8 @@ func fetchForRestoreFlags(o *options, f *flagSet) {
 }
 
 func fetchForRestore(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
-	return withStore(ctx, o, progress, func(transfer backup.Transfer) (backup.Laid, error) {
-		return backup.Lay(ctx, backup.LayOptions{Transfer: transfer, Place: o.place, Origin: o.origin})
+	return withStore(ctx, o, progress, func(transfer backup.Transfer) (backup.Restored, error) {
+		return backup.Restore(ctx, backup.RestoreOptions{Transfer: transfer, Place: o.place, Origin: o.origin})
 	})
 }
 
@@ -119,7 +119,7 @@ func streamSurvivor(ctx context.Context, o *options, progress *backup.Progress) 
 	if err != nil {
 		return nil, err
 	}
-	return backup.LaySurvivor(ctx, backup.SurvivorOptions{
+	return backup.RestoreSurvivor(ctx, backup.SurvivorOptions{
 		Transfer: o.transfer(progress), Endpoint: o.endpoints[0], TLS: tlsConfig, ClusterID: o.clusterID,
 		Place:        o.place,
 		BumpRevision: o.origin.BumpRevision,
@@ -154,7 +154,7 @@ func readSurvivor(ctx context.Context, o *options, progress *backup.Progress) (a
 	if err := backup.CheckMember(o.ended.database, o.survivor, o.ended.memberID); err != nil {
 		return nil, err
 	}
-	return backup.LaySurvivor(ctx, backup.SurvivorOptions{
+	return backup.RestoreSurvivor(ctx, backup.SurvivorOptions{
 		Transfer: o.transfer(progress), Endpoint: backup.Endpoint{Name: o.survivor}, Database: o.ended.database,
 		Place:        o.place,
 		BumpRevision: o.origin.BumpRevision,

@@ -43,11 +43,11 @@ func TestTheStepsOfARestoreFollowEachOtherAndCanAllBeRunAgain(t *testing.T) {
 
 	staging := filepath.Join(volume, "1a2b3c4d.restore", "demo-0")
 	for run := range 2 {
-		var laid backup.Laid
+		var restored backup.Restored
 		if code, message = runArgs(t, slices.Concat([]string{"fetch-for-restore"}, store, restoreArgs(m, volume))...); code != 0 {
 			t.Fatal(message)
 		}
-		must(t, json.Unmarshal([]byte(message), &laid))
+		must(t, json.Unmarshal([]byte(message), &restored))
 		output, err := exec.Command(filepath.Join(programs, "etcdutl"), "snapshot", "restore", filepath.Join(staging, "snapshot.db"),
 			"--name=demo-0", "--data-dir="+filepath.Join(staging, "data"), "--initial-cluster=demo-0=http://127.0.0.1:1",
 			"--initial-cluster-token=token", "--initial-advertise-peer-urls=http://127.0.0.1:1", "--bump-revision=1000000000", "--mark-compacted").CombinedOutput()
@@ -59,8 +59,8 @@ func TestTheStepsOfARestoreFollowEachOtherAndCanAllBeRunAgain(t *testing.T) {
 			t.Fatal(message)
 		}
 		must(t, json.Unmarshal([]byte(message), &activated))
-		if isAgain := run > 0; laid.AlreadyRestored != isAgain || activated.AlreadyRestored != isAgain || !isAgain && activated.Revision != m.Revision+1_000_000_000 {
-			t.Errorf("run %d: restored %+v, activated %+v", run, laid, activated)
+		if isAgain := run > 0; restored.AlreadyRestored != isAgain || activated.AlreadyRestored != isAgain || !isAgain && activated.Revision != m.Revision+1_000_000_000 {
+			t.Errorf("run %d: restored %+v, activated %+v", run, restored, activated)
 		}
 		if _, err := os.Stat(filepath.Join(volume, "1a2b3c4d", "demo-0", "member", "snap", "db")); err != nil {
 			t.Error(err)
@@ -96,10 +96,10 @@ func TestAPreflightLooksAtASnapshotWithoutAManifest(t *testing.T) {
 func TestAWrongCallOfARestoreIsRefusedWithWhatIsWrong(t *testing.T) {
 	m := backup.Manifest{Key: "kept/team/demo/u-1/d/snapshot.db", SHA256: strings.Repeat("0", 64), SizeBytes: 512 + 32, Revision: 1}
 	store := `--store={"volume":{"path":"kept"}}`
-	lay := slices.Concat([]string{"fetch-for-restore", store}, restoreArgs(m, t.TempDir()))
+	restore := slices.Concat([]string{"fetch-for-restore", store}, restoreArgs(m, t.TempDir()))
 	preflight := []string{"preflight", store, "--etcd-version=3.6.16"}
 	with := func(args []string, more ...string) []string { return slices.Concat(args, more) }
-	for _, good := range [][]string{lay, with(preflight, "--key=k"), with(preflight, "--latest-of=a/b", "--latest-uid=u"), with([]string{"activate"}, lay[2:]...)} {
+	for _, good := range [][]string{restore, with(preflight, "--key=k"), with(preflight, "--latest-of=a/b", "--latest-uid=u"), with([]string{"activate"}, restore[2:]...)} {
 		if _, err := parseOptions(good); err != nil {
 			t.Errorf("%v: %v", good, err)
 		}
@@ -115,14 +115,14 @@ func TestAWrongCallOfARestoreIsRefusedWithWhatIsWrong(t *testing.T) {
 		"a cluster by a path":           {with(preflight, "--latest-of=a/../b"), "latest-of"},
 		"a UID by a path":               {with(preflight, "--latest-of=a/b", "--latest-uid=.."), "latest-uid"},
 		"a preflight of a member":       {with(preflight, "--key=k", "--member=demo-0"), "member"},
-		"no store":                      {with(lay, "--store="), "store"},
-		"a member by a path":            {with(lay, "--member=../x"), "member"},
-		"an incarnation by a path":      {with(lay, "--incarnation=../x"), "incarnation"},
-		"no hash":                       {with(lay, "--sha256="), "SHA-256"},
-		"a hash that is none":           {with(lay, "--sha256="+strings.Repeat("x", 64)), "SHA-256"},
-		"a size that is none":           {with(lay, "--size-bytes=5"), "size"},
-		"a store for activate":          {with([]string{"activate"}, lay[1:]...), "store"},
-		"a scratch directory":           {with(lay, "--scratch=/"), "scratch"},
+		"no store":                      {with(restore, "--store="), "store"},
+		"a member by a path":            {with(restore, "--member=../x"), "member"},
+		"an incarnation by a path":      {with(restore, "--incarnation=../x"), "incarnation"},
+		"no hash":                       {with(restore, "--sha256="), "SHA-256"},
+		"a hash that is none":           {with(restore, "--sha256="+strings.Repeat("x", 64)), "SHA-256"},
+		"a size that is none":           {with(restore, "--size-bytes=5"), "size"},
+		"a store for activate":          {with([]string{"activate"}, restore[1:]...), "store"},
+		"a scratch directory":           {with(restore, "--scratch=/"), "scratch"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := parseOptions(tc.args); err == nil || !strings.Contains(err.Error(), tc.names) {

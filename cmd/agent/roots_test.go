@@ -11,7 +11,7 @@ import (
 // asRoots makes the test's own program say whether it trusts anybody.
 const asRoots = "COUNT_ROOTS"
 
-// countRoots is the exit code: 0 when there are authorities to trust.
+// countRoots is the exit code: 0 when there are CAs to trust.
 func countRoots() int {
 	roots, err := x509.SystemCertPool()
 	if err != nil || roots.Equal(x509.NewCertPool()) {
@@ -20,7 +20,7 @@ func countRoots() int {
 	return 0
 }
 
-func TestAnImageWithoutAuthoritiesOfItsOwnTrustsThoseOfTheWeb(t *testing.T) {
+func TestAnImageWithoutCAsOfItsOwnTrustsThoseOfTheWeb(t *testing.T) {
 	bare := exec.Command(os.Args[0])
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
 	bare.Env = append(os.Environ(), asRoots+"=1", "SSL_CERT_FILE="+nowhere, "SSL_CERT_DIR="+nowhere)

@@ -127,16 +127,16 @@ func (s *servingCertificate) look(ctx context.Context) {
 
 // renew issues a certificate where there is none, or the one that there is has to be renewed.
 func (s *servingCertificate) renew(ctx context.Context, now time.Time) error {
-	authority, err := s.authority(ctx, now)
+	ca, err := s.readCA(ctx, now)
 	if err != nil {
 		return err
 	}
-	s.secret = authority.secret
+	s.secret = ca.secret
 	leaf := pki.Leaf{CommonName: v1alpha1.OperatorNameValue, DNSNames: s.names, Server: true}
-	if _, isDue := pki.NeedsRenewal(s.issued.Cert, authority.CertPEM(), leaf, now); !isDue {
+	if _, isDue := pki.NeedsRenewal(s.issued.Cert, ca.CertPEM(), leaf, now); !isDue {
 		return nil
 	}
-	issued, err := authority.Issue(leaf, now)
+	issued, err := ca.Issue(leaf, now)
 	if err != nil {
 		return fmt.Errorf("issuing the certificate of %s: %w. Delete the Secret %s, and the operator makes "+
 			"another CA", s.use, err, s.ca)
@@ -156,35 +156,35 @@ func (s *servingCertificate) knows(secret string) bool {
 	return s.secret != "" && subtle.ConstantTimeCompare([]byte(secret), []byte(s.secret)) == 1
 }
 
-// servingAuthority is a CA, and what only those know who may read its Secret.
-type servingAuthority struct {
-	pki.Authority
+// servingCA is a CA, and what only those know who may read its Secret.
+type servingCA struct {
+	pki.CA
 	secret string // the SHA-256 of tls.key, so that a person can compute it: SECURITY.md
 }
 
-// authority reads the CA, and makes it where there is none. Of two replicas that make one, the first wins.
-func (s *servingCertificate) authority(ctx context.Context, now time.Time) (servingAuthority, error) {
+// readCA reads the CA, and makes it where there is none. Of two replicas that make one, the first wins.
+func (s *servingCertificate) readCA(ctx context.Context, now time.Time) (servingCA, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	secret, err := s.secrets.Get(ctx, s.ca, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		if secret, err = s.makeAuthority(ctx, now); apierrors.IsAlreadyExists(err) {
+		if secret, err = s.makeCA(ctx, now); apierrors.IsAlreadyExists(err) {
 			secret, err = s.secrets.Get(ctx, s.ca, metav1.GetOptions{})
 		}
 	}
 	if err != nil {
-		return servingAuthority{}, fmt.Errorf("reading or making the Secret %s: %w", s.ca, err)
+		return servingCA{}, fmt.Errorf("reading or making the Secret %s: %w", s.ca, err)
 	}
-	authority, err := pki.ParseAuthority(pki.Pair{Cert: secret.Data[corev1.TLSCertKey],
+	ca, err := pki.ParseCA(pki.Pair{Cert: secret.Data[corev1.TLSCertKey],
 		Key: secret.Data[corev1.TLSPrivateKeyKey]})
 	if err != nil {
-		return servingAuthority{}, fmt.Errorf("reading the CA in the Secret %s: %w", s.ca, err)
+		return servingCA{}, fmt.Errorf("reading the CA in the Secret %s: %w", s.ca, err)
 	}
-	return servingAuthority{authority, fmt.Sprintf("%x", sha256.Sum256(secret.Data[corev1.TLSPrivateKeyKey]))}, nil
+	return servingCA{ca, fmt.Sprintf("%x", sha256.Sum256(secret.Data[corev1.TLSPrivateKeyKey]))}, nil
 }
 
-func (s *servingCertificate) makeAuthority(ctx context.Context, now time.Time) (*corev1.Secret, error) {
-	pair, err := pki.NewAuthority(s.use+" of "+identity(), now, 0)
+func (s *servingCertificate) makeCA(ctx context.Context, now time.Time) (*corev1.Secret, error) {
+	pair, err := pki.NewCA(s.use+" of "+identity(), now, 0)
 	if err != nil {
 		return nil, fmt.Errorf("making the CA of %s: %w", s.use, err)
 	}
@@ -259,7 +259,7 @@ func newWebhookTrust(config *rest.Config, certificate *servingCertificate, name 
 
 // keep puts the CA and the paths right in the configuration, where they are not.
 func (w *webhookTrust) keep(ctx context.Context) error {
-	authority, err := w.certificate.authority(ctx, w.certificate.now())
+	ca, err := w.certificate.readCA(ctx, w.certificate.now())
 	if err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (w *webhookTrust) keep(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the ValidatingWebhookConfiguration %s, which --webhook names: %w", w.name, err)
 	}
-	patch, err := trustPatch(configuration, authority)
+	patch, err := trustPatch(configuration, ca)
 	if patch == nil || err != nil {
 		return err
 	}
@@ -283,14 +283,14 @@ func (w *webhookTrust) keep(ctx context.Context) error {
 
 // trustPatch gives each webhook of a configuration this CA, and the path that is named as the webhook is; nil where all
 // have them.
-func trustPatch(configuration *admissionv1.ValidatingWebhookConfiguration, authority servingAuthority) ([]byte, error) {
+func trustPatch(configuration *admissionv1.ValidatingWebhookConfiguration, ca servingCA) ([]byte, error) {
 	var stale []any
 	for _, hook := range configuration.Webhooks {
 		resource, _, _ := strings.Cut(hook.Name, ".")
-		path := kit.WebhookPath(resource) + "/" + authority.secret
-		if !isTrusted(hook.ClientConfig, authority.CertPEM(), path) {
+		path := kit.WebhookPath(resource) + "/" + ca.secret
+		if !isTrusted(hook.ClientConfig, ca.CertPEM(), path) {
 			stale = append(stale, map[string]any{"name": hook.Name, "clientConfig": map[string]any{
-				"caBundle": authority.CertPEM(), "service": map[string]any{"path": path}}})
+				"caBundle": ca.CertPEM(), "service": map[string]any{"path": path}}})
 		}
 	}
 	if len(stale) == 0 {

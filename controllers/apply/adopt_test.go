@@ -48,7 +48,7 @@ func TestDataIsTakenOverFromTheOneWhoLeftItAndFromNobodyElse(t *testing.T) {
 		w.cluster.UID = "the-next-one"
 		row.edit(t, w, volume, &item)
 		w.writes = 0
-		err := w.do(t, born(), changes.AdoptData{Items: []facts.Retained{item}})
+		err := w.do(t, bootstrapped(), changes.AdoptData{Items: []facts.Retained{item}})
 		if errors.Is(err, ErrStale) != row.stale || !row.stale && err != nil || (w.writes == 0) != row.stale {
 			t.Errorf("%s: %v after %d writes", row.name, err, w.writes)
 		}
@@ -72,11 +72,11 @@ func TestDataThatIsTakenOverNamesTheInstallThatTookItAndTheOtherOneStops(t *test
 		change.Items = append(change.Items, facts.Retained{Kind: resources.KindVolume, Name: name,
 			UID: string(volume.UID), Owner: earlierOwner(volume)})
 	}
-	authority := w.secret(t, "demo-ca")
+	ca := w.secret(t, "demo-ca")
 	change.Items = append(change.Items, facts.Retained{Kind: resources.KindSecret, Name: "demo-ca",
-		UID: string(authority.UID), Owner: authority.Labels[v1alpha1.LabelClusterUID]})
+		UID: string(ca.UID), Owner: ca.Labels[v1alpha1.LabelClusterUID]})
 	w.cluster.UID = "the-next-one"
-	w.mustDo(t, born(), changes.AdoptData{Items: change.Items[:2]})
+	w.mustDo(t, bootstrapped(), changes.AdoptData{Items: change.Items[:2]})
 	for _, name := range []string{"demo-0", "demo-1"} {
 		if claim := w.volume(t, name).Annotations[v1alpha1.AnnotationOperator]; claim != operator {
 			t.Errorf("%s names %q", name, claim)
@@ -84,11 +84,11 @@ func TestDataThatIsTakenOverNamesTheInstallThatTookItAndTheOtherOneStops(t *test
 	}
 	other := w.applier()
 	other.Operator = "other/etcd-steward"
-	err := step{Applier: other, cluster: w.cluster, view: born()}.carryOut(t.Context(), change)
+	err := step{Applier: other, cluster: w.cluster, view: bootstrapped()}.carryOut(t.Context(), change)
 	if !errors.Is(err, ErrStale) || w.volume(t, "demo-2").Labels[v1alpha1.LabelClusterUID] == "the-next-one" {
 		t.Errorf("another install takes the rest: %v", err)
 	}
-	w.mustDo(t, born(), change)
+	w.mustDo(t, bootstrapped(), change)
 	if claim, ok := w.secret(t, "demo-ca").Annotations[v1alpha1.AnnotationOperator]; ok {
 		t.Errorf("a CA, which is no data, names %q", claim)
 	}

@@ -100,8 +100,8 @@ type step struct {
 
 // carryOut has one case per change, in the order of the planner's list.
 func (s step) carryOut(ctx context.Context, change changes.Change) error {
-	if edit := s.birthEdit(change); edit != nil {
-		return s.editBirth(ctx, edit)
+	if edit := s.bootstrapEdit(change); edit != nil {
+		return s.editBootstrap(ctx, edit)
 	}
 	switch c := change.(type) {
 	case changes.TakeOver:
@@ -110,14 +110,14 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.followPolicy(ctx, c)
 	case changes.AdoptData:
 		return s.adoptData(ctx, c)
-	case changes.BeginBirth:
-		return s.beginBirth(ctx, c)
+	case changes.BeginBootstrap:
+		return s.beginBootstrap(ctx, c)
 	case changes.StartPreflight, changes.DeletePreflight, changes.DeleteRestores:
 		return s.carryOutTask(ctx, c)
 	case changes.Bootstrap:
 		return s.bootstrap(ctx, c)
-	case changes.VoidBirth, changes.NextBirth, changes.RecordBirth, changes.BeginNext, changes.DropNext,
-		changes.SwitchOver, changes.GoBack: // see birthEdit
+	case changes.VoidBootstrap, changes.NextBootstrap, changes.RecordBootstrap, changes.BeginNext, changes.DropNext,
+		changes.SwitchOver, changes.GoBack: // see bootstrapEdit
 	case changes.PrepareNext:
 		return s.prepareNext(ctx, c)
 	case changes.RecordMembers:
@@ -128,7 +128,7 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.labelRole(ctx, c)
 	case changes.ApplyObjects:
 		return s.applyObjects(ctx, c)
-	case changes.MarkVolume, changes.KeepVolume, changes.SetChoices, changes.RecordRestored, changes.MarkFlushed,
+	case changes.MarkVolume, changes.KeepVolume, changes.WriteSettings, changes.RecordRestored, changes.MarkFlushed,
 		changes.MarkFormer, changes.MarkCurrent:
 		return s.writeOnVolumes(ctx, c)
 	case changes.SetBudget:

@@ -13,12 +13,12 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// unborn is a cluster of which nothing is there; the planner then asks for a birth record.
-func unborn() View {
+// not bootstrapped is a cluster of which nothing is there; the planner then asks for a bootstrap record.
+func notBootstrapped() View {
 	return View{Observation: facts.Observation{
 		Now:     now,
 		Cluster: facts.Identity{Namespace: "prod", Name: "demo", UID: "uid-of-demo", Operator: operator},
-		Desired: facts.Desired{Size: 3, Choices: choices(demo()), StorageBytes: 8 << 30, TLS: true, Retain: true,
+		Desired: facts.Desired{Size: 3, Settings: settings(demo()), StorageBytes: 8 << 30, TLS: true, Retain: true,
 			HasBudget: true},
 	}}
 }
@@ -33,19 +33,19 @@ func looking(views ...View) (Look, *int) {
 }
 
 func TestWhatCanHurtIsDecidedAgainOnALiveLook(t *testing.T) {
-	decided := plan.Decide(unborn().Observation)
+	decided := plan.Decide(notBootstrapped().Observation)
 	if decided.Change == nil || !plan.MustConfirm(decided.Change) {
 		t.Fatalf("%+v needs no second look", decided)
 	}
-	moved := unborn()
+	moved := notBootstrapped()
 	moved.Desired.Paused = true
 	for name, row := range map[string]struct {
 		live View
 		want error
-	}{"unchanged": {unborn(), nil}, "paused meanwhile": {moved, ErrStale}} {
+	}{"unchanged": {notBootstrapped(), nil}, "paused meanwhile": {moved, ErrStale}} {
 		w := newWorld(t, demo())
 		look, looks := looking(row.live)
-		err := w.applier().Apply(t.Context(), w.cluster, unborn(), decided.Change, look)
+		err := w.applier().Apply(t.Context(), w.cluster, notBootstrapped(), decided.Change, look)
 		if !errors.Is(err, row.want) || *looks != 1 {
 			t.Errorf("%s: %v after %d looks", name, err, *looks)
 		}
@@ -58,7 +58,7 @@ func TestWhatCanHurtIsDecidedAgainOnALiveLook(t *testing.T) {
 func TestALookThatFailedStopsTheChange(t *testing.T) {
 	w := newWorld(t, demo())
 	cause := errors.New("no connection")
-	err := w.applier().Apply(t.Context(), w.cluster, unborn(), plan.Decide(unborn().Observation).Change,
+	err := w.applier().Apply(t.Context(), w.cluster, notBootstrapped(), plan.Decide(notBootstrapped().Observation).Change,
 		func(context.Context) (View, error) {
 			return View{}, cause
 		})
@@ -70,9 +70,9 @@ func TestALookThatFailedStopsTheChange(t *testing.T) {
 func TestWhatCannotHurtNeedsNoSecondLook(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
-	look, looks := looking(born())
+	look, looks := looking(bootstrapped())
 	seal := changes.SealPods{Pods: []changes.Seal{{Pod: ref(w.pod(t, "demo-0"))}}}
-	if err := w.applier().Apply(t.Context(), w.cluster, born(), seal, look); err != nil || *looks != 0 {
+	if err := w.applier().Apply(t.Context(), w.cluster, bootstrapped(), seal, look); err != nil || *looks != 0 {
 		t.Errorf("%v after %d looks", err, *looks)
 	}
 }
@@ -82,15 +82,15 @@ func TestEveryChangeOfThePlannerIsCarriedOut(t *testing.T) {
 	w := newWorld(t, demo())
 	for _, change := range []changes.Change{
 		changes.DeletePreflight{}, changes.RecordRestored{}, changes.DeleteRestores{}, changes.FollowPolicy{},
-		changes.AdoptData{}, changes.Bootstrap{}, changes.VoidBirth{}, changes.NextBirth{}, changes.RecordBirth{},
+		changes.AdoptData{}, changes.Bootstrap{}, changes.VoidBootstrap{}, changes.NextBootstrap{}, changes.RecordBootstrap{},
 		changes.RecordMembers{},
-		changes.SealPods{}, changes.ApplyObjects{}, changes.SetBudget{}, changes.StartPods{}, changes.SetChoices{},
+		changes.SealPods{}, changes.ApplyObjects{}, changes.SetBudget{}, changes.StartPods{}, changes.WriteSettings{},
 		changes.DressPods{}, changes.RestoreInputs{Pod: facts.PodRef{Name: "demo-9", UID: "gone"}}, changes.EvictPod{},
 		changes.ResizePod{}, changes.DeletePods{},
 		changes.DeleteVolumes{}, changes.DeleteSecret{}, changes.AddLearner{}, changes.Promote{}, changes.MoveLeader{},
 		changes.DisarmAlarms{}, changes.RemoveMember{},
 	} {
-		err := w.do(t, born(), change)
+		err := w.do(t, bootstrapped(), change)
 		if err != nil && !errors.Is(err, ErrStale) && !errors.As(err, new(Later)) {
 			t.Errorf("%s: %v", changes.KindOf(change), err)
 		}
@@ -107,21 +107,21 @@ func TestAPatchOfAPodThatIsAnotherNowIsStale(t *testing.T) {
 		changes.LabelRole{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"}, Role: "voter"},
 		changes.DressPods{Pods: []facts.PodRef{{Name: "demo-0", UID: "an earlier one"}}},
 		changes.DressPods{Pods: []facts.PodRef{{Name: "demo-9", UID: "gone"}}},
-		changes.RestoreInputs{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"}, Choices: choices(w.cluster)},
-		changes.ResizePod{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"}, Choices: choices(w.cluster)},
+		changes.RestoreInputs{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"}, Settings: settings(w.cluster)},
+		changes.ResizePod{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"}, Settings: settings(w.cluster)},
 		changes.AdoptData{Items: []facts.Retained{{Kind: resources.KindVolume, Name: "demo-0", UID: "an earlier one",
 			Owner: "somebody"}}},
-		changes.SetChoices{Volumes: []facts.VolumeRef{{Name: "demo-0", UID: "an earlier one"}}},
+		changes.WriteSettings{Volumes: []facts.VolumeRef{{Name: "demo-0", UID: "an earlier one"}}},
 		changes.RecordRestored{Incarnation: incarnation,
 			Volumes: []facts.VolumeRef{{Name: "demo-0", UID: "an earlier one"}}},
 		changes.RecordMembers{Members: []changes.MemberRecord{{Name: "demo-0", PodUID: "an earlier one",
 			Record: recorded()}}},
 	} {
-		if err := w.do(t, born(), change); !errors.Is(err, ErrStale) {
+		if err := w.do(t, bootstrapped(), change); !errors.Is(err, ErrStale) {
 			t.Errorf("%s: %v", changes.KindOf(change), err)
 		}
 	}
-	if pod := w.pod(t, "demo-0"); resources.FlagsOf(w.cluster, "demo-0", pod.Annotations) != resources.StartBirth ||
+	if pod := w.pod(t, "demo-0"); resources.FlagsOf(w.cluster, "demo-0", pod.Annotations) != resources.StartBootstrap ||
 		pod.Labels["etcdsteward.dev/role"] != "" {
 		t.Errorf("another Pod was changed: %v, %v", pod.Annotations, pod.Labels)
 	}
@@ -132,7 +132,7 @@ func TestOneThatFailsKeepsNoOtherFromBeingTried(t *testing.T) {
 	wholeCluster(t, w)
 	pods := []facts.PodRef{ref(w.pod(t, "demo-0")), ref(w.pod(t, "demo-1"))}
 	w.failing(1, false)
-	if err := w.do(t, born(), changes.DeletePods{Pods: pods}); !errors.Is(err, errLost) {
+	if err := w.do(t, bootstrapped(), changes.DeletePods{Pods: pods}); !errors.Is(err, errLost) {
 		t.Errorf("%v", err)
 	}
 	left := 0

@@ -21,29 +21,29 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-func (w *world) birth(t *testing.T) record.Birth {
+func (w *world) bootstrap(t *testing.T) record.Bootstrap {
 	t.Helper()
-	r, err := record.DecodeBirth(w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth])
+	r, err := record.DecodeBootstrap(w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBootstrap])
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func TestOfTwoBirthsOneWinsAndTheOtherReadsIt(t *testing.T) {
+func TestOfTwoBootstrapsOneWinsAndTheOtherReadsIt(t *testing.T) {
 	w := newWorld(t, demo())
-	w.mustDo(t, born(), begin())
+	w.mustDo(t, bootstrapped(), begin())
 	second := begin()
 	second.Incarnation, second.Token, second.Names = "other", "other", []string{"demo-0"}
-	w.mustDo(t, born(), second)
-	if got := w.birth(t); got.Incarnation != incarnation || len(got.Names) != 3 {
+	w.mustDo(t, bootstrapped(), second)
+	if got := w.bootstrap(t); got.Incarnation != incarnation || len(got.Names) != 3 {
 		t.Errorf("the second overwrote the first: %+v", got)
 	}
 }
 
 func TestAClaimIsMovedFromTheInstallThatWasSeenAndFromNoOther(t *testing.T) {
 	w := newWorld(t, demo())
-	others := born()
+	others := bootstrapped()
 	w.mustDo(t, others, begin())
 	before := w.service(t, "demo-peers").Annotations
 	if err := w.do(t, others, changes.TakeOver{From: "other/etcd-steward"}); !errors.Is(err, ErrStale) ||
@@ -59,17 +59,17 @@ func TestAClaimIsMovedFromTheInstallThatWasSeenAndFromNoOther(t *testing.T) {
 	after := w.service(t, "demo-peers").Annotations
 	if after[v1alpha1.AnnotationOperator] != operator ||
 		after[v1alpha1.AnnotationTakenOver] != now.Format(time.RFC3339) ||
-		after[v1alpha1.AnnotationBirth] != before[v1alpha1.AnnotationBirth] {
+		after[v1alpha1.AnnotationBootstrap] != before[v1alpha1.AnnotationBootstrap] {
 		t.Errorf("%v", after)
 	}
 }
 
 // living is what is seen of a cluster that lives, whose peer Service is gone, and whose data names an install.
 func living(install string) View {
-	v := born()
+	v := bootstrapped()
 	v.Current.Members = []facts.Replica{{Name: "demo-0", Volume: &facts.Volume{UID: "volume", Record: record.Member{
 		ClusterID: 0xc, MemberID: 0xa, VolumeUID: "volume"}}}}
-	v.ClaimedBy, v.DataClaim, v.Current.Birth = "", install, record.Birth{}
+	v.ClaimedBy, v.DataClaim, v.Current.Bootstrap = "", install, record.Bootstrap{}
 	return v
 }
 
@@ -81,12 +81,12 @@ func TestALostRecordThatAnotherInstallWritesAnewIsDatedAsATakeOver(t *testing.T)
 		"by the install that the data names": {living(operator), false},
 		"by another one":                     {living("other/etcd-steward"), true},
 		"where the data names none":          {living(""), true},
-		"a cluster that does not live yet":   {born(), false},
+		"a cluster that does not live yet":   {bootstrapped(), false},
 	} {
 		for _, isThere := range []bool{false, true} {
 			w := newWorld(t, demo())
 			if isThere { // it lost what the operator wrote on it
-				w.mustDo(t, born(), begin())
+				w.mustDo(t, bootstrapped(), begin())
 				service := w.service(t, "demo-peers")
 				w.edit(t, service, func() { service.Annotations = nil })
 			}
@@ -103,67 +103,67 @@ func TestALostRecordThatAnotherInstallWritesAnewIsDatedAsATakeOver(t *testing.T)
 	}
 }
 
-func TestTheBirthRecordMovesInOneDirectionOnly(t *testing.T) {
-	next := changes.NextBirth{Voided: incarnation,
-		BeginBirth: changes.BeginBirth{Incarnation: "next", Counter: 1, Token: "t", Names: []string{"demo-0"}}}
+func TestTheBootstrapRecordMovesInOneDirectionOnly(t *testing.T) {
+	next := changes.NextBootstrap{Voided: incarnation,
+		BeginBootstrap: changes.BeginBootstrap{Incarnation: "next", Counter: 1, Token: "t", Names: []string{"demo-0"}}}
 	for name, row := range map[string]struct{ before, change changes.Change }{
-		"voiding another incarnation": {nil, changes.VoidBirth{Incarnation: "other"}},
-		"voiding a birth that a cluster came of": {changes.RecordBirth{ClusterID: 0xc},
-			changes.VoidBirth{Incarnation: incarnation}},
-		"a cluster coming of a voided birth": {changes.VoidBirth{Incarnation: incarnation},
-			changes.RecordBirth{ClusterID: 0xc}},
-		"another cluster coming of the same birth": {changes.RecordBirth{ClusterID: 0xc},
-			changes.RecordBirth{ClusterID: 0xd}},
+		"voiding another incarnation": {nil, changes.VoidBootstrap{Incarnation: "other"}},
+		"voiding a birth that a cluster came of": {changes.RecordBootstrap{ClusterID: 0xc},
+			changes.VoidBootstrap{Incarnation: incarnation}},
+		"a cluster coming of a voided birth": {changes.VoidBootstrap{Incarnation: incarnation},
+			changes.RecordBootstrap{ClusterID: 0xc}},
+		"another cluster coming of the same birth": {changes.RecordBootstrap{ClusterID: 0xc},
+			changes.RecordBootstrap{ClusterID: 0xd}},
 		"the next birth before this one is voided": {nil, next},
 	} {
 		w := newWorld(t, demo())
-		w.mustDo(t, born(), begin())
+		w.mustDo(t, bootstrapped(), begin())
 		if row.before != nil {
-			w.mustDo(t, born(), row.before)
+			w.mustDo(t, bootstrapped(), row.before)
 		}
-		before := w.birth(t)
-		if err := w.do(t, born(), row.change); !errors.Is(err, ErrStale) {
+		before := w.bootstrap(t)
+		if err := w.do(t, bootstrapped(), row.change); !errors.Is(err, ErrStale) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if after := w.birth(t); after.Encode() != before.Encode() {
+		if after := w.bootstrap(t); after.Encode() != before.Encode() {
 			t.Errorf("%s: %+v became %+v", name, before, after)
 		}
 	}
 }
 
-func TestAClusterIsNotWrittenIntoALifeThatItDidNotComeOf(t *testing.T) {
+func TestAClusterIsNotWrittenIntoAnIncarnationThatItDidNotComeOf(t *testing.T) {
 	w := newWorld(t, demo())
-	w.mustDo(t, born(), begin())
-	heldUp := born()
-	heldUp.Current.Birth.Incarnation = "0a2b3c4d" // what was looked at before the next incarnation began
-	if err := w.do(t, heldUp, changes.RecordBirth{ClusterID: 0xc}); !errors.Is(err, ErrStale) ||
-		w.birth(t).ClusterID != 0 {
-		t.Errorf("%v: %+v", err, w.birth(t))
+	w.mustDo(t, bootstrapped(), begin())
+	heldUp := bootstrapped()
+	heldUp.Current.Bootstrap.Incarnation = "0a2b3c4d" // what was looked at before the next incarnation began
+	if err := w.do(t, heldUp, changes.RecordBootstrap{ClusterID: 0xc}); !errors.Is(err, ErrStale) ||
+		w.bootstrap(t).ClusterID != 0 {
+		t.Errorf("%v: %+v", err, w.bootstrap(t))
 	}
-	w.mustDo(t, born(), changes.RecordBirth{ClusterID: 0xd})
-	if got := w.birth(t).ClusterID; got != 0xd {
+	w.mustDo(t, bootstrapped(), changes.RecordBootstrap{ClusterID: 0xd})
+	if got := w.bootstrap(t).ClusterID; got != 0xd {
 		t.Errorf("the cluster of this incarnation is %s", got)
 	}
 }
 
-func TestABirthRecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
+func TestABootstrapRecordThatCannotBeReadIsNotWrittenOver(t *testing.T) {
 	w := newWorld(t, demo())
-	w.mustDo(t, born(), begin())
+	w.mustDo(t, bootstrapped(), begin())
 	service := w.service(t, "demo-peers")
-	w.edit(t, service, func() { service.Annotations[v1alpha1.AnnotationBirth] = "{" })
-	for _, change := range []changes.Change{changes.RecordBirth{ClusterID: 1},
-		changes.VoidBirth{Incarnation: incarnation}} {
-		if err := w.do(t, born(), change); !isRejected(err, RejectedUnreadable) {
+	w.edit(t, service, func() { service.Annotations[v1alpha1.AnnotationBootstrap] = "{" })
+	for _, change := range []changes.Change{changes.RecordBootstrap{ClusterID: 1},
+		changes.VoidBootstrap{Incarnation: incarnation}} {
+		if err := w.do(t, bootstrapped(), change); !isRejected(err, RejectedUnreadable) {
 			t.Errorf("%s: %v", changes.KindOf(change), err)
 		}
 	}
-	w.mustDo(t, born(), begin())
-	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth]; got != "{" {
+	w.mustDo(t, bootstrapped(), begin())
+	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBootstrap]; got != "{" {
 		t.Errorf("it became %s", got)
 	}
 }
 
-func TestNoPodOfABirthIsMadeBeforeAllThatItStartsWithIsThere(t *testing.T) {
+func TestNoPodOfABootstrapIsMadeBeforeAllThatItStartsWithIsThere(t *testing.T) {
 	for _, refused := range []string{"create demo-2 *v1.PersistentVolumeClaim", "create demo-1-tls *v1.Secret",
 		"create demo-ca-peer *v1.Secret", "create demo-members *v1.NetworkPolicy", "create demo *v1.Service",
 		"create demo-client-tls *v1.Secret", "patch demo-peers *v1.Service"} {
@@ -171,7 +171,7 @@ func TestNoPodOfABirthIsMadeBeforeAllThatItStartsWithIsThere(t *testing.T) {
 			c := demo()
 			c.Spec.NetworkPolicy = &v1alpha1.NetworkPolicySpec{}
 			w := newWorld(t, c)
-			w.mustDo(t, born(), begin())
+			w.mustDo(t, bootstrapped(), begin())
 			refuse := func(verb string, object ctrlclient.Object) error {
 				if fmt.Sprintf("%s %s %T", verb, object.GetName(), object) == refused {
 					return errors.New("it is refused")
@@ -207,30 +207,30 @@ func TestNoPodOfABirthIsMadeBeforeAllThatItStartsWithIsThere(t *testing.T) {
 	}
 }
 
-// TestABirthStaysWithinItsWrites counts what the objects of three members cost; recording, sealing and the status come
-// on top, within 36 in all.
-func TestABirthStaysWithinItsWrites(t *testing.T) {
+// TestABootstrapStaysWithinItsWrites counts what the objects of three members cost; recording, sealing and the status
+// come on top, within 36 in all.
+func TestABootstrapStaysWithinItsWrites(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
 	w.writes = 0
 	again := newWorld(t, demo())
-	again.mustDo(t, born(), begin())
-	again.mustDo(t, born(), bootstrap(again.cluster))
-	again.mustDo(t, born(), changes.SetBudget{MinAvailable: 2})
+	again.mustDo(t, bootstrapped(), begin())
+	again.mustDo(t, bootstrapped(), bootstrap(again.cluster))
+	again.mustDo(t, bootstrapped(), changes.SetBudget{MinAvailable: 2})
 	if again.writes != 1+1+4+3+3+1+3+1 {
 		t.Errorf("%d writes: %q", again.writes, again.calls)
 	}
 }
 
-func TestNoPodIsBornIntoABirthThatIsNotItsOwn(t *testing.T) {
+func TestNoPodIsBootstrappedIntoABootstrapThatIsNotItsOwn(t *testing.T) {
 	start := bootstrap(demo()).Pods[0]
 	for name, edit := range map[string]func(*View){
-		"it was given up":        func(v *View) { v.Current.Birth.Void = true },
-		"it is not written down": func(v *View) { v.Current.Birth = record.Birth{} },
-		"it has other members":   func(v *View) { v.Current.Birth.Names = []string{"demo-1"} },
+		"it was given up":        func(v *View) { v.Current.Bootstrap.Void = true },
+		"it is not written down": func(v *View) { v.Current.Bootstrap = record.Bootstrap{} },
+		"it has other members":   func(v *View) { v.Current.Bootstrap.Names = []string{"demo-1"} },
 	} {
 		w := newWorld(t, demo())
-		view := born()
+		view := bootstrapped()
 		edit(&view)
 		if err := w.do(t, view, changes.Bootstrap{Pods: []changes.Start{start}}); !errors.Is(err, ErrStale) ||
 			w.writes != 0 {
@@ -246,16 +246,16 @@ func TestAPodIsNotMadeFromFlagsThatCouldHurt(t *testing.T) {
 		"no flags":               {Name: "demo-0", Flags: facts.FlagsNone},
 		"a join with nobody":     {Name: "demo-3", Flags: facts.FlagsJoin, Initial: initial(c, "demo-3")},
 		"a join without itself":  {Name: "demo-3", Flags: facts.FlagsJoin, Initial: initial(c, "demo-0", "demo-1")},
-		"a birth without itself": {Name: "demo-0", Flags: facts.FlagsBirth, Initial: initial(c, "demo-1")},
+		"a birth without itself": {Name: "demo-0", Flags: facts.FlagsBootstrap, Initial: initial(c, "demo-1")},
 		"a role before the seal": {Name: "demo-3", Flags: facts.FlagsJoin, Initial: initial(c, "demo-0", "demo-3"),
 			Role: v1alpha1.RoleVoter},
-		"no choices": {Name: "demo-0", Flags: facts.FlagsSealed, Choices: facts.Choices{Inputs: "{}"}},
+		"no choices": {Name: "demo-0", Flags: facts.FlagsSealed, Settings: facts.Settings{Inputs: "{}"}},
 	} {
 		w := newWorld(t, c)
-		if start.Choices.IsZero() {
-			start.Choices = choices(c)
+		if start.Settings.IsZero() {
+			start.Settings = settings(c)
 		}
-		if err := w.do(t, born(), changes.StartPods{Pods: []changes.Start{start}}); err == nil || w.writes != 0 {
+		if err := w.do(t, bootstrapped(), changes.StartPods{Pods: []changes.Start{start}}); err == nil || w.writes != 0 {
 			t.Errorf("%s: %v, %d writes", name, err, w.writes)
 		}
 	}
@@ -265,14 +265,14 @@ func TestAPodWaitsForTheSecretThatItMounts(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
 	start := changes.StartPods{Pods: []changes.Start{{Name: "demo-3", Flags: facts.FlagsSealed,
-		Choices: choices(w.cluster)}}}
-	if err := w.do(t, born(), start); !isLater(err, LaterMissing) || w.writes != 0 {
+		Settings: settings(w.cluster)}}}
+	if err := w.do(t, bootstrapped(), start); !isLater(err, LaterMissing) || w.writes != 0 {
 		t.Errorf("%v, %d writes", err, w.writes)
 	}
 	half := w.secret(t, "demo-0-tls")
 	w.edit(t, half, func() { delete(half.Data, resources.KeyPeerCA) })
 	start.Pods[0].Name = "demo-0"
-	if err := w.do(t, born(), start); !isLater(err, LaterMissing) {
+	if err := w.do(t, bootstrapped(), start); !isLater(err, LaterMissing) {
 		t.Errorf("half a Secret: %v", err)
 	}
 }
@@ -280,23 +280,23 @@ func TestAPodWaitsForTheSecretThatItMounts(t *testing.T) {
 func TestAPodIsMadeOnTheIncarnationOfItsVolume(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
-	w.mustDo(t, born(), changes.DeletePods{Pods: []facts.PodRef{ref(w.pod(t, "demo-0"))}})
-	view := born()
+	w.mustDo(t, bootstrapped(), changes.DeletePods{Pods: []facts.PodRef{ref(w.pod(t, "demo-0"))}})
+	view := bootstrapped()
 	view.Current.Members = []facts.Replica{{Name: "demo-0", Volume: &facts.Volume{Incarnation: "restored"}}}
 	w.mustDo(t, view,
 		changes.StartPods{Pods: []changes.Start{{Name: "demo-0", Flags: facts.FlagsSealed,
-			Choices: choices(w.cluster)}}})
+			Settings: settings(w.cluster)}}})
 	args := strings.Join(w.pod(t, "demo-0").Spec.Containers[0].Args, " ")
 	if !strings.Contains(args, "--data-dir=/var/lib/etcd/restored/demo-0 ") {
 		t.Errorf("it starts with %s", args)
 	}
 }
 
-func TestTheBirthRecordSaysOnWhichVolumesTheFirstMembersAreBornBeforeTheirPodsAre(t *testing.T) {
+func TestTheBootstrapRecordSaysOnWhichVolumesTheFirstMembersAreBootstrappedBeforeTheirPodsAre(t *testing.T) {
 	w := newWorld(t, demo())
-	w.mustDo(t, born(), begin())
-	w.mustDo(t, born(), bootstrap(w.cluster))
-	record := w.birth(t)
+	w.mustDo(t, bootstrapped(), begin())
+	w.mustDo(t, bootstrapped(), bootstrap(w.cluster))
+	record := w.bootstrap(t)
 	if !record.Begun || record.NextOrdinal != len(record.Names) {
 		t.Fatalf("the birth is not said to have begun: %+v", record)
 	}
@@ -314,14 +314,14 @@ func TestTheBirthRecordSaysOnWhichVolumesTheFirstMembersAreBornBeforeTheirPodsAr
 
 func TestANameIsPromisedOnceAndItsPromiseEndsWithTheMember(t *testing.T) {
 	w := newWorld(t, demo())
-	w.mustDo(t, born(), begin())
-	w.mustDo(t, born(), bootstrap(w.cluster))
+	w.mustDo(t, bootstrapped(), begin())
+	w.mustDo(t, bootstrapped(), bootstrap(w.cluster))
 	prepare := changes.PrepareMember{Volume: changes.NewVolume{Name: "demo-3", Bytes: 1 << 30,
-		Choices: choices(w.cluster)},
+		Settings: settings(w.cluster)},
 		Secret: true}
 	w.mustDo(t, begun(), prepare)
 	w.mustDo(t, begun(), prepare)
-	if record := w.birth(t); record.Promised != "demo-3" || record.NextOrdinal != 4 {
+	if record := w.bootstrap(t); record.Promised != "demo-3" || record.NextOrdinal != 4 {
 		t.Fatalf("after the promise: %+v", record)
 	}
 	prepare.Volume.Name = "demo-2"

@@ -19,21 +19,21 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// beginBirth creates the peer Service with the birth record and this install's claim. Of two that try, one wins and the
-// other reads what it wrote. Only a Service of ours that has lost its record is given one. A cluster that lives, and
-// whose data does not name this install, is taken over by it: another one may be within a change.
-func (s step) beginBirth(ctx context.Context, c changes.BeginBirth) error {
-	birth := record.Birth(c)
-	made := resources.BuildPeerService(s.cluster, birth, s.Operator)
+// beginBootstrap creates the peer Service with the bootstrap record and this install's claim. Of two that try, one wins
+// and the other reads what it wrote. Only a Service of ours that has lost its record is given one. A cluster that
+// lives, and whose data does not name this install, is taken over by it: another one may be within a change.
+func (s step) beginBootstrap(ctx context.Context, c changes.BeginBootstrap) error {
+	bootstrap := record.Bootstrap(c)
+	made := resources.BuildPeerService(s.cluster, bootstrap, s.Operator)
 	if s.takesOver() {
 		annotate(made, v1alpha1.AnnotationTakenOver, s.takenOverAt())
 	}
 	there, err := s.create(ctx, resources.KindService, made)
-	if err != nil || there.GetAnnotations()[v1alpha1.AnnotationBirth] != "" {
+	if err != nil || there.GetAnnotations()[v1alpha1.AnnotationBootstrap] != "" {
 		return err
 	}
 	return s.update(ctx, resources.KindService, there, func() {
-		annotate(there, v1alpha1.AnnotationBirth, birth.Encode())
+		annotate(there, v1alpha1.AnnotationBootstrap, bootstrap.Encode())
 		if there.GetAnnotations()[v1alpha1.AnnotationOperator] != "" {
 			return
 		}
@@ -51,34 +51,34 @@ func (s step) takesOver() bool {
 
 func (s step) takenOverAt() string { return s.Now().UTC().Format(time.RFC3339) }
 
-// birthEdit is what a change does that edits the birth record alone; nil for every other change. Each edit names what
-// was looked at: a slow operator may find another incarnation in the record.
-func (s step) birthEdit(change changes.Change) func(*record.Birth) bool {
+// bootstrapEdit is what a change does that edits the bootstrap record alone; nil for every other change. Each edit
+// names what was looked at: a slow operator may find another incarnation in the record.
+func (s step) bootstrapEdit(change changes.Change) func(*record.Bootstrap) bool {
 	switch c := change.(type) {
-	case changes.VoidBirth: // once and for all: from here on its Pods and volumes may go
-		return func(b *record.Birth) bool { return b.GiveUp(c.Incarnation) }
-	case changes.NextBirth:
-		return func(b *record.Birth) bool { return b.BeginAgain(c.Voided, record.Birth(c.BeginBirth)) }
-	case changes.RecordBirth:
-		return func(b *record.Birth) bool { return b.Identify(s.view.Current.Birth.Incarnation, c.ClusterID) }
+	case changes.VoidBootstrap: // once and for all: from here on its Pods and volumes may go
+		return func(b *record.Bootstrap) bool { return b.GiveUp(c.Incarnation) }
+	case changes.NextBootstrap:
+		return func(b *record.Bootstrap) bool { return b.BeginAgain(c.Voided, record.Bootstrap(c.BeginBootstrap)) }
+	case changes.RecordBootstrap:
+		return func(b *record.Bootstrap) bool { return b.Identify(s.view.Current.Bootstrap.Incarnation, c.ClusterID) }
 	// Before anything of it is made: that uses up its ordinals and its counter, also when it is called off.
 	case changes.BeginNext:
-		return func(b *record.Birth) bool { return b.BeginNext(c.From, c.Next, c.NextOrdinal) }
+		return func(b *record.Bootstrap) bool { return b.BeginNext(c.From, c.Next, c.NextOrdinal) }
 	case changes.DropNext: // what it used up stays used up
-		return func(b *record.Birth) bool { return b.DropNext(c.Incarnation) }
+		return func(b *record.Bootstrap) bool { return b.DropNext(c.Incarnation) }
 	case changes.SwitchOver: // in one write: from here on the old members belong to a former incarnation
-		return func(b *record.Birth) bool { return b.SwitchOver(c.From, c.To, c.Volumes, c.Voters) }
+		return func(b *record.Bootstrap) bool { return b.SwitchOver(c.From, c.To, c.Volumes, c.Voters) }
 	case changes.GoBack: // in one write as well
-		return func(b *record.Birth) bool { return b.GoBack(c.From, c.Restore, record.Birth(c.BeginBirth)) }
+		return func(b *record.Bootstrap) bool { return b.GoBack(c.From, c.Restore, record.Bootstrap(c.BeginBootstrap)) }
 	default:
 		return nil
 	}
 }
 
-// editBirth changes the birth record as it is now, and writes only when something changed and no other client wrote
-// meanwhile. An edit that answers false finds another record than the caller saw. A record that an older release wrote
-// is not written for its form alone.
-func (s step) editBirth(ctx context.Context, edit func(*record.Birth) bool) error {
+// editBootstrap changes the bootstrap record as it is now, and writes only when something changed and no other client
+// wrote meanwhile. An edit that answers false finds another record than the caller saw. A record that an older release
+// wrote is not written for its form alone.
+func (s step) editBootstrap(ctx context.Context, edit func(*record.Bootstrap) bool) error {
 	service, err := s.peerService(ctx)
 	switch {
 	case err != nil:
@@ -86,19 +86,21 @@ func (s step) editBirth(ctx context.Context, edit func(*record.Birth) bool) erro
 	case service == nil:
 		return ErrStale
 	}
-	birth, err := record.DecodeBirth(service.GetAnnotations()[v1alpha1.AnnotationBirth])
+	bootstrap, err := record.DecodeBootstrap(service.GetAnnotations()[v1alpha1.AnnotationBootstrap])
 	if err != nil {
 		return Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("Service %s: %v", service.GetName(), err)}
 	}
-	before := birth.Encode()
-	if !edit(&birth) {
+	before := bootstrap.Encode()
+	if !edit(&bootstrap) {
 		return ErrStale
 	}
-	after := birth.Encode()
+	after := bootstrap.Encode()
 	if after == before {
 		return nil
 	}
-	return s.update(ctx, resources.KindService, service, func() { annotate(service, v1alpha1.AnnotationBirth, after) })
+	return s.update(ctx, resources.KindService, service, func() {
+		annotate(service, v1alpha1.AnnotationBootstrap, after)
+	})
 }
 
 // takeOver moves the claim, unless it moved meanwhile. Each install reads it live before it changes what it could hurt.
@@ -129,7 +131,7 @@ func (s step) stillClaimed(ctx context.Context) error {
 	return nil
 }
 
-// peerService reads the Service with the birth record and the claim; nil when there is none.
+// peerService reads the Service with the bootstrap record and the claim; nil when there is none.
 func (s step) peerService(ctx context.Context) (ctrlclient.Object, error) {
 	return s.find(ctx, resources.KindService,
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: resources.PeerService(s.cluster.Name)}})
@@ -139,12 +141,12 @@ func annotate(object ctrlclient.Object, annotation, value string) {
 	object.SetAnnotations(merged(object.GetAnnotations(), map[string]string{annotation: value}))
 }
 
-// parallelWrites bounds how many writes of one step are under way at a time. A birth is bounded below by the start of
-// its Pods, so nothing before them may wait in line.
+// parallelWrites bounds how many writes of one step are under way at a time. A bootstrap is bounded below by the start
+// of its Pods, so nothing before them may wait in line.
 const parallelWrites = 8
 
-// bootstrap makes what is missing of a birth. Pods come last, only when every volume is there, and only once the birth
-// record says which volumes these are: one that is missing or another from then on is a lost one.
+// bootstrap makes what is missing of a bootstrap. Pods come last, only when every volume is there, and only once the
+// bootstrap record says which volumes these are: one that is missing or another from then on is a lost one.
 func (s step) bootstrap(ctx context.Context, c changes.Bootstrap) error {
 	var made map[string]string
 	objects := changes.ApplyObjects{Objects: c.Objects, Secrets: c.Secrets}
@@ -183,14 +185,14 @@ func (s step) createVolumes(ctx context.Context, missing []changes.NewVolume) (m
 	return made, err
 }
 
-// begin writes into the birth record that Pods may be made, and on which volumes: those that were just made, and those
-// that were there.
+// begin writes into the bootstrap record that Pods may be made, and on which volumes: those that were just made, and
+// those that were there.
 func (s step) begin(ctx context.Context, made map[string]string) error {
-	if s.view.Current.Birth.Begun {
+	if s.view.Current.Bootstrap.Begun {
 		return nil
 	}
 	volumes := map[string]string{}
-	for _, name := range s.view.Current.Birth.Names {
+	for _, name := range s.view.Current.Bootstrap.Names {
 		if s.cluster.Spec.IsEphemeral() {
 			break
 		}
@@ -206,7 +208,9 @@ func (s step) begin(ctx context.Context, made map[string]string) error {
 		}
 		volumes[name] = string(claim.GetUID())
 	}
-	return s.editBirth(ctx, func(b *record.Birth) bool { return b.Begin(s.view.Current.Birth.Incarnation, volumes) })
+	return s.editBootstrap(ctx, func(b *record.Bootstrap) bool {
+		return b.Begin(s.view.Current.Bootstrap.Incarnation, volumes)
+	})
 }
 
 // each does the same for all, a few at a time. One that fails keeps none of the others from being tried; the first

@@ -19,11 +19,11 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
 
-// ensureAuthority makes an authority that is not there. What one that is there holds is never touched: members live by
+// ensureCA makes a CA that is not there. What one that is there holds is never touched: members live by
 // it. Of two that make one at the same time, only one's is there, and both issue from that one.
-func (i *issuer) ensureAuthority(ctx context.Context, object facts.Object) error {
+func (i *issuer) ensureCA(ctx context.Context, object facts.Object) error {
 	if object.State != facts.ObjectAbsent {
-		existing, err := i.find(ctx, resources.KindSecret, resources.BuildAuthority(i.cluster, object.Name, nil))
+		existing, err := i.find(ctx, resources.KindSecret, resources.BuildCA(i.cluster, object.Name, nil))
 		switch {
 		case err != nil:
 			return err
@@ -36,82 +36,82 @@ func (i *issuer) ensureAuthority(ctx context.Context, object facts.Object) error
 	if object.Name == resources.PeerCASecret(i.cluster.Name) {
 		ports = "peers"
 	}
-	pair, err := pki.NewAuthority(fmt.Sprintf("%s of etcd %s/%s", ports, i.cluster.Namespace, i.cluster.Name),
+	pair, err := pki.NewCA(fmt.Sprintf("%s of etcd %s/%s", ports, i.cluster.Namespace, i.cluster.Name),
 		i.Now(), 0)
 	if err != nil {
 		return fmt.Errorf("making CA %s: %w", object.Name, err)
 	}
-	there, err := i.create(ctx, resources.KindSecret, resources.BuildAuthority(i.cluster, object.Name,
+	there, err := i.create(ctx, resources.KindSecret, resources.BuildCA(i.cluster, object.Name,
 		map[string][]byte{resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key, resources.KeyCA: pair.Cert}))
 	if err != nil {
 		return err
 	}
-	if authority, err := authorityIn(there.(*corev1.Secret)); err == nil {
-		i.keep(object.Name, authority)
+	if ca, err := caIn(there.(*corev1.Secret)); err == nil {
+		i.keep(object.Name, ca)
 	}
 	return nil
 }
 
-// readAuthority reads an authority from the API server. One that holds another CA than the change was decided on signs
+// readCA reads a CA from the API server. One that holds another CA than the change was decided on signs
 // nothing: whether members trust it was not looked at.
-func (s step) readAuthority(ctx context.Context, name string) (pki.Authority, error) {
+func (s step) readCA(ctx context.Context, name string) (pki.CA, error) {
 	found, err := s.find(ctx, resources.KindSecret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	if err != nil {
-		return pki.Authority{}, err
+		return pki.CA{}, err
 	}
 	if found == nil {
-		return pki.Authority{}, Later{Reason: LaterMissing, Message: fmt.Sprintf("CA %s is not there yet", name)}
+		return pki.CA{}, Later{Reason: LaterMissing, Message: fmt.Sprintf("CA %s is not there yet", name)}
 	}
 	secret := found.(*corev1.Secret)
 	held := pki.Fingerprint(secret.Data[resources.KeyCert])
 	isSeen := func(object facts.Object) bool { return object.Name == name && object.Holds == held }
 	if !slices.ContainsFunc(s.view.Objects, isSeen) {
-		return pki.Authority{}, ErrStale
+		return pki.CA{}, ErrStale
 	}
-	authority, err := authorityIn(secret)
+	ca, err := caIn(secret)
 	if err != nil {
-		return pki.Authority{}, Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("Secret %s: %v", name, err)}
+		return pki.CA{}, Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("Secret %s: %v", name, err)}
 	}
-	return authority, nil
+	return ca, nil
 }
 
-func authorityIn(secret *corev1.Secret) (pki.Authority, error) {
-	return pki.ParseAuthority(pki.Pair{Cert: secret.Data[resources.KeyCert], Key: secret.Data[resources.KeyKey]})
+func caIn(secret *corev1.Secret) (pki.CA, error) {
+	return pki.ParseCA(pki.Pair{Cert: secret.Data[resources.KeyCert], Key: secret.Data[resources.KeyKey]})
 }
 
-// issuer issues certificates in one step. It reads each authority that it did not make once, when it is first needed.
+// issuer issues certificates in one step. It reads each CA that it did not make once, when it is first needed.
 type issuer struct {
 	step
-	mu          sync.Mutex
-	authorities map[string]pki.Authority
+	mu  sync.Mutex
+	cas map[string]pki.CA
 }
 
-func (i *issuer) authority(ctx context.Context, name string) (pki.Authority, error) {
+func (i *issuer) ca(ctx context.Context, name string) (pki.CA, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if authority, ok := i.authorities[name]; ok {
-		return authority, nil
+	if ca, ok := i.cas[name]; ok {
+		return ca, nil
 	}
-	authority, err := i.readAuthority(ctx, name)
+	ca, err := i.readCA(ctx, name)
 	if err != nil {
-		return pki.Authority{}, err
+		return pki.CA{}, err
 	}
-	i.put(name, authority)
-	return authority, nil
+	i.put(name, ca)
+	return ca, nil
 }
 
-func (i *issuer) keep(name string, authority pki.Authority) {
+func (i *issuer) keep(name string, ca pki.CA) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.put(name, authority)
+	i.put(name, ca)
 }
 
 // put is for callers that hold the lock.
-func (i *issuer) put(name string, authority pki.Authority) {
-	if i.authorities == nil {
-		i.authorities = map[string]pki.Authority{}
+func (i *issuer) put(name string, ca pki.CA) {
+	if i.cas == nil {
+		i.cas = map[string]pki.CA{}
 	}
-	i.authorities[name] = authority
+	i.cas[name] = ca
 }
 
 // ensureNamed makes or renews the Secret of clients or of the operator.
@@ -149,7 +149,7 @@ func (i *issuer) ensure(ctx context.Context, want *corev1.Secret, certificates [
 		}
 	}
 	have := found.(*corev1.Secret)
-	change := resources.Remarking(i.cluster, have, record.Birth{})
+	change := resources.Remarking(i.cluster, have, record.Bootstrap{})
 	renewed, err := i.issue(ctx, have.Data, certificates)
 	if err != nil || len(renewed) == 0 && change.IsZero() {
 		return err
@@ -166,34 +166,34 @@ func (i *issuer) issue(ctx context.Context, have map[string][]byte,
 	certificates []resources.Certificate) (map[string][]byte, error) {
 	changed := map[string][]byte{}
 	for _, certificate := range certificates {
-		authority, err := i.authority(ctx, certificate.Authority)
+		ca, err := i.ca(ctx, certificate.CA)
 		if err != nil {
 			return nil, err
 		}
-		if !bytes.Equal(have[certificate.CAKey], authority.CertPEM()) {
-			changed[certificate.CAKey] = authority.CertPEM()
+		if !bytes.Equal(have[certificate.CAKey], ca.CertPEM()) {
+			changed[certificate.CAKey] = ca.CertPEM()
 		}
-		if i.isGood(have, certificate, authority) {
+		if i.isGood(have, certificate, ca) {
 			continue
 		}
-		pair, err := authority.Issue(pki.Leaf(certificate.Leaf), i.Now())
+		pair, err := ca.Issue(pki.Leaf(certificate.Leaf), i.Now())
 		if err != nil {
 			return nil, Rejected{Reason: RejectedUnreadable,
-				Message: fmt.Sprintf("CA %s: %v", certificate.Authority, err)}
+				Message: fmt.Sprintf("CA %s: %v", certificate.CA, err)}
 		}
 		changed[certificate.CertKey], changed[certificate.KeyKey] = pair.Cert, pair.Key
 	}
 	return changed, nil
 }
 
-// isGood reports whether a certificate can stay: it says what it has to, is of this authority, and has its key beside
+// isGood reports whether a certificate can stay: it says what it has to, is of this CA, and has its key beside
 // it.
-func (i *issuer) isGood(have map[string][]byte, certificate resources.Certificate, authority pki.Authority) bool {
+func (i *issuer) isGood(have map[string][]byte, certificate resources.Certificate, ca pki.CA) bool {
 	cert, key := have[certificate.CertKey], have[certificate.KeyKey]
 	if _, err := tls.X509KeyPair(cert, key); err != nil {
 		return false
 	}
-	_, renew := pki.NeedsRenewal(cert, authority.CertPEM(), pki.Leaf(certificate.Leaf), i.Now())
+	_, renew := pki.NeedsRenewal(cert, ca.CertPEM(), pki.Leaf(certificate.Leaf), i.Now())
 	return !renew
 }
 

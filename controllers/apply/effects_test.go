@@ -22,11 +22,11 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
 
-// wholeCluster is everything that a birth makes.
+// wholeCluster is everything that a bootstrap makes.
 func wholeCluster(t *testing.T, w *world) {
 	t.Helper()
-	w.mustDo(t, born(), begin())
-	w.mustDo(t, born(), bootstrap(w.cluster))
+	w.mustDo(t, bootstrapped(), begin())
+	w.mustDo(t, bootstrapped(), bootstrap(w.cluster))
 	w.writes = 0
 }
 
@@ -50,11 +50,11 @@ func holdsCertificates(t *testing.T, w *world, secret string, certificates []res
 	t.Helper()
 	data := w.secret(t, secret).Data
 	for _, certificate := range certificates {
-		authority := w.secret(t, certificate.Authority).Data[resources.KeyCert]
-		if !bytes.Equal(data[certificate.CAKey], authority) {
+		ca := w.secret(t, certificate.CA).Data[resources.KeyCert]
+		if !bytes.Equal(data[certificate.CAKey], ca) {
 			t.Errorf("%s: %s is not the authority", secret, certificate.CAKey)
 		}
-		if reason, renew := pki.NeedsRenewal(data[certificate.CertKey], authority, pki.Leaf(certificate.Leaf),
+		if reason, renew := pki.NeedsRenewal(data[certificate.CertKey], ca, pki.Leaf(certificate.Leaf),
 			now); renew {
 			t.Errorf("%s: %s is %s", secret, certificate.CertKey, reason)
 		}
@@ -88,7 +88,7 @@ func objectEffects() []effect {
 				}
 				peers := w.service(t, "demo-peers")
 				if drift := resources.ServiceDrift(peers, resources.PeerServiceShape(w.cluster)); drift != "" ||
-					peers.Annotations[v1alpha1.AnnotationBirth] == "" {
+					peers.Annotations[v1alpha1.AnnotationBootstrap] == "" {
 					t.Errorf("peer Service: %s, %v", drift, peers.Annotations)
 				}
 			},
@@ -163,7 +163,7 @@ func objectEffects() []effect {
 			name: "release data",
 			world: func(t *testing.T, w *world) {
 				wholeCluster(t, w)
-				w.mustDo(t, born(), changes.FollowPolicy{Retain: false, Items: w.data(t)})
+				w.mustDo(t, bootstrapped(), changes.FollowPolicy{Retain: false, Items: w.data(t)})
 				other := w.volume(t, "demo-0")
 				w.edit(t, other, func() {
 					other.OwnerReferences = append(other.OwnerReferences,
@@ -226,7 +226,7 @@ func memberEffects() []effect {
 			name: "prepare a member", world: wholeCluster, again: 1,
 			change: func(_ *testing.T, w *world) changes.Change {
 				return changes.PrepareMember{Volume: changes.NewVolume{Name: "demo-3", Bytes: 1 << 30,
-					Choices: choices(w.cluster)}, Secret: true}
+					Settings: settings(w.cluster)}, Secret: true}
 			},
 			holds: func(t *testing.T, w *world) {
 				holdsCertificates(t, w, "demo-3-tls", resources.MemberCertificates(w.cluster, "demo-3", ""))
@@ -276,7 +276,7 @@ func memberEffects() []effect {
 			name: "take a role away", again: 1,
 			world: func(t *testing.T, w *world) {
 				wholeCluster(t, w)
-				w.mustDo(t, born(), changes.LabelRole{Pod: ref(w.pod(t, "demo-0")), Role: v1alpha1.RoleVoter})
+				w.mustDo(t, bootstrapped(), changes.LabelRole{Pod: ref(w.pod(t, "demo-0")), Role: v1alpha1.RoleVoter})
 			},
 			change: func(t *testing.T, w *world) changes.Change {
 				return changes.LabelRole{Pod: ref(w.pod(t, "demo-0"))}
@@ -290,8 +290,8 @@ func memberEffects() []effect {
 		{
 			name: "set choices", world: wholeCluster, again: 1,
 			change: func(t *testing.T, w *world) changes.Change {
-				return changes.SetChoices{Volumes: []facts.VolumeRef{{Name: "demo-0",
-					UID: string(w.volume(t, "demo-0").UID)}}, Choices: facts.Choices{Inputs: `{"version":"3.7.3"}`}}
+				return changes.WriteSettings{Volumes: []facts.VolumeRef{{Name: "demo-0",
+					UID: string(w.volume(t, "demo-0").UID)}}, Settings: facts.Settings{Inputs: `{"version":"3.7.3"}`}}
 			},
 			holds: func(t *testing.T, w *world) {
 				if got := w.volume(t, "demo-0").Annotations[v1alpha1.AnnotationInputs]; got != `{"version":"3.7.3"}` {
@@ -327,10 +327,10 @@ func memberEffects() []effect {
 				w.edit(t, pod, func() { delete(pod.Annotations, v1alpha1.AnnotationInputs) })
 			},
 			change: func(t *testing.T, w *world) changes.Change {
-				return changes.RestoreInputs{Pod: ref(w.pod(t, "demo-1")), Choices: choices(w.cluster)}
+				return changes.RestoreInputs{Pod: ref(w.pod(t, "demo-1")), Settings: settings(w.cluster)}
 			},
 			holds: func(t *testing.T, w *world) {
-				if got := w.pod(t, "demo-1").Annotations[v1alpha1.AnnotationInputs]; got != choices(w.cluster).Inputs {
+				if got := w.pod(t, "demo-1").Annotations[v1alpha1.AnnotationInputs]; got != settings(w.cluster).Inputs {
 					t.Errorf("it says that it was made from %q", got)
 				}
 			},
@@ -338,7 +338,7 @@ func memberEffects() []effect {
 		{
 			name: "give a Pod other amounts", again: 2, world: wholeCluster,
 			change: func(t *testing.T, w *world) changes.Change {
-				return changes.ResizePod{Pod: ref(w.pod(t, "demo-1")), Choices: withAmounts(w.cluster, "300m", "1Gi", "")}
+				return changes.ResizePod{Pod: ref(w.pod(t, "demo-1")), Settings: withAmounts(w.cluster, "300m", "1Gi", "")}
 			},
 			holds: func(t *testing.T, w *world) {
 				pod, want := w.pod(t, "demo-1"), withAmounts(w.cluster, "300m", "1Gi", "")
@@ -360,9 +360,9 @@ func memberEffects() []effect {
 					c.Items = append(c.Items, facts.Retained{Kind: resources.KindVolume, Name: name,
 						UID: string(volume.UID), Owner: earlierOwner(volume)})
 				}
-				authority := w.secret(t, "demo-ca")
+				ca := w.secret(t, "demo-ca")
 				return changes.AdoptData{Items: append(c.Items, facts.Retained{Kind: resources.KindSecret,
-					Name: "demo-ca", UID: string(authority.UID), Owner: earlierOwner(authority)})}
+					Name: "demo-ca", UID: string(ca.UID), Owner: earlierOwner(ca)})}
 			},
 			holds: func(t *testing.T, w *world) {
 				for _, data := range []ctrlclient.Object{w.volume(t, "demo-0"), w.volume(t, "demo-1"),
@@ -406,11 +406,11 @@ func memberEffects() []effect {
 			name: "start a sealed Pod on its volume", again: 1,
 			world: func(t *testing.T, w *world) {
 				wholeCluster(t, w)
-				w.mustDo(t, born(), changes.DeletePods{Pods: []facts.PodRef{ref(w.pod(t, "demo-0"))}})
+				w.mustDo(t, bootstrapped(), changes.DeletePods{Pods: []facts.PodRef{ref(w.pod(t, "demo-0"))}})
 			},
 			change: func(_ *testing.T, w *world) changes.Change {
 				return changes.StartPods{Pods: []changes.Start{{Name: "demo-0", Flags: facts.FlagsSealed,
-					Choices: choices(w.cluster), Role: v1alpha1.RoleVoter}}}
+					Settings: settings(w.cluster), Role: v1alpha1.RoleVoter}}}
 			},
 			holds: func(t *testing.T, w *world) {
 				pod := w.pod(t, "demo-0")
@@ -450,7 +450,7 @@ func TestTheFirstFamilyOfTheClientServiceStays(t *testing.T) {
 	}
 	putRight := changes.ApplyObjects{Objects: []facts.Object{{Kind: "Service", Name: "demo"}}}
 	var rejected Rejected
-	if err := w.do(t, born(), putRight); !errors.As(err, &rejected) || rejected.Reason != RejectedInvalid ||
+	if err := w.do(t, bootstrapped(), putRight); !errors.As(err, &rejected) || rejected.Reason != RejectedInvalid ||
 		!strings.Contains(rejected.Message, "Put IPv4 first, or delete the Service") {
 		t.Errorf("another first family: %v", err)
 	}
@@ -463,7 +463,7 @@ func TestTheFirstFamilyOfTheClientServiceStays(t *testing.T) {
 		t.Error("the selector was not put right")
 	}
 	w.cluster.Spec.Service.IPFamilies[0] = corev1.IPv4Protocol
-	w.mustDo(t, born(), putRight)
+	w.mustDo(t, bootstrapped(), putRight)
 	if policy := *w.service(t, "demo").Spec.IPFamilyPolicy; policy != corev1.IPFamilyPolicySingleStack {
 		t.Errorf("with its first family back, its policy is %s", policy)
 	}

@@ -45,17 +45,17 @@ func TestEtcdRunsAsThePodSays(t *testing.T) {
 	}
 }
 
-// liveAndSeal gives birth, uses etcdctl as in the Pod, and then starts again: stripped, sealed with data, sealed
+// liveAndSeal gives bootstrap, uses etcdctl as in the Pod, and then starts again: stripped, sealed with data, sealed
 // without.
 func liveAndSeal(t *testing.T, c *v1alpha1.EtcdCluster, binaries string) {
 	w := newWorld(t, c)
-	w.mustDo(t, oneBorn(), changes.BeginBirth{Incarnation: incarnation, Token: "t", Names: []string{"demo-0"}})
-	change := changes.Bootstrap{Pods: []changes.Start{{Name: "demo-0", Flags: facts.FlagsBirth,
-		Initial: initial(c, "demo-0"), Choices: choices(c)}}}
+	w.mustDo(t, oneBootstrapped(), changes.BeginBootstrap{Incarnation: incarnation, Token: "t", Names: []string{"demo-0"}})
+	change := changes.Bootstrap{Pods: []changes.Start{{Name: "demo-0", Flags: facts.FlagsBootstrap,
+		Initial: initial(c, "demo-0"), Settings: settings(c)}}}
 	if c.Spec.IsTLS() {
 		change.Objects, change.Secrets = bootstrap(c).Objects, []string{"demo-0"}
 	}
-	w.mustDo(t, oneBorn(), change)
+	w.mustDo(t, oneBootstrapped(), change)
 	n := newNode(t, w, binaries)
 
 	pod := w.pod(t, "demo-0")
@@ -71,7 +71,7 @@ func liveAndSeal(t *testing.T, c *v1alpha1.EtcdCluster, binaries string) {
 	if log := n.end(t, stripped); !strings.Contains(log, "initial-cluster-state") {
 		t.Errorf("with its annotations stripped etcd ended by:\n%s", log)
 	}
-	w.mustDo(t, oneBorn(), changes.SealPods{Pods: []changes.Seal{{Pod: ref(pod),
+	w.mustDo(t, oneBootstrapped(), changes.SealPods{Pods: []changes.Seal{{Pod: ref(pod),
 		Role: v1alpha1.RoleVoter}}})
 	sealed := w.pod(t, "demo-0")
 	n.serve(t, sealed)()
@@ -83,8 +83,8 @@ func liveAndSeal(t *testing.T, c *v1alpha1.EtcdCluster, binaries string) {
 	}
 }
 
-// askAsAPerson runs etcdctl with what people type in a member. Its own endpoint is 127.0.0.1:2379, which this machine may
-// use for something else: the test names the same address with the port that stands for 2379.
+// askAsAPerson runs etcdctl with what people type in a member. Its own endpoint is 127.0.0.1:2379, which this machine
+// may use for something else: the test names the same address with the port that stands for 2379.
 func (n *node) askAsAPerson(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	if n.variables(pod)["ETCDCTL_ENDPOINTS"] != "" {
@@ -113,9 +113,9 @@ func scheme(pod *corev1.Pod) string {
 	return etcdutil.SchemeHTTP
 }
 
-func oneBorn() View {
+func oneBootstrapped() View {
 	v := begun()
-	v.Current.Birth.Names = []string{"demo-0"}
+	v.Current.Bootstrap.Names = []string{"demo-0"}
 	return v
 }
 

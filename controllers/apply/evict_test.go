@@ -85,7 +85,7 @@ func TestWhatAnEvictionIsAnsweredIsToldApart(t *testing.T) {
 		w := newWorld(t, demo())
 		wholeCluster(t, w)
 		w.eviction = func(context.Context) error { return row.answer }
-		if err := w.do(t, born(), changes.EvictPod{Pod: ref(w.pod(t, "demo-0"))}); !row.as(err) {
+		if err := w.do(t, bootstrapped(), changes.EvictPod{Pod: ref(w.pod(t, "demo-0"))}); !row.as(err) {
 			t.Errorf("%s: %T %v", name, err, err)
 		}
 	}
@@ -96,7 +96,7 @@ const severalBudgets = "This pod has more than one PodDisruptionBudget, which th
 func TestNoOtherPodThanTheOneThatWasMeantIsEvicted(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
-	if err := w.do(t, born(), changes.EvictPod{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"}}); !errors.Is(
+	if err := w.do(t, bootstrapped(), changes.EvictPod{Pod: facts.PodRef{Name: "demo-0", UID: "an earlier one"}}); !errors.Is(
 		err, ErrStale) || w.writes != 0 {
 		t.Errorf("another of its name: %v, %d writes", err, w.writes)
 	}
@@ -106,7 +106,7 @@ func TestNoOtherPodThanTheOneThatWasMeantIsEvicted(t *testing.T) {
 		w.edit(t, pod, func() { pod.UID = "a later one" })
 		return nil
 	}
-	if err := w.do(t, born(), changes.EvictPod{Pod: ref(w.pod(t, "demo-0"))}); !errors.Is(err, ErrStale) {
+	if err := w.do(t, bootstrapped(), changes.EvictPod{Pod: ref(w.pod(t, "demo-0"))}); !errors.Is(err, ErrStale) {
 		t.Errorf("one that was made anew: %v", err)
 	}
 	w.pod(t, "demo-0")
@@ -120,7 +120,7 @@ func TestAPodOfWhichItsKubeletSpeaksMeanwhileIsEvictedAllTheSame(t *testing.T) {
 		w.edit(t, pod, func() { pod.Annotations["moved"] = "yes" })
 		return nil
 	}
-	if err := w.do(t, born(), changes.EvictPod{Pod: ref(w.pod(t, "demo-0"))}); err != nil {
+	if err := w.do(t, bootstrapped(), changes.EvictPod{Pod: ref(w.pod(t, "demo-0"))}); err != nil {
 		t.Errorf("one that moved: %v", err)
 	}
 }
@@ -133,7 +133,7 @@ func TestAPodOnItsWayOutIsNotEvictedAgain(t *testing.T) {
 	if err := w.inner.Delete(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.do(t, born(), changes.EvictPod{Pod: ref(pod)}); err != nil || w.writes != 0 {
+	if err := w.do(t, bootstrapped(), changes.EvictPod{Pod: ref(pod)}); err != nil || w.writes != 0 {
 		t.Errorf("%v, %d writes", err, w.writes)
 	}
 }
@@ -146,7 +146,7 @@ func TestAnEvictionThatIsNotAnsweredIsNotWaitedForLongerThanALookIsBelieved(t *t
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		err := w.do(t, born(), changes.EvictPod{Pod: ref(w.pod(t, "demo-0"))})
+		err := w.do(t, bootstrapped(), changes.EvictPod{Pod: ref(w.pod(t, "demo-0"))})
 		if !isLater(err, LaterBusy) || !strings.Contains(err.Error(), "demo-0") {
 			t.Errorf("%T %v", err, err)
 		}

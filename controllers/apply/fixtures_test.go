@@ -32,31 +32,31 @@ func demo() *v1alpha1.EtcdCluster {
 	}
 }
 
-func choices(c *v1alpha1.EtcdCluster) facts.Choices {
-	return facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16},
+func settings(c *v1alpha1.EtcdCluster) facts.Settings {
+	return facts.Settings{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16},
 		Inputs: resources.Inputs(c).Canonical()}
 }
 
-func begin() changes.BeginBirth {
-	return changes.BeginBirth{Incarnation: incarnation, Token: "token-" + incarnation,
+func begin() changes.BeginBootstrap {
+	return changes.BeginBootstrap{Incarnation: incarnation, Token: "token-" + incarnation,
 		Names: []string{"demo-0", "demo-1", "demo-2"}}
 }
 
-// born is what is seen once the birth record is written.
-func born() View {
+// bootstrapped is what is seen once the bootstrap record is written.
+func bootstrapped() View {
 	b := begin()
 	return View{Observation: facts.Observation{
 		Now:       now,
 		Cluster:   facts.Identity{Namespace: "prod", Name: "demo", UID: "uid-of-demo", Operator: operator},
-		Current:   facts.Incarnation{Birth: record.Birth{Incarnation: b.Incarnation, Token: b.Token, Names: b.Names}},
+		Current:   facts.Incarnation{Bootstrap: record.Bootstrap{Incarnation: b.Incarnation, Token: b.Token, Names: b.Names}},
 		ClaimedBy: operator,
 	}}
 }
 
-// unmade is what is seen once the birth record is written, and nothing else of the cluster is there.
+// unmade is what is seen once the bootstrap record is written, and nothing else of the cluster is there.
 func unmade() View {
-	v := born()
-	for _, name := range v.Current.Birth.Names {
+	v := bootstrapped()
+	for _, name := range v.Current.Bootstrap.Names {
 		v.Current.Members = append(v.Current.Members, facts.Replica{Name: name, Secret: facts.Object{
 			Kind: resources.KindSecret, Name: resources.MemberSecret(name), State: facts.ObjectAbsent}})
 	}
@@ -71,7 +71,7 @@ func initial(c *v1alpha1.EtcdCluster, members ...string) []etcdutil.NamedURL {
 	return list
 }
 
-// bootstrap is the whole of a birth of three.
+// bootstrap is the whole of a bootstrap of three.
 func bootstrap(c *v1alpha1.EtcdCluster) changes.Bootstrap {
 	change := changes.Bootstrap{}
 	for _, object := range resources.ClusterObjects(c) {
@@ -80,9 +80,9 @@ func bootstrap(c *v1alpha1.EtcdCluster) changes.Bootstrap {
 	}
 	for _, name := range begin().Names {
 		change.Secrets = append(change.Secrets, name)
-		change.Volumes = append(change.Volumes, changes.NewVolume{Name: name, Bytes: 8 << 30, Choices: choices(c)})
-		change.Pods = append(change.Pods, changes.Start{Name: name, Flags: facts.FlagsBirth,
-			Initial: initial(c, begin().Names...), Choices: choices(c)})
+		change.Volumes = append(change.Volumes, changes.NewVolume{Name: name, Bytes: 8 << 30, Settings: settings(c)})
+		change.Pods = append(change.Pods, changes.Start{Name: name, Flags: facts.FlagsBootstrap,
+			Initial: initial(c, begin().Names...), Settings: settings(c)})
 	}
 	return change
 }
@@ -131,9 +131,9 @@ func read[T ctrlclient.Object](t *testing.T, w *world, name string, into T) T {
 	return into
 }
 
-// begun is a birth whose record says that Pods may be there.
+// begun is a bootstrap whose record says that Pods may be there.
 func begun() View {
-	v := born()
-	v.Current.Birth.Begun = true
+	v := bootstrapped()
+	v.Current.Bootstrap.Begun = true
 	return v
 }

@@ -11,17 +11,17 @@ import (
 )
 
 func TestTheVolumeOfAReplacedMemberSaysWhyAndSinceWhenItIsKeptAndNoOtherVolumeDoes(t *testing.T) {
-	w := bornWorld(t)
+	w := bootstrappedWorld(t)
 	volume := facts.VolumeRef{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}
 	for range 2 {
-		w.mustDo(t, born(), changes.MarkVolume{Volume: volume, For: facts.CauseDisk})
+		w.mustDo(t, bootstrapped(), changes.MarkVolume{Volume: volume, For: facts.CauseDisk})
 	}
 	marked := w.volume(t, "demo-0")
 	if marked.Annotations[v1alpha1.AnnotationRemovedFor] != "Disk" || marked.Labels[v1alpha1.LabelKept] != "" {
 		t.Errorf("a volume that is marked has %v and %v", marked.Annotations, marked.Labels)
 	}
 	for range 2 {
-		w.mustDo(t, born(), changes.KeepVolume{Volume: volume, For: facts.CauseDisk})
+		w.mustDo(t, bootstrapped(), changes.KeepVolume{Volume: volume, For: facts.CauseDisk})
 	}
 	put := w.volume(t, "demo-0")
 	since, err := time.Parse(time.RFC3339, put.Annotations[v1alpha1.AnnotationKeptSince])
@@ -29,7 +29,7 @@ func TestTheVolumeOfAReplacedMemberSaysWhyAndSinceWhenItIsKeptAndNoOtherVolumeDo
 		t.Errorf("a volume that is kept has %v and %v", put.Annotations, put.Labels)
 	}
 	for ahead, want := range map[time.Duration]time.Time{25 * time.Hour: now, -25 * time.Hour: now.Add(25 * time.Hour)} {
-		view := born()
+		view := bootstrapped()
 		view.Ahead = ahead
 		w.mustDo(t, view, changes.KeepVolume{Volume: volume, For: facts.CauseDisk})
 		text := w.volume(t, "demo-0").Annotations[v1alpha1.AnnotationKeptSince]
@@ -40,7 +40,7 @@ func TestTheVolumeOfAReplacedMemberSaysWhyAndSinceWhenItIsKeptAndNoOtherVolumeDo
 	another := facts.VolumeRef{Name: "demo-1", UID: "another"}
 	for _, change := range []changes.Change{changes.MarkVolume{Volume: another, For: facts.CauseDisk},
 		changes.KeepVolume{Volume: another, For: facts.CauseDisk}} {
-		err := w.do(t, born(), change)
+		err := w.do(t, bootstrapped(), change)
 		if left := w.volume(t, "demo-1"); !errors.Is(err, ErrStale) ||
 			left.Annotations[v1alpha1.AnnotationRemovedFor] != "" || left.Labels[v1alpha1.LabelKept] != "" {
 			t.Errorf("%s of a volume of that name and another UID: %v", changes.KindOf(change), err)

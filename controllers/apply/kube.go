@@ -72,13 +72,13 @@ func (s step) checkOurs(kind string, object ctrlclient.Object) error {
 	return NameTaken{Kind: kind, Name: object.GetName(), Owner: ownerOf(object)}
 }
 
-// isData tells what is kept without an owner: volumes and authorities.
+// isData tells what is kept without an owner: volumes and CAs.
 func (s step) isData(object ctrlclient.Object) bool {
 	switch object.(type) {
 	case *corev1.PersistentVolumeClaim:
 		return true
 	case *corev1.Secret:
-		return resources.IsAuthority(s.cluster, object.GetName())
+		return resources.IsCA(s.cluster, object.GetName())
 	}
 	return false
 }

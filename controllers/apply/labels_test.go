@@ -30,16 +30,16 @@ func (w *world) strip(t *testing.T, object ctrlclient.Object, keys ...string) {
 
 var selected = []string{v1alpha1.LabelManagedBy, v1alpha1.LabelInstance, v1alpha1.LabelComponent}
 
-// bornWorld holds what a bootstrap makes.
-func bornWorld(t *testing.T) *world {
+// bootstrappedWorld holds what a bootstrap makes.
+func bootstrappedWorld(t *testing.T) *world {
 	w := newWorld(t, demo())
-	w.mustDo(t, born(), begin())
-	w.mustDo(t, born(), bootstrap(w.cluster))
+	w.mustDo(t, bootstrapped(), begin())
+	w.mustDo(t, bootstrapped(), bootstrap(w.cluster))
 	return w
 }
 
 func TestWhatIsFoundWithoutItsLabelsGetsThemBackInsteadOfBeingMade(t *testing.T) {
-	w := bornWorld(t)
+	w := bootstrappedWorld(t)
 	pod, volume := w.pod(t, "demo-0"), w.volume(t, "demo-1")
 	wantPod, wantVolume := maps.Clone(pod.Labels), maps.Clone(volume.Labels)
 	w.strip(t, pod, append(selected, v1alpha1.LabelIncarnation, v1alpha1.LabelMember)...)
@@ -60,13 +60,13 @@ func TestWhatIsFoundWithoutItsLabelsGetsThemBackInsteadOfBeingMade(t *testing.T)
 }
 
 func TestStrippedLabelsArePutBack(t *testing.T) {
-	w := bornWorld(t)
+	w := bootstrappedWorld(t)
 	pod, volume := w.pod(t, "demo-0"), w.volume(t, "demo-0")
 	wantPod, wantVolume := maps.Clone(pod.Labels), maps.Clone(volume.Labels)
 	w.strip(t, pod, append(selected, v1alpha1.LabelIncarnation)...)
 	w.strip(t, volume, append(selected, v1alpha1.LabelClusterUID, v1alpha1.LabelIncarnation)...)
 	v := begun()
-	v.Current.Birth.Volumes = map[string]string{"demo-0": string(volume.UID)}
+	v.Current.Bootstrap.Volumes = map[string]string{"demo-0": string(volume.UID)}
 	change := changes.ApplyObjects{Objects: []facts.Object{{Kind: "Pod", Name: "demo-0"},
 		{Kind: "PersistentVolumeClaim", Name: "demo-0"}}}
 	for range 2 {
@@ -81,7 +81,7 @@ func TestStrippedLabelsArePutBack(t *testing.T) {
 }
 
 func TestAVolumeThatNothingProvesOursIsNotGivenOurLabels(t *testing.T) {
-	w := bornWorld(t)
+	w := bootstrappedWorld(t)
 	volume := w.volume(t, "demo-0")
 	w.strip(t, volume, v1alpha1.LabelClusterUID)
 	change := changes.ApplyObjects{Objects: []facts.Object{{Kind: "PersistentVolumeClaim", Name: "demo-0"}}}
@@ -126,7 +126,7 @@ func TestAnObjectThatIsGoneIsNotMadeByPuttingItsLabelsBack(t *testing.T) {
 }
 
 func TestDataNamesTheInstallThatTookTheClusterOverAndNoOther(t *testing.T) {
-	w := bornWorld(t)
+	w := bootstrappedWorld(t)
 	change := changes.ApplyObjects{Objects: []facts.Object{{Kind: "PersistentVolumeClaim", Name: "demo-0"}}}
 	if claim := w.volume(t, "demo-0").Annotations[v1alpha1.AnnotationOperator]; claim != operator {
 		t.Fatalf("it was made with %q", claim)
@@ -151,13 +151,13 @@ func TestDataNamesTheInstallThatTookTheClusterOverAndNoOther(t *testing.T) {
 func TestAPodNamesTheInstallWhereTheDataIsInIt(t *testing.T) {
 	w := newWorld(t, demo())
 	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
-	w.mustDo(t, born(), begin())
+	w.mustDo(t, bootstrapped(), begin())
 	change := bootstrap(w.cluster)
 	change.Volumes = nil
 	for i := range change.Pods {
-		change.Pods[i].Choices = choices(w.cluster)
+		change.Pods[i].Settings = settings(w.cluster)
 	}
-	w.mustDo(t, born(), change)
+	w.mustDo(t, bootstrapped(), change)
 	pod := w.pod(t, "demo-0")
 	if claim := pod.Annotations[v1alpha1.AnnotationOperator]; claim != operator {
 		t.Fatalf("it was made with %q", claim)

@@ -49,7 +49,7 @@ func (r *running) start(name, state string, list []etcdutil.NamedURL) *fake.Proc
 // look sees the member list and who answers, as the observer would.
 func (r *running) look(t *testing.T) View {
 	t.Helper()
-	view := born()
+	view := bootstrapped()
 	view.Clients = map[string]client.Client{}
 	for _, name := range []string{"demo-0", "demo-1", "demo-2", "demo-3"} {
 		c, err := r.network.Dialer().Dial(client.Endpoint{Address: name})
@@ -318,7 +318,7 @@ func TestEtcdIsNotChangedOnceAnotherInstallTookTheClusterOver(t *testing.T) {
 	r := newRunning(t)
 	view, before := r.look(t), r.called("AddLearner")
 	claim := func(install string) {
-		service := resources.BuildPeerService(r.cluster, record.Birth{}, install)
+		service := resources.BuildPeerService(r.cluster, record.Bootstrap{}, install)
 		if err := ctrlclient.IgnoreNotFound(r.inner.Delete(t.Context(), service.DeepCopy())); err != nil {
 			t.Fatal(err)
 		}

@@ -19,19 +19,19 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// applyObjects makes or puts right what the cluster needs beside Pods and volumes, and the labels of these: authorities
+// applyObjects makes or puts right what the cluster needs beside Pods and volumes, and the labels of these: CAs
 // first, since everything else that holds a certificate is issued from them as the API server has them.
 func (s step) applyObjects(ctx context.Context, c changes.ApplyObjects) error {
-	var authorities, others []facts.Object
+	var cas, others []facts.Object
 	for _, object := range c.Objects {
-		if object.Kind == resources.KindSecret && resources.IsAuthority(s.cluster, object.Name) {
-			authorities = append(authorities, object)
+		if object.Kind == resources.KindSecret && resources.IsCA(s.cluster, object.Name) {
+			cas = append(cas, object)
 		} else {
 			others = append(others, object)
 		}
 	}
 	issuer := &issuer{step: s}
-	if err := each(ctx, authorities, issuer.ensureAuthority); err != nil {
+	if err := each(ctx, cas, issuer.ensureCA); err != nil {
 		return err
 	}
 	return together(
@@ -58,7 +58,7 @@ func (i *issuer) applyObject(ctx context.Context, object facts.Object) error {
 	return fmt.Errorf("applying %s %s: this cluster has no such object", object.Kind, object.Name)
 }
 
-// correctPeerService never creates: without its birth record the Service would be worse than none.
+// correctPeerService never creates: without its bootstrap record the Service would be worse than none.
 func (s step) correctPeerService(ctx context.Context) error {
 	want := resources.PeerServiceShape(s.cluster)
 	have, err := s.find(ctx, resources.KindService, want)
@@ -144,7 +144,7 @@ func (s step) deleteSecret(ctx context.Context, c changes.DeleteSecret) error {
 	return s.delete(ctx, resources.KindSecret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, c.UID)
 }
 
-// followPolicy puts the ownership of volumes and authorities as deletionPolicy says. Each is named as it was seen: a
+// followPolicy puts the ownership of volumes and CAs as deletionPolicy says. Each is named as it was seen: a
 // list by labels would not show what lost its own. What follows the policy already is not written; other owners are
 // left as they are.
 func (s step) followPolicy(ctx context.Context, c changes.FollowPolicy) error {
@@ -223,7 +223,7 @@ func (s step) setBudget(ctx context.Context, c changes.SetBudget) error {
 // remark gives an object of ours the labels that it lost, without which the cache does not show it, and takes from data
 // what others would take it for theirs by. Data says from then on that this install looks after it.
 func (s step) remark(ctx context.Context, kind string, object ctrlclient.Object) error {
-	change := resources.RemarkingBy(s.Operator, s.cluster, object, s.view.Current.Birth)
+	change := resources.RemarkingBy(s.Operator, s.cluster, object, s.view.Current.Bootstrap)
 	if change.IsZero() {
 		return nil
 	}
@@ -275,7 +275,7 @@ func (s step) prove(ctx context.Context, found ctrlclient.Object) (*corev1.Persi
 		return nil, err
 	}
 	pod, _ := there.(*corev1.Pod)
-	if !resources.IsProvenVolume(s.cluster, claim, s.view.Current.Birth, pod) {
+	if !resources.IsProvenVolume(s.cluster, claim, s.view.Current.Bootstrap, pod) {
 		return nil, nil
 	}
 	return claim, nil

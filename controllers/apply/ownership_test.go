@@ -22,8 +22,8 @@ func strangers(c *v1alpha1.EtcdCluster) map[ctrlclient.Object]changes.Change {
 		return metav1.ObjectMeta{Namespace: "prod", Name: name,
 			Labels: map[string]string{v1alpha1.LabelInstance: "demo", v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}}
 	}
-	start := changes.Start{Name: "demo-0", Flags: facts.FlagsSealed, Choices: choices(c)}
-	volume := changes.NewVolume{Name: "demo-0", Bytes: 1, Choices: choices(c)}
+	start := changes.Start{Name: "demo-0", Flags: facts.FlagsSealed, Settings: settings(c)}
+	volume := changes.NewVolume{Name: "demo-0", Bytes: 1, Settings: settings(c)}
 	applied := func(kind, name string) changes.Change {
 		return changes.ApplyObjects{Objects: []facts.Object{{Kind: kind, Name: name}}}
 	}
@@ -63,7 +63,7 @@ func TestWhoAnObjectBelongsToIsSaid(t *testing.T) {
 		OwnerReferences: []metav1.OwnerReference{
 			{APIVersion: "apps/v1", Kind: "Deployment", Name: "shop", UID: "x", Controller: new(true)},
 		}}})
-	err := w.do(t, born(), changes.ApplyObjects{Objects: []facts.Object{{Kind: "Service", Name: "demo"}}})
+	err := w.do(t, bootstrapped(), changes.ApplyObjects{Objects: []facts.Object{{Kind: "Service", Name: "demo"}}})
 	if got := (NameTaken{Kind: "Service", Name: "demo", Owner: "Deployment shop"}); !errors.Is(err, got) {
 		t.Errorf("%v, want %v", err, got)
 	}
@@ -74,13 +74,13 @@ func TestWhatAnEarlierClusterOfThisNameLeftIsWaitedFor(t *testing.T) {
 	earlier := demo()
 	earlier.UID = "uid-of-an-earlier-one"
 	w.put(t, resources.BuildClientService(earlier))
-	if err := w.do(t, born(), changes.ApplyObjects{Objects: []facts.Object{{Kind: "Service", Name: "demo"}}}); !isLater(
+	if err := w.do(t, bootstrapped(), changes.ApplyObjects{Objects: []facts.Object{{Kind: "Service", Name: "demo"}}}); !isLater(
 		err, LaterTerminating) {
 		t.Errorf("a Service that the garbage collector removes: %v", err)
 	}
 	w.put(t, resources.BuildVolume(earlier, resources.Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1}))
-	err := w.do(t, born(), changes.Bootstrap{Volumes: []changes.NewVolume{{Name: "demo-0", Bytes: 1,
-		Choices: choices(w.cluster)}}})
+	err := w.do(t, bootstrapped(), changes.Bootstrap{Volumes: []changes.NewVolume{{Name: "demo-0", Bytes: 1,
+		Settings: settings(w.cluster)}}})
 	if !errors.As(err, new(NameTaken)) {
 		t.Errorf("a volume that nobody removes: %v", err)
 	}
@@ -94,8 +94,8 @@ func TestAnObjectOnItsWayOutIsWaitedFor(t *testing.T) {
 	if err := w.inner.Delete(t.Context(), volume); err != nil {
 		t.Fatal(err)
 	}
-	change := changes.Bootstrap{Volumes: []changes.NewVolume{{Name: "demo-0", Bytes: 1, Choices: choices(w.cluster)}}}
-	if err := w.do(t, born(), change); !isLater(err, LaterTerminating) {
+	change := changes.Bootstrap{Volumes: []changes.NewVolume{{Name: "demo-0", Bytes: 1, Settings: settings(w.cluster)}}}
+	if err := w.do(t, bootstrapped(), change); !isLater(err, LaterTerminating) {
 		t.Errorf("a volume that is being deleted was taken: %v", err)
 	}
 }
@@ -103,7 +103,7 @@ func TestAnObjectOnItsWayOutIsWaitedFor(t *testing.T) {
 func TestAVolumeOfAnotherIncarnationIsNotTheOneToBeMade(t *testing.T) {
 	w := newWorld(t, demo())
 	w.put(t, resources.BuildVolume(w.cluster, resources.Volume{Name: "demo-0", Incarnation: "earlier", Bytes: 1}))
-	if err := w.do(t, born(), bootstrap(w.cluster)); !errors.Is(err, ErrStale) {
+	if err := w.do(t, bootstrapped(), bootstrap(w.cluster)); !errors.Is(err, ErrStale) {
 		t.Errorf("a birth over a volume of another incarnation: %v", err)
 	}
 	w.isGone(t, &corev1.Pod{}, "demo-0")
@@ -118,11 +118,11 @@ func TestOnlyTheVolumeThatWasSeenIsReleased(t *testing.T) {
 	seen := facts.DataRef{Kind: resources.KindVolume, Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}
 	gone, another := seen, seen
 	gone.Name, another.UID = "demo-9", "another"
-	w.mustDo(t, born(), changes.FollowPolicy{Retain: true, Items: []facts.DataRef{gone, another}})
+	w.mustDo(t, bootstrapped(), changes.FollowPolicy{Retain: true, Items: []facts.DataRef{gone, another}})
 	if refs := w.volume(t, "demo-0").OwnerReferences; len(refs) != 1 || w.writes != 0 {
 		t.Errorf("another volume is owned by %v after %d writes", refs, w.writes)
 	}
-	w.mustDo(t, born(), changes.FollowPolicy{Retain: true, Items: []facts.DataRef{seen}})
+	w.mustDo(t, bootstrapped(), changes.FollowPolicy{Retain: true, Items: []facts.DataRef{seen}})
 	if refs := w.volume(t, "demo-0").OwnerReferences; len(refs) != 0 || w.writes != 1 {
 		t.Errorf("the volume is owned by %v after %d writes", refs, w.writes)
 	}

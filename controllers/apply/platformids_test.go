@@ -20,20 +20,20 @@ func (w *world) onPlatform(platform PlatformIDs) step {
 	a.Source = func(context.Context, *v1alpha1.EtcdCluster, string) (Source, error) {
 		return Source{Hash: "hash", Store: store}, nil
 	}
-	return step{Applier: a, cluster: w.cluster, view: born()}
+	return step{Applier: a, cluster: w.cluster, view: bootstrapped()}
 }
 
 func TestUsersAndGroupsOfEachPodAreLeftToAPlatformThatChoosesThem(t *testing.T) {
 	c := demo()
 	c.Spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSDisabled}
-	life := laidLife{Next: record.Next{Incarnation: incarnation, Token: "token", Origin: found}}
+	next := incarnationToRestore{Next: record.Next{Incarnation: incarnation, Token: "token", Origin: found}}
 	makes := map[string]func(step) error{
 		"demo-preflight": func(s step) error { return s.startPreflight(t.Context(), asked) },
 		"demo-0-restore": func(s step) error {
-			return s.lay(t.Context(), life, []changes.Laying{{Name: "demo-0", Choices: choices(c)}})
+			return s.restore(t.Context(), next, []changes.Restoring{{Name: "demo-0", Settings: settings(c)}})
 		},
 		"demo-0": func(s step) error {
-			return s.startPod(t.Context(), changes.Start{Name: "demo-0", Flags: facts.FlagsSealed, Choices: choices(c)})
+			return s.startPod(t.Context(), changes.Start{Name: "demo-0", Flags: facts.FlagsSealed, Settings: settings(c)})
 		},
 	}
 	away := errors.New("away")

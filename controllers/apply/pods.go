@@ -61,7 +61,7 @@ func (s step) buildPod(ctx context.Context, start changes.Start) (*corev1.Pod, e
 	if err := s.checkStart(start); err != nil {
 		return nil, err
 	}
-	inputs, err := resources.DecodeInputs(start.Choices.Inputs)
+	inputs, err := resources.DecodeInputs(start.Settings.Inputs)
 	if err != nil {
 		return nil, Rejected{Reason: RejectedUnreadable,
 			Message: fmt.Sprintf("starting member %s: %v", start.Name, err)}
@@ -71,25 +71,25 @@ func (s step) buildPod(ctx context.Context, start changes.Start) (*corev1.Pod, e
 		return nil, err
 	}
 	return resources.BuildPod(s.cluster, resources.PodStart{
-		Name: start.Name, Incarnation: s.incarnationOf(start.Name), Token: s.view.Current.Birth.Token,
+		Name: start.Name, Incarnation: s.incarnationOf(start.Name), Token: s.view.Current.Bootstrap.Token,
 		Flags: resources.StartFlags(start.Flags), Initial: start.Initial, Inputs: inputs, Role: start.Role,
 		Operator: s.Operator, PlatformIDs: platformIDs, Images: s.Images,
 	})
 }
 
-// checkStart refuses the unthinkable, although the planner decided it: a birth that was given up, or of somebody who is
-// not a first member, and a list that the member is not on. A first member may still be born when the cluster lives
-// already: the others found each other without it.
+// checkStart refuses the unthinkable, although the planner decided it: a bootstrap that was given up, or of somebody
+// who is not a first member, and a list that the member is not on. A first member may still be bootstrapped when the
+// cluster lives already: the others found each other without it.
 func (s step) checkStart(start changes.Start) error {
-	birth := s.view.Current.Birth
-	if !birth.Exists() || birth.Void {
+	bootstrap := s.view.Current.Bootstrap
+	if !bootstrap.Exists() || bootstrap.Void {
 		return ErrStale
 	}
 	switch start.Flags {
 	case facts.FlagsSealed:
 		return nil
-	case facts.FlagsBirth:
-		if !slices.Contains(birth.Names, start.Name) {
+	case facts.FlagsBootstrap:
+		if !slices.Contains(bootstrap.Names, start.Name) {
 			return ErrStale
 		}
 	case facts.FlagsJoin:
@@ -114,7 +114,7 @@ func (s step) incarnationOf(name string) string {
 			return replica.Volume.Incarnation
 		}
 	}
-	return s.view.Current.Birth.Incarnation
+	return s.view.Current.Bootstrap.Incarnation
 }
 
 // deletePods deletes Pods, each with the time it asks for.
@@ -188,7 +188,7 @@ func (s step) dressPods(ctx context.Context, c changes.DressPods) error {
 
 // restoreInputs writes on a Pod again what it was made from.
 func (s step) restoreInputs(ctx context.Context, c changes.RestoreInputs) error {
-	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationInputs: &c.Choices.Inputs}}
+	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationInputs: &c.Settings.Inputs}}
 	return s.patchMetadata(ctx, resources.KindPod, podNamed(c.Pod.Name), c.Pod.UID, patch)
 }
 
@@ -204,7 +204,7 @@ func (s step) resizePod(ctx context.Context, c changes.ResizePod) error {
 	case live == nil || live.UID != types.UID(c.Pod.UID) || live.DeletionTimestamp != nil:
 		return ErrStale
 	}
-	in, err := resources.DecodeInputs(c.Choices.Inputs)
+	in, err := resources.DecodeInputs(c.Settings.Inputs)
 	if err != nil {
 		return err
 	}

@@ -8,16 +8,16 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 )
 
-// rewritten puts another text of the birth record on the peer Service, as another release would have written it.
+// rewritten puts another text of the bootstrap record on the peer Service, as another release would have written it.
 func (w *world) rewritten(t *testing.T, edit func(string) string) string {
 	t.Helper()
 	service := w.service(t, "demo-peers")
-	before := service.Annotations[v1alpha1.AnnotationBirth]
+	before := service.Annotations[v1alpha1.AnnotationBootstrap]
 	text := edit(before)
 	if text == before {
 		t.Fatalf("%s stays as it is", text)
 	}
-	service.Annotations[v1alpha1.AnnotationBirth] = text
+	service.Annotations[v1alpha1.AnnotationBootstrap] = text
 	if err := w.inner.Update(t.Context(), service); err != nil {
 		t.Fatal(err)
 	}
@@ -30,14 +30,14 @@ func withoutForm(text string) string {
 
 func TestARecordOfTheReleaseBeforeIsNotWrittenForItsFormAlone(t *testing.T) {
 	w := newWorld(t, demo())
-	w.mustDo(t, born(), begin())
+	w.mustDo(t, bootstrapped(), begin())
 	old := w.rewritten(t, withoutForm)
-	w.mustDo(t, born(), changes.NextBirth{Voided: "an earlier one", BeginBirth: begin()})
-	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth]; got != old {
+	w.mustDo(t, bootstrapped(), changes.NextBootstrap{Voided: "an earlier one", BeginBootstrap: begin()})
+	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBootstrap]; got != old {
 		t.Errorf("%s became %s", old, got)
 	}
-	w.mustDo(t, born(), changes.RecordBirth{ClusterID: 0xc})
-	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth]; !strings.Contains(got,
+	w.mustDo(t, bootstrapped(), changes.RecordBootstrap{ClusterID: 0xc})
+	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBootstrap]; !strings.Contains(got,
 		`"recordVersion":1`) {
 		t.Errorf("it is written anyway, and does not say how: %s", got)
 	}
@@ -45,28 +45,28 @@ func TestARecordOfTheReleaseBeforeIsNotWrittenForItsFormAlone(t *testing.T) {
 
 func TestWhatANewerReleaseWroteIntoTheRecordOutlivesAChange(t *testing.T) {
 	w := newWorld(t, demo())
-	w.mustDo(t, born(), begin())
+	w.mustDo(t, bootstrapped(), begin())
 	w.rewritten(t, func(text string) string {
 		return strings.Replace(text, `{"incarnation"`, `{"later":[1],"incarnation"`, 1)
 	})
-	w.mustDo(t, born(), changes.RecordBirth{ClusterID: 0xc})
-	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth]; !strings.Contains(got, `"later":[1]`) ||
-		w.birth(t).ClusterID != 0xc {
+	w.mustDo(t, bootstrapped(), changes.RecordBootstrap{ClusterID: 0xc})
+	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBootstrap]; !strings.Contains(got, `"later":[1]`) ||
+		w.bootstrap(t).ClusterID != 0xc {
 		t.Errorf("it is %s", got)
 	}
 }
 
 func TestARecordThatOnlyANewerReleaseMayReadIsNotChanged(t *testing.T) {
 	w := newWorld(t, demo())
-	w.mustDo(t, born(), begin())
+	w.mustDo(t, bootstrapped(), begin())
 	newer := w.rewritten(t, func(text string) string {
 		return strings.Replace(text, `"leastReader":1`,
 			`"leastReader":2`, 1)
 	})
-	if err := w.do(t, born(), changes.RecordBirth{ClusterID: 0xc}); !isRejected(err, RejectedUnreadable) {
+	if err := w.do(t, bootstrapped(), changes.RecordBootstrap{ClusterID: 0xc}); !isRejected(err, RejectedUnreadable) {
 		t.Errorf("%v", err)
 	}
-	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBirth]; got != newer {
+	if got := w.service(t, "demo-peers").Annotations[v1alpha1.AnnotationBootstrap]; got != newer {
 		t.Errorf("%s became %s", newer, got)
 	}
 }

@@ -22,12 +22,14 @@ func (s step) rehearse(ctx context.Context, change changes.Change) error {
 	switch c := change.(type) {
 	case changes.EvictPod:
 		return s.rehearseStart(ctx, c.Successor)
-	case changes.SetChoices:
+	case changes.WriteSettings:
 		if !c.Rehearse {
 			return nil
 		}
 		return each(ctx, c.Volumes, func(ctx context.Context, volume facts.VolumeRef) error {
-			return s.rehearseStart(ctx, changes.Start{Name: volume.Name, Flags: facts.FlagsSealed, Choices: c.Choices})
+			return s.rehearseStart(ctx, changes.Start{
+				Name: volume.Name, Flags: facts.FlagsSealed, Settings: c.Settings,
+			})
 		})
 	case changes.SwitchOver:
 		return s.rehearseMove(ctx, c.Successors)
@@ -40,8 +42,10 @@ func (s step) rehearse(ctx context.Context, change changes.Change) error {
 
 // next is the same step in the next incarnation.
 func (s step) next() step {
-	life := s.view.Current.Birth.Next
-	s.view.Current.Birth = record.Birth{Incarnation: life.Incarnation, Token: life.Token, Names: life.Names}
+	incarnation := s.view.Current.Bootstrap.Next
+	s.view.Current.Bootstrap = record.Bootstrap{
+		Incarnation: incarnation.Incarnation, Token: incarnation.Token, Names: incarnation.Names,
+	}
 	s.view.Current.Members = s.view.Next.Members
 	return s
 }

@@ -48,15 +48,15 @@ func (w *world) rehearseClaim(claim *corev1.PersistentVolumeClaim) error {
 }
 
 func successor(c *v1alpha1.EtcdCluster) changes.Start {
-	return changes.Start{Name: "demo-0", Flags: facts.FlagsSealed, Choices: choices(c), Role: v1alpha1.RoleVoter}
+	return changes.Start{Name: "demo-0", Flags: facts.FlagsSealed, Settings: settings(c), Role: v1alpha1.RoleVoter}
 }
 
-// stopping are the changes that lead to a Pod of demo-0 being replaced by one of these choices.
+// stopping are the changes that lead to a Pod of demo-0 being replaced by one of these settings.
 func stopping(t *testing.T, w *world, c *v1alpha1.EtcdCluster) []changes.Change {
 	return []changes.Change{
 		changes.EvictPod{Pod: ref(w.pod(t, "demo-0")), Successor: successor(c)},
-		changes.SetChoices{Volumes: []facts.VolumeRef{{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}},
-			Choices: choices(c), Rehearse: true},
+		changes.WriteSettings{Volumes: []facts.VolumeRef{{Name: "demo-0", UID: string(w.volume(t, "demo-0").UID)}},
+			Settings: settings(c), Rehearse: true},
 	}
 }
 
@@ -94,8 +94,8 @@ func TestNothingIsStoppedForAPodThatWouldNotBeAdmitted(t *testing.T) {
 			wholeCluster(t, w)
 			w.admission = func(*corev1.Pod) error { return row.answer }
 			change := stopping(t, w, w.cluster)[i]
-			look, looks := looking(born())
-			err := w.applier().Apply(t.Context(), w.cluster, born(), change, look)
+			look, looks := looking(bootstrapped())
+			err := w.applier().Apply(t.Context(), w.cluster, bootstrapped(), change, look)
 			switch {
 			// the planner of that look does not ask for it
 			case row.reason == "" && (!errors.Is(err, ErrStale) || *looks != 1):
@@ -115,7 +115,7 @@ func TestWhatIsRehearsedIsThePodThatIsMadeLater(t *testing.T) {
 	changed.Spec.Version = "3.6.15"
 	w := newWorld(t, changed)
 	wholeCluster(t, w)
-	w.mustDo(t, born(), changes.LabelRole{Pod: ref(w.pod(t, "demo-0")), Role: v1alpha1.RoleVoter})
+	w.mustDo(t, bootstrapped(), changes.LabelRole{Pod: ref(w.pod(t, "demo-0")), Role: v1alpha1.RoleVoter})
 	var (
 		mu        sync.Mutex
 		rehearsed []*corev1.Pod
@@ -126,14 +126,14 @@ func TestWhatIsRehearsedIsThePodThatIsMadeLater(t *testing.T) {
 		rehearsed = append(rehearsed, pod.DeepCopy())
 		return nil
 	}
-	look, _ := looking(born())
+	look, _ := looking(bootstrapped())
 	for _, change := range stopping(t, w, changed) {
-		if err := w.applier().Apply(t.Context(), w.cluster, born(), change, look); !errors.Is(err, ErrStale) {
+		if err := w.applier().Apply(t.Context(), w.cluster, bootstrapped(), change, look); !errors.Is(err, ErrStale) {
 			t.Errorf("%s: %v", changes.KindOf(change), err)
 		}
 	}
-	w.mustDo(t, born(), changes.DeletePods{Pods: []facts.PodRef{ref(w.pod(t, "demo-0"))}})
-	w.mustDo(t, born(), changes.StartPods{Pods: []changes.Start{successor(changed)}})
+	w.mustDo(t, bootstrapped(), changes.DeletePods{Pods: []facts.PodRef{ref(w.pod(t, "demo-0"))}})
+	w.mustDo(t, bootstrapped(), changes.StartPods{Pods: []changes.Start{successor(changed)}})
 	made := w.pod(t, "demo-0")
 	if len(rehearsed) != 2 {
 		t.Fatalf("%d rehearsals", len(rehearsed))
@@ -166,14 +166,14 @@ func TestAClusterMovesOnlyToMembersThatWouldBeAdmitted(t *testing.T) {
 	} {
 		w := newWorld(t, demo())
 		begunNext(t, w)
-		w.mustDo(t, laying(t, w), prepareNext(w.cluster))
-		var life string
-		w.admission = func(pod *corev1.Pod) error { life = pod.Labels[v1alpha1.LabelIncarnation]; return row.answer }
+		w.mustDo(t, restoring(t, w), prepareNext(w.cluster))
+		var incarnation string
+		w.admission = func(pod *corev1.Pod) error { incarnation = pod.Labels[v1alpha1.LabelIncarnation]; return row.answer }
 		change := switchOver()
-		change.Successors = []changes.Start{{Name: "demo-3", Flags: facts.FlagsSealed, Choices: choices(w.cluster)}}
+		change.Successors = []changes.Start{{Name: "demo-3", Flags: facts.FlagsSealed, Settings: settings(w.cluster)}}
 		before := w.writes
-		look, looks := looking(laying(t, w))
-		seen := laying(t, w)
+		look, looks := looking(restoring(t, w))
+		seen := restoring(t, w)
 		seen.Current.Members = []facts.Replica{{Name: "demo-0"}, {Name: "demo-1"}, {Name: "demo-2"}}
 		err := w.applier().Apply(t.Context(), w.cluster, seen, change, look)
 		switch {
@@ -183,8 +183,8 @@ func TestAClusterMovesOnlyToMembersThatWouldBeAdmitted(t *testing.T) {
 		case row.reason != "" && (!isRejected(err, row.reason) || *looks != 0):
 			t.Errorf("%s: %v after %d looks", name, err, *looks)
 		}
-		if life != laidIncarnation || w.writes != before {
-			t.Errorf("%s: a Pod of the incarnation %q was rehearsed, with %d writes", name, life, w.writes-before)
+		if incarnation != restoredIncarnation || w.writes != before {
+			t.Errorf("%s: a Pod of the incarnation %q was rehearsed, with %d writes", name, incarnation, w.writes-before)
 		}
 	}
 }
@@ -217,23 +217,23 @@ func TestAClusterDoesNotMoveToMembersOfWhichOnlySomeWouldFit(t *testing.T) {
 	} {
 		w := newWorld(t, demo())
 		begunNext(t, w)
-		w.mustDo(t, laying(t, w), prepareNext(w.cluster))
+		w.mustDo(t, restoring(t, w), prepareNext(w.cluster))
 		small := quota("small", row.hard)
 		if _, counts := row.hard["pods"]; counts {
 			small.Status.Used["pods"] = resource.MustParse("2")
 		}
 		w.put(t, small)
-		seen := laying(t, w)
+		seen := restoring(t, w)
 		seen.Current.Members = []facts.Replica{{Name: "demo-0"}, {Name: "demo-1"}}
 		if old := w.pod(t, "demo-1"); row.isStuck {
 			w.edit(t, old, func() { old.Finalizers = []string{"example.com/held"} })
-			w.mustDo(t, born(), changes.DeletePods{Pods: []facts.PodRef{ref(old)}})
+			w.mustDo(t, bootstrapped(), changes.DeletePods{Pods: []facts.PodRef{ref(old)}})
 		}
 		w.admission = row.admission
 		change := switchOver()
 		for _, name := range []string{"demo-3", "demo-4"} {
 			change.Successors = append(change.Successors,
-				changes.Start{Name: name, Flags: facts.FlagsSealed, Choices: choices(w.cluster)})
+				changes.Start{Name: name, Flags: facts.FlagsSealed, Settings: settings(w.cluster)})
 		}
 		look, _ := looking(seen)
 		err := w.applier().Apply(t.Context(), w.cluster, seen, change, look)
@@ -246,24 +246,24 @@ func TestAClusterDoesNotMoveToMembersOfWhichOnlySomeWouldFit(t *testing.T) {
 func TestNoMemberIsStoppedWhoseSecretIsGone(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
-	w.mustDo(t, born(), changes.DeleteSecret{Name: "demo-0"})
-	look, looks := looking(born())
+	w.mustDo(t, bootstrapped(), changes.DeleteSecret{Name: "demo-0"})
+	look, looks := looking(bootstrapped())
 	for _, change := range stopping(t, w, w.cluster) {
-		if err := w.applier().Apply(t.Context(), w.cluster, born(), change, look); !isLater(err, LaterMissing) ||
+		if err := w.applier().Apply(t.Context(), w.cluster, bootstrapped(), change, look); !isLater(err, LaterMissing) ||
 			*looks != 0 {
 			t.Errorf("%s: %v after %d looks", changes.KindOf(change), err, *looks)
 		}
 	}
 }
 
-func TestChoicesOfAMemberThatDoesNotRunAreNotRehearsed(t *testing.T) {
+func TestSettingsOfAMemberThatDoesNotRunAreNotRehearsed(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
 	w.failing(0, false)
-	change := stopping(t, w, w.cluster)[1].(changes.SetChoices)
+	change := stopping(t, w, w.cluster)[1].(changes.WriteSettings)
 	change.Rehearse = false
-	look, _ := looking(born())
-	if err := w.applier().Apply(t.Context(), w.cluster, born(), change, look); !errors.Is(err, ErrStale) ||
+	look, _ := looking(bootstrapped())
+	if err := w.applier().Apply(t.Context(), w.cluster, bootstrapped(), change, look); !errors.Is(err, ErrStale) ||
 		len(w.calls) != 0 {
 		t.Errorf("%v after %q", err, w.calls)
 	}
@@ -346,8 +346,8 @@ func TestOfSeveralQuotasEachIsConsideredAndNamed(t *testing.T) {
 		if row.denied {
 			applier.Live = blindToQuotas{w.client}
 		}
-		look, _ := looking(born())
-		err := applier.Apply(t.Context(), large, born(), stopping(t, w, large)[0], look)
+		look, _ := looking(bootstrapped())
+		err := applier.Apply(t.Context(), large, bootstrapped(), stopping(t, w, large)[0], look)
 		if len(row.says) == 0 && !errors.Is(err, ErrStale) {
 			t.Errorf("%s: %v", row.name, err)
 		}
@@ -397,10 +397,10 @@ func TestAQuotaOfAPriorityClassCountsNoPodOfAnother(t *testing.T) {
 		w.admission = func(*corev1.Pod) error {
 			return forbidden("exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3")
 		}
-		look, _ := looking(born())
-		err := w.applier().Apply(t.Context(), row.after, born(), stopping(t, w, row.after)[0], look)
+		look, _ := looking(bootstrapped())
+		err := w.applier().Apply(t.Context(), row.after, bootstrapped(), stopping(t, w, row.after)[0], look)
 		if row.reason == "" && !errors.Is(err, ErrStale) || row.reason != "" && !isRejected(err, row.reason) {
-			t.Errorf("%s: %v", choices(row.after).Inputs, err)
+			t.Errorf("%s: %v", settings(row.after).Inputs, err)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // replacing removes demo-0, whose place demo-3 takes.
 func replacing(c *v1alpha1.EtcdCluster) changes.RemoveMember {
 	return changes.RemoveMember{Name: "demo-0", ID: 1,
-		Successor: changes.NewVolume{Name: "demo-3", Bytes: 8 << 30, Choices: choices(c)}}
+		Successor: changes.NewVolume{Name: "demo-3", Bytes: 8 << 30, Settings: settings(c)}}
 }
 
 func TestNoMemberIsRemovedWhoseSuccessorWouldNotBeAdmitted(t *testing.T) {
@@ -52,8 +52,8 @@ func TestNoMemberIsRemovedWhoseSuccessorWouldNotBeAdmitted(t *testing.T) {
 		if row.edit != nil {
 			row.edit(&change)
 		}
-		look, looks := looking(born())
-		err := w.applier().Apply(t.Context(), w.cluster, born(), change, look)
+		look, looks := looking(bootstrapped())
+		err := w.applier().Apply(t.Context(), w.cluster, bootstrapped(), change, look)
 		switch {
 		case row.reason == "" && (!errors.Is(err, ErrStale) || *looks != 1 || !slices.Contains(w.calls, "rehearse demo-3")):
 			t.Errorf("%s: %v after %d looks: %q", name, err, *looks, w.calls)
@@ -81,8 +81,8 @@ func TestOnlyWhatTakesAPlaceIsTriedBeforeARemoval(t *testing.T) {
 		w := newWorld(t, row.cluster)
 		change := replacing(row.cluster)
 		row.edit(&change)
-		look, _ := looking(born())
-		if err := w.applier().Apply(t.Context(), w.cluster, born(), change, look); !errors.Is(err, ErrStale) {
+		look, _ := looking(bootstrapped())
+		if err := w.applier().Apply(t.Context(), w.cluster, bootstrapped(), change, look); !errors.Is(err, ErrStale) {
 			t.Errorf("%s: %v", name, err)
 		}
 		tried := slices.DeleteFunc(slices.Clone(w.calls), func(call string) bool { return !strings.HasPrefix(call, "rehearse") })

@@ -40,7 +40,7 @@ func (w *world) resize(ctx context.Context, _ ctrlclient.Client, name string, ob
 }
 
 // withAmounts are the settings of the cluster with other amounts.
-func withAmounts(c *v1alpha1.EtcdCluster, cpu, memory, limit string) facts.Choices {
+func withAmounts(c *v1alpha1.EtcdCluster, cpu, memory, limit string) facts.Settings {
 	c = c.DeepCopy()
 	c.Spec.Pod = &v1alpha1.PodSpec{Resources: &v1alpha1.ResourceRequirements{
 		Requests: map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceCPU: v1alpha1.Amount(cpu),
@@ -50,16 +50,16 @@ func withAmounts(c *v1alpha1.EtcdCluster, cpu, memory, limit string) facts.Choic
 		c.Spec.Pod.Resources.Limits = map[corev1.ResourceName]v1alpha1.Amount{
 			corev1.ResourceMemory: v1alpha1.Amount(limit)}
 	}
-	return choices(c)
+	return settings(c)
 }
 
 func TestAPodGetsOtherAmountsAndSaysThatItWasMadeFromThem(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)
 	before := w.pod(t, "demo-1")
-	for _, wanted := range []facts.Choices{withAmounts(w.cluster, "300m", "1Gi", "2Gi"),
+	for _, wanted := range []facts.Settings{withAmounts(w.cluster, "300m", "1Gi", "2Gi"),
 		withAmounts(w.cluster, "100m", "512Mi", "")} {
-		w.mustDo(t, born(), changes.ResizePod{Pod: ref(before), Choices: wanted})
+		w.mustDo(t, bootstrapped(), changes.ResizePod{Pod: ref(before), Settings: wanted})
 		pod := w.pod(t, "demo-1")
 		if pod.UID != before.UID || pod.Annotations[v1alpha1.AnnotationInputs] != wanted.Inputs ||
 			!resources.HasItsAmounts(pod) {
@@ -90,7 +90,7 @@ func TestWhatAResizeIsAnsweredIsToldApart(t *testing.T) {
 			wholeCluster(t, w)
 			w.resizing = tc.answer
 			before := w.pod(t, "demo-1")
-			err := w.do(t, born(), changes.ResizePod{Pod: ref(before), Choices: withAmounts(w.cluster, "1", "1Gi", "")})
+			err := w.do(t, bootstrapped(), changes.ResizePod{Pod: ref(before), Settings: withAmounts(w.cluster, "1", "1Gi", "")})
 			if !isRejected(err, tc.reason) || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%v", err)
 			}

@@ -76,32 +76,33 @@ func (s step) startPreflight(ctx context.Context, c changes.StartPreflight) erro
 	return err
 }
 
-// laidLife is an incarnation whose first members are given their data before they start.
-type laidLife struct {
+// incarnationToRestore is an incarnation whose first members are given their data before they start.
+type incarnationToRestore struct {
 	record.Next
 	clusterID etcdutil.ID // of the cluster that a survivor is of
 }
 
-// startRestores creates restore Pods of the incarnation that the birth record is of.
-func (s step) startRestores(ctx context.Context, layings []changes.Laying) error {
-	if len(layings) == 0 {
+// startRestores creates restore Pods of the incarnation that the bootstrap record is of.
+func (s step) startRestores(ctx context.Context, restorings []changes.Restoring) error {
+	if len(restorings) == 0 {
 		return nil
 	}
-	birth := s.view.Current.Birth
-	if birth.Void || birth.Origin.IsZero() {
+	bootstrap := s.view.Current.Bootstrap
+	if bootstrap.Void || bootstrap.Origin.IsZero() {
 		return ErrStale
 	}
-	return s.lay(ctx, laidLife{Next: record.Next{
-		Incarnation: birth.Incarnation, Token: birth.Token, Origin: birth.Origin, Bump: record.DefaultBump,
-	}}, layings)
+	return s.restore(ctx, incarnationToRestore{Next: record.Next{
+		Incarnation: bootstrap.Incarnation, Token: bootstrap.Token, Origin: bootstrap.Origin, Bump: record.DefaultBump,
+	}}, restorings)
 }
 
-// lay creates restore Pods. What they fetch is what the birth record says, also when the store has a newer one by now.
-func (s step) lay(ctx context.Context, life laidLife, layings []changes.Laying) error {
-	if len(layings) == 0 {
+// lay creates restore Pods. What they fetch is what the bootstrap record says, also when the store has a newer one by
+// now.
+func (s step) restore(ctx context.Context, incarnation incarnationToRestore, restorings []changes.Restoring) error {
+	if len(restorings) == 0 {
 		return nil
 	}
-	if life.Origin.IsZero() {
+	if incarnation.Origin.IsZero() {
 		return ErrStale
 	}
 	with, err := s.runner(ctx)
@@ -109,13 +110,13 @@ func (s step) lay(ctx context.Context, life laidLife, layings []changes.Laying) 
 		return err
 	}
 	var source Source
-	if !layings[0].Holds { // of all or of none: what was restored needs its backup no more
-		if source, err = s.sourceOf(ctx, life.Origin.Hash); err != nil {
+	if !restorings[0].Holds { // of all or of none: what was restored needs its backup no more
+		if source, err = s.sourceOf(ctx, incarnation.Origin.Hash); err != nil {
 			return err
 		}
 	}
-	return each(ctx, layings, func(ctx context.Context, l changes.Laying) error {
-		return s.layOne(ctx, life, tools{runner: with, Source: source}, l)
+	return each(ctx, restorings, func(ctx context.Context, l changes.Restoring) error {
+		return s.restoreOne(ctx, incarnation, tools{runner: with, Source: source}, l)
 	})
 }
 
@@ -125,22 +126,22 @@ type tools struct {
 	Source
 }
 
-func (s step) layOne(ctx context.Context, life laidLife, with tools, l changes.Laying) error {
-	inputs, err := resources.DecodeInputs(l.Choices.Inputs)
+func (s step) restoreOne(ctx context.Context, incarnation incarnationToRestore, with tools, l changes.Restoring) error {
+	inputs, err := resources.DecodeInputs(l.Settings.Inputs)
 	if err != nil {
 		return Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("restoring member %s: %v", l.Name, err)}
 	}
-	if l.Survivor != life.Survivor || l.Mounts != "" && l.Mounts != l.Survivor {
-		return fmt.Errorf("restoring member %s: it is not of the survivor %q", l.Name, life.Survivor)
+	if l.Survivor != incarnation.Survivor || l.Mounts != "" && l.Mounts != l.Survivor {
+		return fmt.Errorf("restoring member %s: it is not of the survivor %q", l.Name, incarnation.Survivor)
 	}
 	build := resources.BuildRestorePod
 	if l.Holds {
 		build = resources.BuildPlacePod
 	}
 	pod, err := build(s.cluster, resources.RestoreStart{
-		Next: life.Next, Member: l.Name, Initial: l.Initial, Inputs: inputs, AgentImage: with.image,
-		Store: with.Store, Hash: with.Hash, ClusterID: life.clusterID, Mounts: l.Mounts,
-		LaidIn: s.incarnationOf(life.Survivor), MemberID: s.recordedOn(life.Survivor),
+		Next: incarnation.Next, Member: l.Name, Initial: l.Initial, Inputs: inputs, AgentImage: with.image,
+		Store: with.Store, Hash: with.Hash, ClusterID: incarnation.clusterID, Mounts: l.Mounts,
+		RestoredIn: s.incarnationOf(incarnation.Survivor), MemberID: s.recordedOn(incarnation.Survivor),
 		PlatformIDs: with.platformIDs, Images: s.Images,
 	})
 	if err != nil {
@@ -167,11 +168,11 @@ func restoreNamed(member string) *corev1.Pod { return podNamed(resources.Restore
 // prepareNext makes what is missing of the next incarnation: members' Secrets, volumes, restore Pods. Nothing of it
 // runs etcd.
 func (s step) prepareNext(ctx context.Context, c changes.PrepareNext) error {
-	next := s.view.Current.Birth.Next
+	next := s.view.Current.Bootstrap.Next
 	if next.Incarnation != c.Incarnation {
 		return ErrStale
 	}
-	err := s.editBirth(ctx, func(b *record.Birth) bool { return b.Prepares(next.Incarnation, next.Restore) })
+	err := s.editBootstrap(ctx, func(b *record.Bootstrap) bool { return b.Prepares(next.Incarnation, next.Restore) })
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (s step) prepareNext(ctx context.Context, c changes.PrepareNext) error {
 	if err != nil {
 		return err
 	}
-	return s.lay(ctx, laidLife{Next: next, clusterID: s.view.Current.Birth.ClusterID}, c.Restores)
+	return s.restore(ctx, incarnationToRestore{Next: next, clusterID: s.view.Current.Bootstrap.ClusterID}, c.Restores)
 }
 
 // markFormer writes on volumes that another incarnation took the place of theirs. The first such mark stays.

@@ -40,10 +40,10 @@ func (w *world) restoring(t *testing.T, v View, change changes.Change, edits ...
 	return step{Applier: a, cluster: w.cluster, view: v}.carryOut(t.Context(), change)
 }
 
-// fromBackup is what is seen of a birth that begins with a backup.
+// fromBackup is what is seen of a bootstrap that begins with a backup.
 func fromBackup() View {
-	v := born()
-	v.Current.Birth.Origin = found
+	v := bootstrapped()
+	v.Current.Bootstrap.Origin = found
 	return v
 }
 
@@ -53,7 +53,7 @@ func TestAPreflightPodAsksWhatTheDecisionAsks(t *testing.T) {
 		PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}}}
 	w := newWorld(t, c)
 	for range 2 {
-		if err := w.restoring(t, born(), asked); err != nil {
+		if err := w.restoring(t, bootstrapped(), asked); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,7 +69,7 @@ func TestAPreflightPodAsksWhatTheDecisionAsks(t *testing.T) {
 	if !slices.Contains(pod.Spec.Containers[0].Args, "--latest-of=prod/old") {
 		t.Errorf("%q", pod.Spec.Containers[0].Args)
 	}
-	if err := w.restoring(t, born(), changes.DeletePreflight{UID: string(pod.UID)}); err != nil {
+	if err := w.restoring(t, bootstrapped(), changes.DeletePreflight{UID: string(pod.UID)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.inner.Get(t.Context(), keyOf("demo-preflight"), &corev1.Pod{}); !apierrors.IsNotFound(err) {
@@ -79,14 +79,14 @@ func TestAPreflightPodAsksWhatTheDecisionAsks(t *testing.T) {
 
 func TestNothingIsLookedAtThatTheSpecNoLongerNames(t *testing.T) {
 	w := newWorld(t, demo())
-	if err := w.restoring(t, born(), asked, func(s *Source) { s.Hash = "another" }); !errors.Is(err, ErrStale) {
+	if err := w.restoring(t, bootstrapped(), asked, func(s *Source) { s.Hash = "another" }); !errors.Is(err, ErrStale) {
 		t.Errorf("another source: %v", err)
 	}
 	w.noImage = true
-	if err := w.restoring(t, born(), asked); !errors.As(err, new(Later)) {
+	if err := w.restoring(t, bootstrapped(), asked); !errors.As(err, new(Later)) {
 		t.Errorf("no image: %v", err)
 	}
-	if err := w.do(t, born(), asked); !isRejected(err, RejectedUnreadable) {
+	if err := w.do(t, bootstrapped(), asked); !isRejected(err, RejectedUnreadable) {
 		t.Errorf("nobody knows of sources: %v", err)
 	}
 	if w.writes != 0 {
@@ -94,37 +94,37 @@ func TestNothingIsLookedAtThatTheSpecNoLongerNames(t *testing.T) {
 	}
 }
 
-func TestABirthFromABackupSaysWhichAndGoesOnToTheNext(t *testing.T) {
+func TestABootstrapFromABackupSaysWhichAndGoesOnToTheNext(t *testing.T) {
 	w := newWorld(t, demo())
-	birth := begin()
-	birth.Origin = found
-	w.mustDo(t, born(), birth)
-	if got := w.birth(t); got.Origin != found {
+	bootstrap := begin()
+	bootstrap.Origin = found
+	w.mustDo(t, bootstrapped(), bootstrap)
+	if got := w.bootstrap(t); got.Origin != found {
 		t.Fatalf("%+v", got)
 	}
-	w.mustDo(t, born(), changes.VoidBirth{Incarnation: incarnation})
-	w.mustDo(t, born(), changes.NextBirth{Voided: incarnation,
-		BeginBirth: changes.BeginBirth{Incarnation: "next", Token: "t", Names: []string{"demo-0"}}})
-	if got := w.birth(t); !got.Origin.IsZero() {
+	w.mustDo(t, bootstrapped(), changes.VoidBootstrap{Incarnation: incarnation})
+	w.mustDo(t, bootstrapped(), changes.NextBootstrap{Voided: incarnation,
+		BeginBootstrap: changes.BeginBootstrap{Incarnation: "next", Token: "t", Names: []string{"demo-0"}}})
+	if got := w.bootstrap(t); !got.Origin.IsZero() {
 		t.Errorf("a birth that is to begin empty began with %+v", got)
 	}
 }
 
-func TestABackupIsLaidOnEveryFirstVolumeByPodsOfTheirOwn(t *testing.T) {
+func TestABackupIsRestoredOnEveryFirstVolumeByPodsOfTheirOwn(t *testing.T) {
 	w := newWorld(t, demo())
-	w.mustDo(t, born(), begin())
+	w.mustDo(t, bootstrapped(), begin())
 	change := bootstrap(w.cluster)
 	change.Pods = nil
 	for _, name := range begin().Names {
 		change.Restores = append(change.Restores,
-			changes.Laying{Name: name, Initial: initial(w.cluster, begin().Names...), Choices: choices(w.cluster)})
+			changes.Restoring{Name: name, Initial: initial(w.cluster, begin().Names...), Settings: settings(w.cluster)})
 	}
 	for range 2 {
 		if err := w.restoring(t, fromBackup(), change); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !w.birth(t).Begun {
+	if !w.bootstrap(t).Begun {
 		t.Error("Pods were made before it was written down on which volumes")
 	}
 	for _, name := range begin().Names {
@@ -157,12 +157,12 @@ func TestABackupIsLaidOnEveryFirstVolumeByPodsOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestNoRestorePodIsMadeForABirthThatBeginsEmptyOrWithAnotherSource(t *testing.T) {
+func TestNoRestorePodIsMadeForABootstrapThatBeginsEmptyOrWithAnotherSource(t *testing.T) {
 	w := newWorld(t, demo())
-	w.mustDo(t, born(), begin())
+	w.mustDo(t, bootstrapped(), begin())
 	change := bootstrap(w.cluster)
 	change.Pods, change.Restores = nil,
-		[]changes.Laying{{Name: "demo-0", Initial: initial(w.cluster, begin().Names...), Choices: choices(w.cluster)}}
+		[]changes.Restoring{{Name: "demo-0", Initial: initial(w.cluster, begin().Names...), Settings: settings(w.cluster)}}
 	if err := w.restoring(t, begun(), change); !errors.Is(err, ErrStale) {
 		t.Errorf("a birth that begins empty: %v", err)
 	}
@@ -176,12 +176,12 @@ func TestNoRestorePodIsMadeForABirthThatBeginsEmptyOrWithAnotherSource(t *testin
 
 func TestAPodOfARestoreThatLostItsLabelsIsNotMadeAMembers(t *testing.T) {
 	w := newWorld(t, demo())
-	if err := w.restoring(t, born(), asked); err != nil {
+	if err := w.restoring(t, bootstrapped(), asked); err != nil {
 		t.Fatal(err)
 	}
 	pod := w.pod(t, "demo-preflight")
 	w.edit(t, pod, func() { pod.Labels = nil })
-	if err := w.restoring(t, born(), asked); err != nil {
+	if err := w.restoring(t, bootstrapped(), asked); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.pod(t, "demo-preflight").Labels; got[v1alpha1.LabelComponent] != v1alpha1.ComponentPreflight ||

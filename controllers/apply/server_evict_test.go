@@ -27,7 +27,7 @@ import (
 // back.
 func (s *server) serving(t *testing.T) *server {
 	t.Helper()
-	s.born(t)
+	s.bootstrapped(t)
 	for _, name := range begin().Names {
 		pod := get(t, s, name, &corev1.Pod{})
 		s.mustDo(t, changes.SealPods{Pods: []changes.Seal{{Pod: ref(pod),
@@ -109,7 +109,7 @@ func (s *server) rehearsed(t *testing.T) error {
 	t.Helper()
 	applier := &Applier{Client: s.client, Live: s.client, Now: time.Now, Operator: operator}
 	change := changes.EvictPod{Pod: facts.PodRef{Name: "demo-0"}, Successor: successor(s.cluster)}
-	return step{Applier: applier, cluster: s.cluster, view: born()}.rehearse(t.Context(), change)
+	return step{Applier: applier, cluster: s.cluster, view: bootstrapped()}.rehearse(t.Context(), change)
 }
 
 func TestARealServerSaysBeforehandWhetherASuccessorWouldBeAdmitted(t *testing.T) {
@@ -189,7 +189,7 @@ func (s *server) limited(t *testing.T, quota *corev1.ResourceQuota, pods, memory
 func TestARealServerDressesPodsInPlace(t *testing.T) {
 	s := newServer(t)
 	s.cluster.Spec.Pod.Labels = map[string]string{"team": "storage"}
-	s.born(t)
+	s.bootstrapped(t)
 	s.cluster.Spec.Pod.Labels, s.cluster.Spec.Pod.Annotations = map[string]string{"tier": "gold"},
 		map[string]string{"example.com/note": "x"}
 	pod := get(t, s, "demo-0", &corev1.Pod{})

@@ -74,7 +74,7 @@ func newServer(t *testing.T) *server {
 func (s *server) do(t *testing.T, change changes.Change) error {
 	t.Helper()
 	applier := &Applier{Client: s.client, Live: s.client, Now: time.Now, Operator: operator}
-	return step{Applier: applier, cluster: s.cluster, view: born()}.carryOut(t.Context(), change)
+	return step{Applier: applier, cluster: s.cluster, view: bootstrapped()}.carryOut(t.Context(), change)
 }
 
 // mustDo tries again as the reconciler would when somebody else wrote at the same moment.
@@ -101,17 +101,17 @@ func get[T ctrlclient.Object](t *testing.T, s *server, name string, into T) T {
 	return into
 }
 
-func (s *server) born(t *testing.T) *server {
+func (s *server) bootstrapped(t *testing.T) *server {
 	t.Helper()
 	s.mustDo(t, begin())
 	s.mustDo(t, bootstrap(s.cluster))
 	return s
 }
 
-func TestARealServerTakesABirthUnderRestrictedTwice(t *testing.T) {
-	s := newServer(t).born(t)
+func TestARealServerTakesABootstrapUnderRestrictedTwice(t *testing.T) {
+	s := newServer(t).bootstrapped(t)
 	before := get(t, s, "demo-0", &corev1.Pod{})
-	s.born(t)
+	s.bootstrapped(t)
 	after := get(t, s, "demo-0", &corev1.Pod{})
 	if before.UID != after.UID || before.Generation != after.Generation ||
 		!maps.Equal(before.Annotations, after.Annotations) {
@@ -128,7 +128,7 @@ func TestARealServerTakesABirthUnderRestrictedTwice(t *testing.T) {
 }
 
 func TestARealServerRefusesToPatchAnotherOfTheSameName(t *testing.T) {
-	s := newServer(t).born(t)
+	s := newServer(t).bootstrapped(t)
 	pod, volume := get(t, s, "demo-0", &corev1.Pod{}), get(t, s, "demo-0", &corev1.PersistentVolumeClaim{})
 	seal := changes.SealPods{Pods: []changes.Seal{{Pod: facts.PodRef{Name: "demo-0", UID: "an-earlier-one"}, Role: v1alpha1.RoleVoter}}}
 	if err := s.do(t, seal); !errors.Is(err, ErrStale) {
@@ -163,7 +163,7 @@ func TestARealServerRefusesToPatchAnotherOfTheSameName(t *testing.T) {
 }
 
 func TestARealServerPutsDriftRightAndLeavesWhatIsNotOurs(t *testing.T) {
-	s := newServer(t).born(t)
+	s := newServer(t).bootstrapped(t)
 	client, peers := get(t, s, "demo", &corev1.Service{}), get(t, s, "demo-peers", &corev1.Service{})
 	for _, service := range []*corev1.Service{client, peers} {
 		before := service.DeepCopy()
@@ -186,7 +186,7 @@ func TestARealServerPutsDriftRightAndLeavesWhatIsNotOurs(t *testing.T) {
 		t.Errorf("peer Service: %s", drift)
 	}
 	if client.Labels["team"] != "storage" || client.Annotations["example.com/note"] != "kept" ||
-		peers.Annotations[v1alpha1.AnnotationBirth] == "" {
+		peers.Annotations[v1alpha1.AnnotationBootstrap] == "" {
 		t.Errorf("what is not ours was taken away: %v, %v, %v", client.Labels, client.Annotations, peers.Annotations)
 	}
 	before := client.ResourceVersion
@@ -199,7 +199,7 @@ func TestARealServerPutsDriftRightAndLeavesWhatIsNotOurs(t *testing.T) {
 // A server of one family refuses the other by name, and one of both gives and takes the second. Either way the spec put
 // back heals all that was asked for.
 func TestARealServerGivesServicesTheFamiliesThatItHas(t *testing.T) {
-	s := newServer(t).born(t)
+	s := newServer(t).bootstrapped(t)
 	had := get(t, s, "demo", &corev1.Service{}).Spec.IPFamilies
 	other := corev1.IPv6Protocol
 	if had[0] == other {
@@ -235,7 +235,7 @@ func TestARealServerTakesFromAServiceWhatLeftTheSpecAndNothingOfOthers(t *testin
 		LoadBalancerSourceRanges: []string{"203.0.113.0/24"}, ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyLocal,
 	}
 	s.cluster.Spec.Service = &ours
-	s.born(t)
+	s.bootstrapped(t)
 	s.mustDo(t, services("demo"))
 	client := s.expectAccess(t, ours)
 	if client.Labels["team"] != "storage" || client.Spec.HealthCheckNodePort == 0 {
@@ -347,7 +347,7 @@ func TestARealServerChangesABudgetOnlyFromWhatWasSeen(t *testing.T) {
 }
 
 func TestARealServerDeletesNoOtherOfTheSameName(t *testing.T) {
-	s := newServer(t).born(t)
+	s := newServer(t).bootstrapped(t)
 	pod := get(t, s, "demo-0", &corev1.Pod{})
 	s.mustDo(t, changes.DeletePods{Pods: []facts.PodRef{{Name: "demo-0", UID: "an-earlier-one"}}})
 	if get(t, s, "demo-0", &corev1.Pod{}).DeletionTimestamp != nil {
@@ -372,7 +372,7 @@ func TestARealServerDeletesNoOtherOfTheSameName(t *testing.T) {
 }
 
 func TestARealServerPutsOwnershipOnAndOff(t *testing.T) {
-	s := newServer(t).born(t)
+	s := newServer(t).bootstrapped(t)
 	for _, retain := range []bool{false, true, true} {
 		ref := func(kind, name string, object ctrlclient.Object) facts.DataRef {
 			return facts.DataRef{Kind: kind, Name: name, UID: string(get(t, s, name, object).GetUID())}
@@ -406,7 +406,7 @@ func TestARealServersRefusalsAreToldApart(t *testing.T) {
 	if !isRejected(err, RejectedPodSecurity) {
 		t.Errorf("against Pod Security: %v", err)
 	}
-	bad := changes.NewVolume{Name: "Not_A_Name", Bytes: 1, Choices: choices(s.cluster)}
+	bad := changes.NewVolume{Name: "Not_A_Name", Bytes: 1, Settings: settings(s.cluster)}
 	if err := s.do(t, changes.Bootstrap{Volumes: []changes.NewVolume{bad}}); !isRejected(err, RejectedInvalid) {
 		t.Errorf("with a bad name: %v", err)
 	}

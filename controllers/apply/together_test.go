@@ -13,11 +13,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// TestNothingBeforeThePodsOfABirthWaitsInLine lets the first certificate of each kind, and the first volume, be made only
-// once all three are asked for.
-func TestNothingBeforeThePodsOfABirthWaitsInLine(t *testing.T) {
+// TestNothingBeforeThePodsOfABootstrapWaitsInLine lets the first certificate of each kind, and the first volume, be
+// made only once all three are asked for.
+func TestNothingBeforeThePodsOfABootstrapWaitsInLine(t *testing.T) {
 	w := newWorld(t, demo())
-	w.mustDo(t, born(), begin())
+	w.mustDo(t, bootstrapped(), begin())
 	var asked sync.Map
 	var meeting sync.WaitGroup
 	meeting.Add(3)
@@ -25,7 +25,7 @@ func TestNothingBeforeThePodsOfABirthWaitsInLine(t *testing.T) {
 	go func() { meeting.Wait(); close(met) }()
 	w.client = interceptor.NewClient(w.client, interceptor.Funcs{Create: func(ctx context.Context, c ctrlclient.WithWatch,
 		object ctrlclient.Object, opts ...ctrlclient.CreateOption) error {
-		kind := kindOfBirth(object.GetName())
+		kind := kindOfBootstrap(object.GetName())
 		if kind == "" {
 			return c.Create(ctx, object, opts...)
 		}
@@ -43,9 +43,9 @@ func TestNothingBeforeThePodsOfABirthWaitsInLine(t *testing.T) {
 }
 
 // On a busy API server each read is as long a wait as a write.
-func TestABirthReadsNothingButItsRecord(t *testing.T) {
+func TestABootstrapReadsNothingButItsRecord(t *testing.T) {
 	w := newWorld(t, demo())
-	w.mustDo(t, born(), begin())
+	w.mustDo(t, bootstrapped(), begin())
 	w.failing(0, false)
 	w.mustDo(t, unmade(), bootstrap(w.cluster))
 	var reads []string
@@ -59,8 +59,8 @@ func TestABirthReadsNothingButItsRecord(t *testing.T) {
 	}
 }
 
-// kindOfBirth tells members' Secrets, those of clients and the operator, and volumes apart.
-func kindOfBirth(name string) string {
+// kindOfBootstrap tells members' Secrets, those of clients and the operator, and volumes apart.
+func kindOfBootstrap(name string) string {
 	switch {
 	case name == "demo-client-tls" || name == "demo-operator-tls":
 		return "the certificates of clients"

@@ -41,7 +41,7 @@ func (e effect) look(t *testing.T, w *world) View {
 	if e.view != nil {
 		return e.view(t, w)
 	}
-	return born()
+	return bootstrapped()
 }
 
 func TestEachEffectTriedTwiceSucceedsTwice(t *testing.T) {
@@ -93,17 +93,17 @@ func TestAFailureAtAnyCallIsMendedByTryingAgain(t *testing.T) {
 }
 
 func effects() []effect {
-	all := append(birthEffects(), objectEffects()...)
+	all := append(bootstrapEffects(), objectEffects()...)
 	return append(append(all, memberEffects()...), inPlaceEffects()...)
 }
 
-func birthEffects() []effect {
-	withService := func(t *testing.T, w *world) { w.mustDo(t, born(), begin()) }
-	birthIs := func(want func(record.Birth) bool) func(*testing.T, *world) {
+func bootstrapEffects() []effect {
+	withService := func(t *testing.T, w *world) { w.mustDo(t, bootstrapped(), begin()) }
+	bootstrapIs := func(want func(record.Bootstrap) bool) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) {
 			t.Helper()
 			service := w.service(t, "demo-peers")
-			got, err := record.DecodeBirth(service.Annotations[v1alpha1.AnnotationBirth])
+			got, err := record.DecodeBootstrap(service.Annotations[v1alpha1.AnnotationBootstrap])
 			if err != nil || !want(got) || service.Annotations[v1alpha1.AnnotationOperator] != operator {
 				t.Errorf("the birth record is %+v of %v, %v", got, service.Annotations, err)
 			}
@@ -115,7 +115,7 @@ func birthEffects() []effect {
 	return []effect{
 		{
 			name: "begin birth", change: always(begin()), again: 1,
-			holds: birthIs(func(r record.Birth) bool {
+			holds: bootstrapIs(func(r record.Bootstrap) bool {
 				return r.Incarnation == incarnation && len(r.Names) == 3 && !r.Void
 			}),
 		},
@@ -126,26 +126,26 @@ func birthEffects() []effect {
 				service.Annotations = map[string]string{v1alpha1.AnnotationOperator: operator}
 				w.put(t, service)
 			},
-			holds: birthIs(func(r record.Birth) bool { return r.Incarnation == incarnation }),
+			holds: bootstrapIs(func(r record.Bootstrap) bool { return r.Incarnation == incarnation }),
 		},
 		{
-			name: "record birth", world: withService, change: always(changes.RecordBirth{ClusterID: 0xc}),
-			holds: birthIs(func(r record.Birth) bool { return r.ClusterID == 0xc && r.Token == begin().Token }),
+			name: "record birth", world: withService, change: always(changes.RecordBootstrap{ClusterID: 0xc}),
+			holds: bootstrapIs(func(r record.Bootstrap) bool { return r.ClusterID == 0xc && r.Token == begin().Token }),
 		},
 		{
-			name: "void birth", world: withService, change: always(changes.VoidBirth{Incarnation: incarnation}),
-			holds: birthIs(func(r record.Birth) bool { return r.Void && r.Incarnation == incarnation }),
+			name: "void birth", world: withService, change: always(changes.VoidBootstrap{Incarnation: incarnation}),
+			holds: bootstrapIs(func(r record.Bootstrap) bool { return r.Void && r.Incarnation == incarnation }),
 		},
 		{
 			name: "next birth",
 			world: func(t *testing.T, w *world) {
 				withService(t, w)
-				w.mustDo(t, born(), changes.VoidBirth{Incarnation: incarnation})
+				w.mustDo(t, bootstrapped(), changes.VoidBootstrap{Incarnation: incarnation})
 			},
-			change: always(changes.NextBirth{Voided: incarnation, BeginBirth: changes.BeginBirth{
+			change: always(changes.NextBootstrap{Voided: incarnation, BeginBootstrap: changes.BeginBootstrap{
 				Incarnation: "next", Counter: 1, Token: "next-token", Names: []string{"demo-0"},
 			}}),
-			holds: birthIs(func(r record.Birth) bool {
+			holds: bootstrapIs(func(r record.Bootstrap) bool {
 				return r.Incarnation == "next" && r.Counter == 1 && !r.Void && r.Origin.IsZero()
 			}),
 		},
@@ -181,12 +181,12 @@ func holdsBootstrap(t *testing.T, w *world) {
 	t.Helper()
 	for _, name := range begin().Names {
 		pod, volume := w.pod(t, name), w.volume(t, name)
-		if resources.FlagsOf(w.cluster, name, pod.Annotations) != resources.StartBirth ||
+		if resources.FlagsOf(w.cluster, name, pod.Annotations) != resources.StartBootstrap ||
 			pod.Labels[v1alpha1.LabelRole] != "" {
 			t.Errorf("%s starts by %v with labels %v", name, pod.Annotations, pod.Labels)
 		}
 		if volume.Labels[v1alpha1.LabelIncarnation] != incarnation ||
-			volume.Annotations[v1alpha1.AnnotationInputs] != choices(w.cluster).Inputs {
+			volume.Annotations[v1alpha1.AnnotationInputs] != settings(w.cluster).Inputs {
 			t.Errorf("volume %s has %v and %v", name, volume.Labels, volume.Annotations)
 		}
 		holdsCertificates(t, w, resources.MemberSecret(name), resources.MemberCertificates(w.cluster, name, ""))
@@ -198,8 +198,8 @@ func holdsBootstrap(t *testing.T, w *world) {
 		len(service.OwnerReferences) != 1 {
 		t.Errorf("client Service %+v", service)
 	}
-	if authority := w.secret(t, "demo-ca"); len(authority.OwnerReferences) != 0 ||
-		authority.Type != corev1.SecretTypeTLS {
-		t.Errorf("the authority has owners %v and type %s", authority.OwnerReferences, authority.Type)
+	if ca := w.secret(t, "demo-ca"); len(ca.OwnerReferences) != 0 ||
+		ca.Type != corev1.SecretTypeTLS {
+		t.Errorf("the authority has owners %v and type %s", ca.OwnerReferences, ca.Type)
 	}
 }

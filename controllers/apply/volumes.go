@@ -21,21 +21,23 @@ import (
 
 // createVolume makes the volume of one member. One that is ours but of another incarnation is not this one.
 func (s step) createVolume(ctx context.Context, v changes.NewVolume) (ctrlclient.Object, error) {
-	if s.view.Current.Birth.Void {
+	if s.view.Current.Bootstrap.Void {
 		return nil, ErrStale
 	}
-	return s.createVolumeOf(ctx, record.Next{Incarnation: s.view.Current.Birth.Incarnation}, v)
+	return s.createVolumeOf(ctx, record.Next{Incarnation: s.view.Current.Bootstrap.Incarnation}, v)
 }
 
-func (s step) createVolumeOf(ctx context.Context, life record.Next, v changes.NewVolume) (ctrlclient.Object, error) {
-	if life.Incarnation == "" {
+func (s step) createVolumeOf(
+	ctx context.Context, incarnation record.Next, v changes.NewVolume,
+) (ctrlclient.Object, error) {
+	if incarnation.Incarnation == "" {
 		return nil, ErrStale
 	}
-	there, err := s.create(ctx, resources.KindVolume, s.claimOf(life.Incarnation, life.Restore, v))
+	there, err := s.create(ctx, resources.KindVolume, s.claimOf(incarnation.Incarnation, incarnation.Restore, v))
 	if err != nil {
 		return nil, err
 	}
-	if there.GetLabels()[v1alpha1.LabelIncarnation] != life.Incarnation {
+	if there.GetLabels()[v1alpha1.LabelIncarnation] != incarnation.Incarnation {
 		return nil, ErrStale
 	}
 	return there, nil
@@ -43,12 +45,12 @@ func (s step) createVolumeOf(ctx context.Context, life record.Next, v changes.Ne
 
 func (s step) claimOf(incarnation, request string, v changes.NewVolume) *corev1.PersistentVolumeClaim {
 	return resources.BuildVolume(s.cluster, resources.Volume{
-		Name: v.Name, Incarnation: incarnation, Bytes: v.Bytes, Inputs: v.Choices.Inputs, Request: request,
+		Name: v.Name, Incarnation: incarnation, Bytes: v.Bytes, Inputs: v.Settings.Inputs, Request: request,
 		Operator: s.Operator,
 	})
 }
 
-// prepareMember promises a name in the birth record, and makes what the member will live on. A name that was given
+// prepareMember promises a name in the bootstrap record, and makes what the member will live on. A name that was given
 // before is never given again: a pass that asks for one was behind.
 func (s step) prepareMember(ctx context.Context, c changes.PrepareMember) error {
 	if err := s.promise(ctx, c.Volume.Name); err != nil {
@@ -72,17 +74,17 @@ func (s step) promise(ctx context.Context, name string) error {
 	if !ok {
 		return fmt.Errorf("promising %s: not a name of this cluster", name)
 	}
-	return s.editBirth(ctx, func(b *record.Birth) bool {
-		return b.Promise(s.view.Current.Birth.Incarnation, name, ordinal)
+	return s.editBootstrap(ctx, func(b *record.Bootstrap) bool {
+		return b.Promise(s.view.Current.Bootstrap.Incarnation, name, ordinal)
 	})
 }
 
 // breakPromise ends a promise before the member is removed, so that its name and what is left of it are not used again.
 func (s step) breakPromise(ctx context.Context, name string) error {
-	if s.view.Current.Birth.Promised != name {
+	if s.view.Current.Bootstrap.Promised != name {
 		return nil
 	}
-	return s.editBirth(ctx, func(b *record.Birth) bool {
+	return s.editBootstrap(ctx, func(b *record.Bootstrap) bool {
 		b.BreakPromise(name)
 		return true
 	})
@@ -95,8 +97,8 @@ func (s step) writeOnVolumes(ctx context.Context, change changes.Change) error {
 		return s.markVolume(ctx, c)
 	case changes.KeepVolume:
 		return s.keepVolume(ctx, c)
-	case changes.SetChoices: // what their members' next Pods are made from
-		return s.annotateVolumes(ctx, c.Volumes, v1alpha1.AnnotationInputs, c.Choices.Inputs)
+	case changes.WriteSettings: // what their members' next Pods are made from
+		return s.annotateVolumes(ctx, c.Volumes, v1alpha1.AnnotationInputs, c.Settings.Inputs)
 	case changes.RecordRestored: // the backup lies there
 		return s.annotateVolumes(ctx, c.Volumes, v1alpha1.AnnotationRestored, c.Incarnation)
 	// For which incarnation a survivor's volume may be read; an earlier mark has no meaning any more.
@@ -185,7 +187,7 @@ func (s step) rehearseVolume(ctx context.Context, c changes.RemoveMember) error 
 	if s.cluster.Spec.IsEphemeral() {
 		return nil
 	}
-	claim := s.claimOf(s.view.Current.Birth.Incarnation, "", c.Successor)
+	claim := s.claimOf(s.view.Current.Bootstrap.Incarnation, "", c.Successor)
 	e := exchange{newClaims: []*corev1.PersistentVolumeClaim{claim}}
 	if old, err := s.ownOf(ctx, resources.KindVolume, claimNamed(c.Name)); err != nil {
 		return err
@@ -211,7 +213,7 @@ func (s step) rehearseSuccessor(ctx context.Context, c changes.RemoveMember) err
 		e.old = []*corev1.Pod{old.(*corev1.Pod)}
 	}
 	successor, err := s.buildPod(ctx, changes.Start{Name: c.Successor.Name, Flags: facts.FlagsSealed,
-		Choices: c.Successor.Choices})
+		Settings: c.Successor.Settings})
 	if err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ func (w *world) trusting(t *testing.T, v View) View {
 		}
 		ca := pki.Fingerprint(secret.Data[resources.KeyCert])
 		v.Objects = append(v.Objects, facts.Object{Kind: resources.KindSecret, Name: name,
-			State: facts.ObjectCurrent, Authority: true, Holds: ca, Trusted: ca})
+			State: facts.ObjectCurrent, CA: true, Holds: ca, Trusted: ca})
 	}
 	return v
 }

@@ -84,7 +84,7 @@ func TestAChangeOfASignedRecordIsTold(t *testing.T) {
 func TestWhileTheKeyIsAwayNothingIsKnownOfARecordAndItCountsWhenItIsBack(t *testing.T) {
 	w := newBackupWorld(t, jobworld.Nightly(), jobworld.Serving()...)
 	w.whole()
-	if err := w.Kube.Delete(t.Context(), jobworld.Authority()); err != nil {
+	if err := w.Kube.Delete(t.Context(), jobworld.CA()); err != nil {
 		t.Fatal(err)
 	}
 	w.restart()
@@ -93,7 +93,7 @@ func TestWhileTheKeyIsAwayNothingIsKnownOfARecordAndItCountsWhenItIsBack(t *test
 		t.Errorf("it looks again after %s: %v", result.RequeueAfter, err)
 	}
 	w.is("Verified", "Unknown RecordNotSigned")
-	if err := w.Kube.Create(t.Context(), jobworld.Authority()); err != nil {
+	if err := w.Kube.Create(t.Context(), jobworld.CA()); err != nil {
 		t.Fatal(err)
 	}
 	w.passes(1)

@@ -101,7 +101,7 @@ func (r *Reconciler) lookAtCluster(ctx context.Context, b *v1alpha1.EtcdBackup, 
 	if seen.Record.Outcome != nil {
 		return nil // it has no say any more
 	}
-	if err := r.lookAtBirth(ctx, cluster, seen); err != nil {
+	if err := r.lookAtBootstrap(ctx, cluster, seen); err != nil {
 		return err
 	}
 	if seen.Job.Exists {
@@ -127,9 +127,9 @@ func (r *Reconciler) lookAtStart(ctx context.Context, b *v1alpha1.EtcdBackup, se
 	return err
 }
 
-// lookAtBirth reads who looks after the cluster and whether it has served, from where the cluster's own passes write it
-// down.
-func (r *Reconciler) lookAtBirth(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen *view) error {
+// lookAtBootstrap reads who looks after the cluster and whether it has served, from where the cluster's own passes
+// write it down.
+func (r *Reconciler) lookAtBootstrap(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen *view) error {
 	var err error
 	if seen.Cluster.Operator, err = observe.KeeperOf(ctx, r.Client, cluster, r.Operator); err != nil {
 		return err
@@ -138,17 +138,17 @@ func (r *Reconciler) lookAtBirth(ctx context.Context, cluster *v1alpha1.EtcdClus
 	if service == nil || err != nil || !resources.IsControlledBy(service, cluster.UID) {
 		return err
 	}
-	text, ok := service.Annotations[v1alpha1.AnnotationBirth]
+	text, ok := service.Annotations[v1alpha1.AnnotationBootstrap]
 	if !ok {
 		return nil
 	}
-	birth, err := record.DecodeBirth(text)
+	bootstrap, err := record.DecodeBootstrap(text)
 	if err != nil {
 		//nolint:nilerr // the cluster's own passes say so, and until it is put right nobody knows which cluster this is
 		return nil
 	}
-	seen.Cluster.Born = birth.ClusterID != 0 && !birth.Void
-	seen.start.ClusterID, seen.start.Incarnation = birth.ClusterID, birth.Counter
+	seen.Cluster.Bootstrapped = bootstrap.ClusterID != 0 && !bootstrap.Void
+	seen.start.ClusterID, seen.start.Incarnation = bootstrap.ClusterID, bootstrap.Counter
 	return nil
 }
 

@@ -401,10 +401,10 @@ func TestAClusterThatDoesNotExistIsWaitedForUntilTheDeadline(t *testing.T) {
 	late.says("EtcdCluster demo does not exist")
 }
 
-func TestAClusterThatIsNotBornIsWaitedFor(t *testing.T) {
+func TestAClusterThatIsNotBootstrappedIsWaitedFor(t *testing.T) {
 	objects := jobworld.Serving()
 	service := objects[1].(*corev1.Service)
-	delete(service.Annotations, v1alpha1.AnnotationBirth)
+	delete(service.Annotations, v1alpha1.AnnotationBootstrap)
 	w := newBackupWorld(t, jobworld.Nightly(), objects...)
 	w.passes(2)
 	w.is("Complete", "False ClusterNotBorn")

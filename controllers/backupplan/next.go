@@ -256,8 +256,8 @@ func clusterMissing(o Observation) *Decision {
 		return waits(StageWaiting, ReasonClusterNotFound, name+" does not exist in this namespace."+until).troubled()
 	case o.Cluster.Deleting:
 		return waits(StageWaiting, ReasonClusterDeleting, name+" is being deleted."+until).troubled()
-	case !o.Cluster.Born:
-		return waits(StageWaiting, ReasonClusterNotBorn, name+" has not served yet."+until)
+	case !o.Cluster.Bootstrapped:
+		return waits(StageWaiting, ReasonClusterNotBootstrapped, name+" has not served yet."+until)
 	case o.Cluster.Members == 0:
 		return waits(StageWaiting, ReasonNoMembers, name+" has no member's Pod to take a snapshot from."+until)
 	}

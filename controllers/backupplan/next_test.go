@@ -19,7 +19,7 @@ func seen(options ...func(*Observation)) Observation {
 		Now: now, Operator: "ops/etcd-steward", AgentImage: "agent:v1",
 		Backup: Backup{Cluster: "demo", Created: now.Add(-time.Minute), Deadline: time.Hour, Verify: true},
 		Record: Record{Namespace: "prod", Name: "nightly"}, Signature: SignatureGood, KeySecret: "demo-ca",
-		Cluster: Cluster{Exists: true, Operator: "ops/etcd-steward", Born: true, Members: 3},
+		Cluster: Cluster{Exists: true, Operator: "ops/etcd-steward", Bootstrapped: true, Members: 3},
 	}
 	for _, option := range options {
 		option(&o)
@@ -159,8 +159,8 @@ func TestNext(t *testing.T) {
 			StageStarting, ReasonCreating, CreateJob{Deadline: 59 * time.Minute}, "", false},
 		{"a cluster that does not exist is waited for, and that is said", seen(func(o *Observation) { o.Cluster = Cluster{} }),
 			StageWaiting, ReasonClusterNotFound, nil, "EtcdCluster demo does not exist in this namespace. The backup waits for it until 2026-05-01T12:59:00Z.", true},
-		{"a cluster that is not born yet is waited for", seen(func(o *Observation) { o.Cluster.Born = false }),
-			StageWaiting, ReasonClusterNotBorn, nil, "demo has not served yet", false},
+		{"a cluster that is not born yet is waited for", seen(func(o *Observation) { o.Cluster.Bootstrapped = false }),
+			StageWaiting, ReasonClusterNotBootstrapped, nil, "demo has not served yet", false},
 		{"a cluster that is being deleted is not backed up", seen(func(o *Observation) { o.Cluster.Deleting = true }),
 			StageWaiting, ReasonClusterDeleting, nil, "", true},
 		{"a cluster without a Pod has nobody to take a snapshot from", seen(func(o *Observation) { o.Cluster.Members = 0 }),

@@ -42,11 +42,11 @@ type Backup struct {
 
 // Cluster is the cluster to back up.
 type Cluster struct {
-	Exists   bool
-	Deleting bool
-	Operator string // the install that looks after it; empty when no install has claimed it
-	Born     bool   // its members have answered, and their cluster ID is written down
-	Members  int    // members' Pods
+	Exists       bool
+	Deleting     bool
+	Operator     string // the install that looks after it; empty when no install has claimed it
+	Bootstrapped bool   // its members have answered, and their cluster ID is written down
+	Members      int    // members' Pods
 }
 
 // Job is the Job of the backup.
@@ -251,19 +251,19 @@ const (
 	ReasonVerified = "Verified"
 	ReasonStored   = "Stored"
 
-	ReasonCreating          = "Creating"
-	ReasonStarting          = "Starting"
-	ReasonRunning           = "Running"
-	ReasonRetrying          = "Retrying"
-	ReasonDeleting          = "Deleting"
-	ReasonClusterNotFound   = "ClusterNotFound"
-	ReasonClusterDeleting   = "ClusterDeleting"
-	ReasonClusterNotBorn    = "ClusterNotBorn"
-	ReasonNoMembers         = "NoMembers"
-	ReasonAgentImageUnknown = "AgentImageUnknown"
-	ReasonNameTaken         = "NameTaken"
-	ReasonRecordUnreadable  = "RecordUnreadable"
-	ReasonSuspended         = "Suspended"
+	ReasonCreating               = "Creating"
+	ReasonStarting               = "Starting"
+	ReasonRunning                = "Running"
+	ReasonRetrying               = "Retrying"
+	ReasonDeleting               = "Deleting"
+	ReasonClusterNotFound        = "ClusterNotFound"
+	ReasonClusterDeleting        = "ClusterDeleting"
+	ReasonClusterNotBootstrapped = "ClusterNotBorn"
+	ReasonNoMembers              = "NoMembers"
+	ReasonAgentImageUnknown      = "AgentImageUnknown"
+	ReasonNameTaken              = "NameTaken"
+	ReasonRecordUnreadable       = "RecordUnreadable"
+	ReasonSuspended              = "Suspended"
 
 	ReasonUnschedulable        = "Unschedulable"
 	ReasonImagePullFailed      = "ImagePullFailed"

@@ -18,11 +18,11 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
 
-// loseAuthorities deletes the Secrets of the cluster's authorities, and returns copies.
-func (w *world) loseAuthorities() (copies []*corev1.Secret) {
+// loseCAs deletes the Secrets of the cluster's CAs, and returns copies.
+func (w *world) loseCAs() (copies []*corev1.Secret) {
 	w.t.Helper()
 	for _, name := range w.secrets() {
-		if resources.IsAuthority(w.cluster(), name) {
+		if resources.IsCA(w.cluster(), name) {
 			secret := w.secretOf(name)
 			copies = append(copies, secret)
 			w.delete(&corev1.Secret{}, name)
@@ -50,11 +50,11 @@ func (w *world) some(passes int) {
 	}
 }
 
-// TestTheWaysOutOfALostAuthority are those that the pages name: the members serve on, their backups can be taken, a new
+// TestTheWaysOutOfALostCA are those that the pages name: the members serve on, their backups can be taken, a new
 // cluster begins with one, and a copy of the Secrets ends it.
-func TestTheWaysOutOfALostAuthority(t *testing.T) {
+func TestTheWaysOutOfALostCA(t *testing.T) {
 	w := served(t, 3)
-	copies := w.loseAuthorities()
+	copies := w.loseCAs()
 	if len(copies) != 2 {
 		t.Fatalf("%d authorities", len(copies))
 	}
@@ -64,7 +64,7 @@ func TestTheWaysOutOfALostAuthority(t *testing.T) {
 	w.some(30)
 	status := w.status()
 	stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
-	if stalled == nil || stalled.Reason != facts.ReasonAuthorityLost || status.ReadyMembers != 3 ||
+	if stalled == nil || stalled.Reason != facts.ReasonCALost || status.ReadyMembers != 3 ||
 		w.available() != metav1.ConditionTrue {
 		t.Fatalf("%+v, %d members are ready", stalled, status.ReadyMembers)
 	}
@@ -100,7 +100,7 @@ func TestTheWaysOutOfALostAuthority(t *testing.T) {
 	}
 }
 
-// TestAnotherCAChangesNothingUntilTheOneThatMembersTrustIsBack exchanges what the Secrets of the authorities hold: one of
+// TestAnotherCAChangesNothingUntilTheOneThatMembersTrustIsBack exchanges what the Secrets of the CAs hold: one of
 // them, the other, and both.
 func TestAnotherCAChangesNothingUntilTheOneThatMembersTrustIsBack(t *testing.T) {
 	for _, names := range [][]string{{"demo-ca"}, {"demo-ca-peer"}, {"demo-ca", "demo-ca-peer"}} {
@@ -109,7 +109,7 @@ func TestAnotherCAChangesNothingUntilTheOneThatMembersTrustIsBack(t *testing.T) 
 			before, was := w.issued(), map[string]map[string][]byte{}
 			for _, name := range names {
 				was[name] = w.secretOf(name).Data
-				pair, err := pki.NewAuthority("another", w.now, 0)
+				pair, err := pki.NewCA("another", w.now, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -149,7 +149,7 @@ func (w *world) issued() map[string]string {
 	w.t.Helper()
 	versions := map[string]string{}
 	for _, name := range w.secrets() {
-		if !resources.IsAuthority(w.cluster(), name) {
+		if !resources.IsCA(w.cluster(), name) {
 			versions[name] = w.secretOf(name).ResourceVersion
 		}
 	}

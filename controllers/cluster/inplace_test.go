@@ -29,10 +29,11 @@ func (w *world) isComplete(name string) bool {
 	return meta.IsStatusConditionTrue(w.restoreOf(name).Status.Conditions, v1alpha1.RestoreComplete)
 }
 
-// holdsRestored says that the cluster is the next one after what ended, and that all of what ended is kept and nothing of it runs.
+// holdsRestored says that the cluster is the next one after what ended, and that all of what ended is kept and nothing
+// of it runs.
 func holdsRestored(w *world, old map[string]bool) {
 	w.t.Helper()
-	record := w.birthRecord()
+	record := w.bootstrapRecord()
 	if len(record.Former) != 1 || !record.Next.IsZero() || record.ClusterID == 0 || record.Restore == "" {
 		w.t.Errorf("the birth record is %+v", record)
 	}
@@ -91,7 +92,7 @@ func TestAClusterGoesBackToABackupWhereverTheOperatorIsKilled(t *testing.T) {
 
 func TestNothingIsDoneWithoutAnApprovalOfWhatThereIs(t *testing.T) {
 	w := served(t, 3)
-	before, pods := w.birthRecord(), w.uidsOf(&corev1.PodList{})
+	before, pods := w.bootstrapRecord(), w.uidsOf(&corev1.PodList{})
 	w.ask("back", backupNamed("nightly"))
 	w.until("it is told", func() bool { return len(w.restoreOf("back").Status.Conditions) > 0 })
 	approved := meta.FindStatusCondition(w.restoreOf("back").Status.Conditions, v1alpha1.RestoreApproved)
@@ -112,7 +113,7 @@ func TestNothingIsDoneWithoutAnApprovalOfWhatThereIs(t *testing.T) {
 	if approved.Reason != report.RestoreReasonStale || !strings.Contains(approved.Message, "0123456789abcdef") || !strings.Contains(approved.Message, digest) {
 		t.Errorf("%s: %s", approved.Reason, approved.Message)
 	}
-	if after := w.birthRecord(); fmt.Sprint(after) != fmt.Sprint(before) || !maps.Equal(w.uidsOf(&corev1.PodList{}), pods) {
+	if after := w.bootstrapRecord(); fmt.Sprint(after) != fmt.Sprint(before) || !maps.Equal(w.uidsOf(&corev1.PodList{}), pods) {
 		t.Errorf("something was done: %+v", after)
 	}
 }
@@ -132,12 +133,12 @@ func TestARestoreIsCalledOffUntilTheClusterMoves(t *testing.T) {
 				w.passOn()
 			}
 			callOff(w)
-			w.until("nothing of it is left", func() bool { return w.birthRecord().Next.IsZero() })
+			w.until("nothing of it is left", func() bool { return w.bootstrapRecord().Next.IsZero() })
 			w.settle()
 			if !maps.Equal(w.uidsOf(&corev1.PodList{}), before) || !maps.Equal(w.uidsOf(&corev1.PersistentVolumeClaimList{}), volumes) {
 				t.Errorf("it left %v and %v", w.uidsOf(&corev1.PodList{}), w.uidsOf(&corev1.PersistentVolumeClaimList{}))
 			}
-			if got := w.birthRecord(); len(got.Former) > 0 || got.NextOrdinal != 6 {
+			if got := w.bootstrapRecord(); len(got.Former) > 0 || got.NextOrdinal != 6 {
 				t.Errorf("the birth record is %+v", got)
 			}
 		})
@@ -157,11 +158,11 @@ func TestOfTwoRestoresTheOlderOneIsCarriedOutAndTheOtherOnesApprovalIsStale(t *t
 	})
 	w.until("the older one is complete", func() bool { return w.isComplete("back") })
 	w.settle()
-	record := w.birthRecord()
+	record := w.bootstrapRecord()
 	for range 20 {
 		w.passOn()
 	}
-	if got := w.birthRecord(); len(got.Former) != 1 || got.Incarnation != record.Incarnation {
+	if got := w.bootstrapRecord(); len(got.Former) != 1 || got.Incarnation != record.Incarnation {
 		t.Errorf("the cluster was restored twice: %+v", got.Former)
 	}
 	if c := meta.FindStatusCondition(w.restoreOf("again").Status.Conditions, v1alpha1.RestoreApproved); c.Reason != report.RestoreReasonStale {
@@ -198,11 +199,11 @@ func TestALostQuorumComesBackFromTheMemberThatIsLeftAndFromNothingWithoutAnAppro
 			t.Errorf("%q is not in %q", want, e.Message)
 		}
 	}
-	before := w.birthRecord()
+	before := w.bootstrapRecord()
 	for range 20 {
 		w.passOn()
 	}
-	if got := w.birthRecord(); fmt.Sprint(got) != fmt.Sprint(before) {
+	if got := w.bootstrapRecord(); fmt.Sprint(got) != fmt.Sprint(before) {
 		t.Fatalf("something was done: %+v", got)
 	}
 	w.ask("back", v1alpha1.EtcdRestoreSource{Survivor: &v1alpha1.SurvivorSource{Member: "demo-0"}})
@@ -225,7 +226,7 @@ func TestAMemberThatIsNoneIsNotRebuiltFrom(t *testing.T) {
 	w.until("it is refused", func() bool {
 		return meta.IsStatusConditionTrue(w.restoreOf("back").Status.Conditions, v1alpha1.RestoreFailed)
 	})
-	if got := w.restoreOf("back").Status; got.Stage != "Waiting" || !w.birthRecord().Next.IsZero() {
+	if got := w.restoreOf("back").Status; got.Stage != "Waiting" || !w.bootstrapRecord().Next.IsZero() {
 		t.Errorf("%+v", got)
 	}
 }
@@ -240,7 +241,7 @@ func TestWhenEverythingIsGoneTheClusterBeginsAnewOnlyByItsEmptyDoor(t *testing.T
 	w.approve("back")
 	w.until("the cluster is there again", func() bool { return w.isComplete("back") })
 	w.settle()
-	if got := w.birthRecord(); len(got.Former) != 1 || !got.Origin.IsZero() || w.status().Size != 3 {
+	if got := w.bootstrapRecord(); len(got.Former) != 1 || !got.Origin.IsZero() || w.status().Size != 3 {
 		t.Errorf("the birth record is %+v", got)
 	}
 }

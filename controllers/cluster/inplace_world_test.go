@@ -20,8 +20,8 @@ import (
 
 const savedKey = "shop/demo/snapshot.db"
 
-// runTask runs a Pod of a restore to its end: the preflight finds the backup, and a restore Pod leaves a data directory of the
-// cluster that it was told to make. One that holds a place runs on.
+// runTask runs a Pod of a restore to its end: the preflight finds the backup, and a restore Pod leaves a data directory
+// of the cluster that it was told to make. One that holds a place runs on.
 func (w *world) runTask(pod *corev1.Pod) {
 	w.t.Helper()
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodRunning {
@@ -156,13 +156,13 @@ func (w *world) passOn() {
 	}
 }
 
-func (w *world) birthRecord() record.Birth {
+func (w *world) bootstrapRecord() record.Bootstrap {
 	w.t.Helper()
 	service := &corev1.Service{}
 	if err := w.kube.Get(w.t.Context(), client.ObjectKey{Namespace: w.key.Namespace, Name: resources.PeerService(w.key.Name)}, service); err != nil {
 		w.t.Fatal(err)
 	}
-	record, err := record.DecodeBirth(service.Annotations[v1alpha1.AnnotationBirth])
+	record, err := record.DecodeBootstrap(service.Annotations[v1alpha1.AnnotationBootstrap])
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func (r *Reconciler) look(seen *v1alpha1.EtcdCluster, refused []facts.Note) appl
 // observeWith looks at a cluster, with what keeps its spec from being followed.
 func observeWith(ctx context.Context, observer *observe.Observer, cluster *v1alpha1.EtcdCluster) (apply.View, error) {
 	observation, clients, err := observer.Observe(ctx, cluster, admission.Message(admission.ValidateExisting(cluster)))
-	if err == nil && !observation.Current.Birth.Exists() && len(observation.Current.Members) == 0 {
+	if err == nil && !observation.Current.Bootstrap.Exists() && len(observation.Current.Members) == 0 {
 		observation.Desired.Fault = admission.Message(admission.Validate(cluster))
 	}
 	return apply.View{Observation: observation, Clients: clients}, err

@@ -256,7 +256,7 @@ func TestOfTwoInstallsThatFindNoClaimOneActs(t *testing.T) {
 	w.settle()
 }
 
-// losePeers deletes the Service with the birth record and the claim.
+// losePeers deletes the Service with the bootstrap record and the claim.
 func (w *world) losePeers() {
 	w.t.Helper()
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "demo-peers"}}

@@ -13,16 +13,16 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
-// failedRestore is a cluster that switched over, and then lost most of the restored volumes before their members served.
-// It is returned with the record from before that.
-func failedRestore(t *testing.T, size int32) (*world, record.Birth) {
+// failedRestore is a cluster that switched over, and then lost most of the restored volumes before their members
+// served. It is returned with the record from before that.
+func failedRestore(t *testing.T, size int32) (*world, record.Bootstrap) {
 	t.Helper()
 	w := served(t, size)
-	before := w.birthRecord()
+	before := w.bootstrapRecord()
 	w.ask("back", backupNamed("nightly"))
 	w.approve("back")
-	w.until("the cluster switches over", func() bool { return len(w.birthRecord().Former) == 1 })
-	for _, name := range w.birthRecord().Names[:size/2+1] {
+	w.until("the cluster switches over", func() bool { return len(w.bootstrapRecord().Former) == 1 })
+	for _, name := range w.bootstrapRecord().Names[:size/2+1] {
 		w.delete(&corev1.PersistentVolumeClaim{}, name)
 	}
 	w.until("the status tells the way back", func() bool {
@@ -39,7 +39,7 @@ func TestAClusterGoesBackFromWhatNeverServedWhereverTheOperatorIsKilled(t *testi
 			size, old = 3, []string{"demo-0", "demo-1", "demo-2"}
 		}
 		w, before := failedRestore(t, size)
-		failed, volumes := w.birthRecord(), w.uidsOf(&corev1.PersistentVolumeClaimList{})
+		failed, volumes := w.bootstrapRecord(), w.uidsOf(&corev1.PersistentVolumeClaimList{})
 		w.ask("home", v1alpha1.EtcdRestoreSource{Previous: &v1alpha1.PreviousSource{}})
 		w.approve("home")
 		if crashAt > 0 {
@@ -47,7 +47,7 @@ func TestAClusterGoesBackFromWhatNeverServedWhereverTheOperatorIsKilled(t *testi
 		}
 		w.until("it is back", func() bool { return w.isComplete("home") })
 		w.settle()
-		back := w.birthRecord()
+		back := w.bootstrapRecord()
 		if back.Incarnation != before.Incarnation || back.ClusterID != before.ClusterID || len(back.Former) != 1 ||
 			back.Former[0].Incarnation != failed.Incarnation || back.NextOrdinal < failed.NextOrdinal ||
 			back.LastCounter != failed.LastCounter || back.Served != failed.Served {

@@ -60,7 +60,7 @@ func TestASettledClusterIsNotWrittenTo(t *testing.T) {
 }
 
 // lives are what happens to a cluster of some size, and what must have come of it when it is settled again.
-var lives = []struct {
+var incarnations = []struct {
 	name    string
 	size    int32
 	happens func(*world)
@@ -82,21 +82,21 @@ var lives = []struct {
 }
 
 func TestAnOperatorKilledAfterAnyWriteLeavesAClusterThatTheNextOneFinishes(t *testing.T) {
-	for _, life := range lives {
-		whole := newWorld(t, demo(life.size))
-		begin := whole.live(life.happens)
+	for _, incarnation := range incarnations {
+		whole := newWorld(t, demo(incarnation.size))
+		begin := whole.live(incarnation.happens)
 		for n := begin; n <= len(whole.writes); n++ {
-			t.Run(fmt.Sprintf("%s, %s", life.name, whole.writes[n-1]), func(t *testing.T) {
-				w := newWorld(t, demo(life.size))
+			t.Run(fmt.Sprintf("%s, %s", incarnation.name, whole.writes[n-1]), func(t *testing.T) {
+				w := newWorld(t, demo(incarnation.size))
 				w.crashAt = n
-				w.live(life.happens)
+				w.live(incarnation.happens)
 				if w.crashAt != 0 {
 					t.Fatal("the operator was never killed")
 				}
 				w.check(nil) // a name that was promised and never used is not given again
 			})
 		}
-		whole.check(life.members)
+		whole.check(incarnation.members)
 	}
 }
 
@@ -136,11 +136,11 @@ var hardships = map[string]func() func(*world){
 
 func TestHardships(t *testing.T) {
 	for name, hardship := range hardships {
-		for _, life := range lives {
-			t.Run(name+", "+life.name, func(t *testing.T) {
-				w := newWorld(t, demo(life.size))
+		for _, incarnation := range incarnations {
+			t.Run(name+", "+incarnation.name, func(t *testing.T) {
+				w := newWorld(t, demo(incarnation.size))
 				w.hardship = hardship()
-				w.live(life.happens)
+				w.live(incarnation.happens)
 				w.check(nil)
 			})
 		}
@@ -179,7 +179,7 @@ func (w *world) check(members []string) {
 	if len(w.pods()) != len(names) || len(w.claims()) != len(names) {
 		w.t.Errorf("%d Pods and %d volumes of %d members", len(w.pods()), len(w.claims()), len(names))
 	}
-	if secrets := w.secrets(); len(secrets) != 4+len(names) { // two authorities, clients' and the operator's
+	if secrets := w.secrets(); len(secrets) != 4+len(names) { // two CAs, clients' and the operator's
 		w.t.Errorf("%d members, and the Secrets %q", len(names), secrets)
 	}
 	if ids := w.clusterIDs(); len(ids) != 1 {
@@ -228,7 +228,7 @@ func TestADryRunPublishesTheNextStepAndWritesNothingElse(t *testing.T) {
 
 func TestTheClusterOfAnotherInstallIsLeftAlone(t *testing.T) {
 	w := newWorld(t, demo(1))
-	service := resources.BuildPeerService(demo(1), record.Birth{
+	service := resources.BuildPeerService(demo(1), record.Bootstrap{
 		Incarnation: "a", Counter: 1, Token: "t", Names: []string{"demo-0"},
 	}, "other/etcd-steward")
 	if err := w.kube.Create(t.Context(), service); err != nil {

@@ -27,9 +27,9 @@ func TestARecordThatCannotBeReadStallsTheClusterAndNothingIsTouched(t *testing.T
 		edit                   func(string) string
 		reason, advice         string
 	}{
-		{resources.KindService, resources.PeerService("demo"), v1alpha1.AnnotationBirth, &corev1.Service{}, damage, apply.RejectedUnreadable, "Put the annotation back"},
+		{resources.KindService, resources.PeerService("demo"), v1alpha1.AnnotationBootstrap, &corev1.Service{}, damage, apply.RejectedUnreadable, "Put the annotation back"},
 		{resources.KindVolume, "demo-0", v1alpha1.AnnotationRecord, &corev1.PersistentVolumeClaim{}, damage, apply.RejectedUnreadable, "Put the annotation back"},
-		{resources.KindService, resources.PeerService("demo"), v1alpha1.AnnotationBirth, &corev1.Service{}, newer, apply.RejectedTooNew, "Upgrade the operator"},
+		{resources.KindService, resources.PeerService("demo"), v1alpha1.AnnotationBootstrap, &corev1.Service{}, newer, apply.RejectedTooNew, "Upgrade the operator"},
 		{resources.KindVolume, "demo-0", v1alpha1.AnnotationRecord, &corev1.PersistentVolumeClaim{}, newer, apply.RejectedTooNew, "Upgrade the operator"},
 	} {
 		t.Run(row.kind+" "+row.reason, func(t *testing.T) {

@@ -22,7 +22,7 @@ func TestACreatedClusterGoesBackToTheVolumesThatARestoreMovedOnFrom(t *testing.T
 	for name, size := range map[string]int32{"of one": 1, "of three": 3} {
 		t.Run(name, func(t *testing.T) {
 			w := served(t, size)
-			before, volumes := w.birthRecord(), w.uidsOf(&corev1.PersistentVolumeClaimList{})
+			before, volumes := w.bootstrapRecord(), w.uidsOf(&corev1.PersistentVolumeClaimList{})
 			w.ask("back", backupNamed("nightly"))
 			w.approve("back")
 			w.until("the cluster is restored", func() bool { return w.isComplete("back") })
@@ -36,7 +36,7 @@ func TestACreatedClusterGoesBackToTheVolumesThatARestoreMovedOnFrom(t *testing.T
 			w.createAgain(size)
 			w.settle()
 
-			got := w.birthRecord()
+			got := w.bootstrapRecord()
 			if got.ClusterID != before.ClusterID || got.Incarnation != before.Incarnation ||
 				!slices.Equal(got.Names, before.Names) || !got.Next.IsZero() {
 				t.Errorf("the birth record was %+v\nand is %+v", before, got)
@@ -77,7 +77,7 @@ func TestAnApprovalFromBeforeTheWayBackRestoresNothing(t *testing.T) {
 	for range 20 {
 		w.passOn()
 	}
-	if got := w.birthRecord(); !got.Next.IsZero() || len(got.Former) > 0 || got.Incarnation != status.FromIncarnation {
+	if got := w.bootstrapRecord(); !got.Next.IsZero() || len(got.Former) > 0 || got.Incarnation != status.FromIncarnation {
 		t.Errorf("it was restored once more: %+v", got)
 	}
 }

@@ -33,9 +33,9 @@ type MemberDialer interface {
 }
 
 // How long a member may take to say its status. A Pod that has just begun, or that the kubelet calls not ready, most
-// likely does not answer yet, and must not make every pass of a birth last as long as a dead member does. A member that
-// did not serve when it was asked last was waited for then. Where most others serve it gets a glance in each look, for
-// clients wait to be led away from it; pings ask it for longer, and have it looked at again once it answers one.
+// likely does not answer yet, and must not make every pass of a bootstrap last as long as a dead member does. A member
+// that did not serve when it was asked last was waited for then. Where most others serve it gets a glance in each look,
+// for clients wait to be led away from it; pings ask it for longer, and have it looked at again once it answers one.
 const (
 	patience      = 2 * time.Second
 	shortPatience = time.Second

@@ -42,7 +42,7 @@ func TestVotersAreAskedForTheirSnapshotsOnlyWhereTheirLogHasToBeCovered(t *testi
 				t.Errorf("%s was asked on the way to %s: %v", r.Name, version, got)
 			}
 		}
-		if needs := o.Desired.Needs == etcdutil.NeedCover; needs != isAsked || o.Desired.Choices.Version.Minor != 6 {
+		if needs := o.Desired.Needs == etcdutil.NeedCover; needs != isAsked || o.Desired.Settings.Version.Minor != 6 {
 			t.Errorf("to %s: %+v", version, o.Desired)
 		}
 	}

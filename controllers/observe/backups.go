@@ -89,10 +89,12 @@ func those[T any](items []T, are func(*T) bool) []*T {
 	return out
 }
 
-// backupLeft names a complete EtcdBackup of a cluster of this name while that is not born; "" where there is none. One
-// whose record cannot be read may be complete.
-func (o *Observer) backupLeft(ctx context.Context, cluster *v1alpha1.EtcdCluster, birth record.Birth) (string, error) {
-	if birth.Exists() {
+// backupLeft names a complete EtcdBackup of a cluster of this name while that is not bootstrapped; "" where there is
+// none. One whose record cannot be read may be complete.
+func (o *Observer) backupLeft(
+	ctx context.Context, cluster *v1alpha1.EtcdCluster, bootstrap record.Bootstrap,
+) (string, error) {
+	if bootstrap.Exists() {
 		return "", nil
 	}
 	var backups v1alpha1.EtcdBackupList

@@ -12,7 +12,7 @@ import (
 )
 
 func TestOnlySchedulesThatBackThisClusterUpAreSeenWithIt(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	schedule := func(name, cluster string, isSuspended bool) *v1alpha1.EtcdBackupSchedule {
 		return &v1alpha1.EtcdBackupSchedule{
 			ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: name},
@@ -37,7 +37,7 @@ func TestOnlySchedulesThatBackThisClusterUpAreSeenWithIt(t *testing.T) {
 }
 
 func TestTheNewestProvenBackupOfThisVeryClusterIsSeen(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	began := func(age time.Duration) *metav1.Time { return &metav1.Time{Time: w.now.Add(-age).Truncate(time.Second)} }
 	w.cluster.CreationTimestamp = *began(5 * time.Hour)
 	w.put(resources.BuildRecordsSecret(w.cluster, []byte("key")))
@@ -69,7 +69,7 @@ func TestTheNewestProvenBackupOfThisVeryClusterIsSeen(t *testing.T) {
 	}
 }
 
-func TestABackupOfAnEarlierClusterIsSeenBeforeTheBirthAlone(t *testing.T) {
+func TestABackupOfAnEarlierClusterIsSeenBeforeTheBootstrapAlone(t *testing.T) {
 	w := newWorld(t)
 	put := func(name, cluster, namespace, recorded string) {
 		w.put(&v1alpha1.EtcdBackup{
@@ -93,7 +93,7 @@ func TestABackupOfAnEarlierClusterIsSeenBeforeTheBirthAlone(t *testing.T) {
 	if left := w.look().BackupLeft; left != "EtcdBackup nightly" {
 		t.Errorf("%q", left)
 	}
-	w.put(resources.BuildPeerService(w.cluster, birthRecord("demo-0"), "ops/etcd-steward"))
+	w.put(resources.BuildPeerService(w.cluster, bootstrapRecord("demo-0"), "ops/etcd-steward"))
 	if left := w.look().BackupLeft; left != "" {
 		t.Errorf("the cluster is born, and %s is looked for", left)
 	}

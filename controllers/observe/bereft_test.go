@@ -9,7 +9,7 @@ import (
 
 func TestMembersOfWhichOnlyTheirCertificatesAreLeftAreSeenWhileNobodyAnswers(t *testing.T) {
 	w := newTLSWorld(t)
-	record := birthRecord("demo-3")
+	record := bootstrapRecord("demo-3")
 	record.ClusterID, record.NextOrdinal = 0xc1, 6
 	w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))
 	w.put(resources.BuildMemberSecret(w.cluster, "demo-4", w.issue(resources.MemberCertificates(w.cluster, "demo-4", ""))))

@@ -23,7 +23,7 @@ func TestOnlyASignedTestRestoreOfAScheduleProvesABackupThatHasNoEtcdBackup(t *te
 		"signed with another key":      {"another", "demo", false},
 		"of a schedule of another one": {"key", "other", false},
 	} {
-		w := newBornWorld(t)
+		w := newBootstrappedWorld(t)
 		at := metav1.NewTime(w.now.Truncate(time.Second))
 		const highest = 9223372036854775000
 		w.put(resources.BuildRecordsSecret(w.cluster, []byte("key")))
@@ -47,7 +47,7 @@ func TestOnlyASignedTestRestoreOfAScheduleProvesABackupThatHasNoEtcdBackup(t *te
 }
 
 func TestABackupThatThePersonWhoMadeItCallsProvenIsNot(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	at := metav1.NewTime(w.now)
 	const nearTheHighest = 9223372036854775000
 	w.put(resources.BuildRecordsSecret(w.cluster, []byte("key")))

@@ -46,7 +46,7 @@ type gathered struct {
 }
 
 // gather reads everything but the Secrets, whose names depend on it. Nothing of it waits for the rest: a look that asks
-// the API server takes as long as the slowest answer, and the birth of a cluster waits for four looks.
+// the API server takes as long as the slowest answer, and the bootstrap of a cluster waits for four looks.
 func (o *Observer) gather(ctx context.Context, cluster *v1alpha1.EtcdCluster) (gathered, error) {
 	var (
 		g     gathered
@@ -127,8 +127,8 @@ func (o *Observer) gatherOthers(ctx context.Context, group *errgroup.Group, clus
 	})
 }
 
-// LeadsClients reports whether clients are led to any member. A cluster that is being born has none: another look would
-// only take the API server's time from the leader's.
+// LeadsClients reports whether clients are led to any member. A cluster that is being bootstrapped has none: another
+// look would only take the API server's time from the leader's.
 func (o *Observer) LeadsClients(ctx context.Context, cluster types.NamespacedName) (bool, error) {
 	pods, led := &corev1.PodList{}, client.MatchingLabels(resources.MemberSelector(cluster.Name))
 	led[v1alpha1.LabelRole] = v1alpha1.RoleVoter
@@ -138,8 +138,8 @@ func (o *Observer) LeadsClients(ctx context.Context, cluster types.NamespacedNam
 	return len(pods.Items) > 0, nil
 }
 
-// peerService reads the Service with the birth record. That it is absent is believed of the API server alone: on a
-// cache that is behind, or that does not hold what has lost its labels, a cluster would seem not to be born.
+// peerService reads the Service with the bootstrap record. That it is absent is believed of the API server alone: on a
+// cache that is behind, or that does not hold what has lost its labels, a cluster would seem not to be bootstrapped.
 func (o *Observer) peerService(ctx context.Context, cluster *v1alpha1.EtcdCluster) (*corev1.Service, error) {
 	name := resources.PeerService(cluster.Name)
 	service, err := Find[corev1.Service](ctx, o.Reader, cluster.Namespace, name)

@@ -10,7 +10,7 @@ import (
 
 func TestWhatIsBeingDeletedSaysWhichFinalizerKeepsIt(t *testing.T) {
 	const hold = "example.com/hold"
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	keep := func(object client.Object) {
 		object.SetDeletionTimestamp(&metav1.Time{Time: w.now})
 		object.SetFinalizers([]string{hold})

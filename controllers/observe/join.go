@@ -39,8 +39,8 @@ func (r replicas) of(name string) *facts.Replica {
 }
 
 // add joins what Kubernetes holds.
-func (r replicas) add(cluster *v1alpha1.EtcdCluster, birth record.Birth, g gathered) error {
-	r.addBirth(slices.Concat([]string{birth.Promised}, birth.Names, birth.Next.Names))
+func (r replicas) add(cluster *v1alpha1.EtcdCluster, bootstrap record.Bootstrap, g gathered) error {
+	r.addBootstrap(slices.Concat([]string{bootstrap.Promised}, bootstrap.Names, bootstrap.Next.Names))
 	if err := r.addVolumes(cluster, g.volumes); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (r replicas) add(cluster *v1alpha1.EtcdCluster, birth record.Birth, g gathe
 	return r.addPods(cluster, g.pods, g.told)
 }
 
-func (r replicas) addBirth(names []string) {
+func (r replicas) addBootstrap(names []string) {
 	for _, name := range names {
 		if r.ours.isMember(name) {
 			r.of(name)
@@ -174,7 +174,7 @@ func podOf(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod) (*facts.Pod, error) {
 		Flags:       facts.Flags(resources.FlagsOf(cluster, pod.Name, pod.Annotations)),
 		Role:        pod.Labels[v1alpha1.LabelRole],
 		Incarnation: pod.Labels[v1alpha1.LabelIncarnation],
-		Choices:     choicesOf(cluster, pod),
+		Settings:    settingsOf(cluster, pod),
 		Record:      member,
 	}
 	p.Undressed = !resources.DressingOf(cluster, pod).IsZero()
@@ -184,17 +184,17 @@ func podOf(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod) (*facts.Pod, error) {
 	return p, nil
 }
 
-// lives tells what is of the incarnation that the birth record is of from what is of another one: of the next
+// lives tells what is of the incarnation that the bootstrap record is of from what is of another one: of the next
 // incarnation beside it, and of those that ended. Nobody of these is asked anything: an old member may still serve, and
 // is a member of nothing.
-type lives struct {
-	birth    record.Birth
-	byVolume map[string]bool // whether the name is of a former incarnation
-	byPod    map[string]bool
+type incarnations struct {
+	bootstrap record.Bootstrap
+	byVolume  map[string]bool // whether the name is of a former incarnation
+	byPod     map[string]bool
 }
 
-func livesOf(birth record.Birth, g gathered) lives {
-	l := lives{birth: birth, byVolume: map[string]bool{}, byPod: map[string]bool{}}
+func incarnationsOf(bootstrap record.Bootstrap, g gathered) incarnations {
+	l := incarnations{bootstrap: bootstrap, byVolume: map[string]bool{}, byPod: map[string]bool{}}
 	for _, task := range g.tasks {
 		if member, ok := resources.RestoredMember(task.Name); ok {
 			l.byPod[member] = l.hasEnded(&task)
@@ -209,21 +209,22 @@ func livesOf(birth record.Birth, g gathered) lives {
 	return l
 }
 
-// hasEnded reports whether an object is of a former incarnation: the birth record says so, or what is written on the
-// volume, which outlives the record.
-func (l lives) hasEnded(object metav1.Object) bool {
+// hasEnded reports whether an object is of a former incarnation: the bootstrap record says so, or what is written on
+// the volume, which outlives the record.
+func (l incarnations) hasEnded(object metav1.Object) bool {
 	incarnation := object.GetLabels()[v1alpha1.LabelIncarnation]
-	if incarnation == l.birth.Incarnation && incarnation != "" {
+	if incarnation == l.bootstrap.Incarnation && incarnation != "" {
 		return false
 	}
 	isPast := func(p record.Former) bool { return p.Incarnation == incarnation }
-	return slices.ContainsFunc(l.birth.Former, isPast) || object.GetAnnotations()[v1alpha1.AnnotationSuperseded] != ""
+	return slices.ContainsFunc(l.bootstrap.Former, isPast) ||
+		object.GetAnnotations()[v1alpha1.AnnotationSuperseded] != ""
 }
 
-func (l lives) isNext(name string) bool { return slices.Contains(l.birth.Next.Names, name) }
+func (l incarnations) isNext(name string) bool { return slices.Contains(l.bootstrap.Next.Names, name) }
 
 // isFormer goes by the volume, since a Pod may be made anew beside it, and without one by what is there.
-func (l lives) isFormer(name string) bool {
+func (l incarnations) isFormer(name string) bool {
 	if l.isNext(name) {
 		return false
 	}
@@ -233,15 +234,15 @@ func (l lives) isFormer(name string) bool {
 	return l.byPod[name]
 }
 
-// isOurs reports a name of the incarnation that the birth record is of.
-func (l lives) isOurs(name string) bool { return !l.isNext(name) && !l.isFormer(name) }
+// isOurs reports a name of the incarnation that the bootstrap record is of.
+func (l incarnations) isOurs(name string) bool { return !l.isNext(name) && !l.isFormer(name) }
 
 // former are the names that may still run from a former incarnation. Once the next one serves nobody asks.
-func (l lives) former() []string {
-	if len(l.birth.Former) == 0 || l.birth.ClusterID != 0 {
+func (l incarnations) former() []string {
+	if len(l.bootstrap.Former) == 0 || l.bootstrap.ClusterID != 0 {
 		return nil
 	}
-	names := slices.Clone(l.birth.Former[len(l.birth.Former)-1].Voters)
+	names := slices.Clone(l.bootstrap.Former[len(l.bootstrap.Former)-1].Voters)
 	for _, named := range []map[string]bool{l.byVolume, l.byPod} {
 		for name := range named {
 			if l.isFormer(name) {
@@ -253,13 +254,13 @@ func (l lives) former() []string {
 }
 
 // members are the Pods that may be asked.
-func (g gathered) members(birth record.Birth) []corev1.Pod {
-	l := livesOf(birth, g)
+func (g gathered) members(bootstrap record.Bootstrap) []corev1.Pod {
+	l := incarnationsOf(bootstrap, g)
 	return slices.DeleteFunc(slices.Clone(g.pods), func(pod corev1.Pod) bool { return !l.isOurs(pod.Name) })
 }
 
 // part divides replicas among the incarnations.
-func (l lives) part(all []facts.Replica) (ours, coming []facts.Replica, former []facts.Incarnation) {
+func (l incarnations) part(all []facts.Replica) (ours, coming []facts.Replica, former []facts.Incarnation) {
 	for _, r := range all {
 		switch {
 		case l.isNext(r.Name):
@@ -276,25 +277,25 @@ func (l lives) part(all []facts.Replica) (ours, coming []facts.Replica, former [
 // addFormer puts what is left of a member beside what is left of its incarnation.
 func addFormer(all []facts.Incarnation, r facts.Replica) []facts.Incarnation {
 	id := r.Incarnation()
-	i := slices.IndexFunc(all, func(in facts.Incarnation) bool { return in.Birth.Incarnation == id })
+	i := slices.IndexFunc(all, func(in facts.Incarnation) bool { return in.Bootstrap.Incarnation == id })
 	if i < 0 {
-		i, all = len(all), append(all, facts.Incarnation{Birth: record.Birth{Incarnation: id}})
+		i, all = len(all), append(all, facts.Incarnation{Bootstrap: record.Bootstrap{Incarnation: id}})
 	}
 	all[i].Members = append(all[i].Members, r)
 	return all
 }
 
-// birthOf reads the birth record. A Service of ours without one has lost it. A record that cannot be read is an error,
-// and never a cluster that was not born.
-func birthOf(service *corev1.Service) (record.Birth, error) {
-	text, ok := service.Annotations[v1alpha1.AnnotationBirth]
+// bootstrapOf reads the bootstrap record. A Service of ours without one has lost it. A record that cannot be read is an
+// error, and never a cluster that was not bootstrapped.
+func bootstrapOf(service *corev1.Service) (record.Bootstrap, error) {
+	text, ok := service.Annotations[v1alpha1.AnnotationBootstrap]
 	if !ok {
-		return record.Birth{}, nil
+		return record.Bootstrap{}, nil
 	}
-	birth, err := record.DecodeBirth(text)
+	bootstrap, err := record.DecodeBootstrap(text)
 	if err != nil {
-		return record.Birth{}, Unreadable{Kind: resources.KindService, Name: service.Name,
-			Annotation: v1alpha1.AnnotationBirth, Err: err}
+		return record.Bootstrap{}, Unreadable{Kind: resources.KindService, Name: service.Name,
+			Annotation: v1alpha1.AnnotationBootstrap, Err: err}
 	}
-	return birth, nil
+	return bootstrap, nil
 }

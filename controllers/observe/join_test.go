@@ -21,7 +21,7 @@ func (w *world) names() []string {
 }
 
 func TestThereIsOneReplicaForEachNameSeen(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	w.put(w.volume("demo-10"))
 	w.put(w.pod("demo-9", resources.StartJoin))
 	w.addLearner(w.peerURL("demo-3"))
@@ -30,16 +30,16 @@ func TestThereIsOneReplicaForEachNameSeen(t *testing.T) {
 	}
 }
 
-func TestTheNamesOfABirthAreReplicasBeforeAnythingIsThere(t *testing.T) {
+func TestTheNamesOfABootstrapAreReplicasBeforeAnythingIsThere(t *testing.T) {
 	w := newWorld(t)
-	w.put(resources.BuildPeerService(w.cluster, birthRecord("demo-0", "demo-1", "demo-2"), "ops/etcd-steward"))
+	w.put(resources.BuildPeerService(w.cluster, bootstrapRecord("demo-0", "demo-1", "demo-2"), "ops/etcd-steward"))
 	if names := w.names(); !slices.Equal(names, []string{"demo-0", "demo-1", "demo-2"}) {
 		t.Errorf("%q", names)
 	}
 }
 
 func TestWhatIsUnderNoMembersNameIsNoReplica(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	for _, name := range []string{"demo-restore", "demo-01", "demo-0-x", "other-0"} {
 		w.put(w.volume(name))
 		w.put(w.pod(name, resources.StartSealed))
@@ -52,9 +52,9 @@ func TestWhatIsUnderNoMembersNameIsNoReplica(t *testing.T) {
 func TestAMemberThatWasPromisedAndNotAddedYetIsAReplica(t *testing.T) {
 	w := newTLSWorld(t)
 	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
-	birth := birthRecord("demo-0")
-	birth.Begun, birth.NextOrdinal, birth.Promised = true, 2, "demo-1"
-	w.put(resources.BuildPeerService(w.cluster, birth, "ops/etcd-steward"))
+	bootstrap := bootstrapRecord("demo-0")
+	bootstrap.Begun, bootstrap.NextOrdinal, bootstrap.Promised = true, 2, "demo-1"
+	w.put(resources.BuildPeerService(w.cluster, bootstrap, "ops/etcd-steward"))
 	w.put(resources.BuildMemberSecret(w.cluster, "demo-1", w.issue(resources.MemberCertificates(w.cluster, "demo-1", ""))))
 	if names := w.names(); !slices.Equal(names, []string{"demo-0", "demo-1"}) {
 		t.Errorf("%q", names)
@@ -64,9 +64,9 @@ func TestAMemberThatWasPromisedAndNotAddedYetIsAReplica(t *testing.T) {
 	}
 }
 
-func TestBirthIsReadFromThePeerServiceThatIsOurs(t *testing.T) {
-	w := newBornWorld(t)
-	b := w.look().Current.Birth
+func TestBootstrapIsReadFromThePeerServiceThatIsOurs(t *testing.T) {
+	w := newBootstrappedWorld(t)
+	b := w.look().Current.Bootstrap
 	if !b.Exists() || w.look().ClaimedBy != "ops/etcd-steward" || b.Incarnation != incarnation || b.Counter != 1 ||
 		b.Token != "token" ||
 		b.Void || b.ClusterID != 0 || !slices.Equal(b.Names, []string{"demo-0", "demo-1", "demo-2"}) {
@@ -81,7 +81,7 @@ func TestBirthIsReadFromThePeerServiceThatIsOurs(t *testing.T) {
 		t.Errorf("%s, %q", seen.TakenOver, seen.Desired.Operator)
 	}
 	w.objects["*v1.Service demo-peers"].GetOwnerReferences()[0].UID = "gone"
-	if b := w.look().Current.Birth; b.Exists() {
+	if b := w.look().Current.Bootstrap; b.Exists() {
 		t.Errorf("the record of an earlier cluster was read: %+v", b)
 	}
 }
@@ -90,14 +90,14 @@ func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
 	w := newWorld(t)
 	d := w.look().Desired
 	want := facts.Desired{
-		Size: 3, Choices: d.Choices, AtTarget: d.Choices, Target: d.Choices.Version,
+		Size: 3, Settings: d.Settings, AtTarget: d.Settings, Target: d.Settings.Version,
 		StorageBytes: 8 << 30,
 		Retain:       true, HasBudget: true,
 		ReplaceAfter: 5 * time.Minute, KeepVolumes: 24 * time.Hour,
 	}
-	if d != want || d.Choices.Version.String() != "3.6.16" ||
-		d.Choices.Inputs != resources.Inputs(w.cluster).Canonical() || d.Choices.QuotaBytes != 2<<30 ||
-		d.Choices.MemoryBytes != 0 {
+	if d != want || d.Settings.Version.String() != "3.6.16" ||
+		d.Settings.Inputs != resources.Inputs(w.cluster).Canonical() || d.Settings.QuotaBytes != 2<<30 ||
+		d.Settings.MemoryBytes != 0 {
 		t.Errorf("%+v", d)
 	}
 	w.cluster.Spec.Paused, w.cluster.Spec.TLS = true, nil
@@ -120,7 +120,7 @@ func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
 
 // A kept volume may be the evidence of a corrupt member, or all that is left of one that was replaced.
 func TestReleaseIsPendingUntilOwnersFollowTheDeletionPolicy(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	kept := w.volume("demo-7")
 	kept.Labels[v1alpha1.LabelKept] = string(facts.CauseCorruption)
 	w.put(kept)

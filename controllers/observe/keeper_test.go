@@ -88,7 +88,7 @@ func TestTheKeeperOfAClusterIsReadFromItsServiceThenFromAPersonAndThenFromItsDat
 		}, "", own},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newBornWorld(t)
+			w := newBootstrappedWorld(t)
 			row.given(w)
 			if seen := w.look(); seen.DataClaim != row.data || seen.Keeper() != row.keeper {
 				t.Errorf("a look says %q by the data, and %q", seen.DataClaim, seen.Keeper())
@@ -103,7 +103,7 @@ func TestTheKeeperOfAClusterIsReadFromItsServiceThenFromAPersonAndThenFromItsDat
 
 // A look shows objects as they will be once their annotations are put right, and the claim as it is.
 func TestDataThatNamesAnotherInstallIsPutRightOnceTheClusterIsTakenOver(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	w.bear()
 	w.say("*v1.PersistentVolumeClaim demo-1", "old/etcd-steward")
 	d := next(w)
@@ -123,7 +123,7 @@ func drifts(seen view, name string) bool {
 
 // A record that cannot be read ends a look early, and whose the cluster is must be known all the same.
 func TestTheDataSaysWhoseAClusterIsThatCannotBeRead(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	w.say("*v1.PersistentVolumeClaim demo-0", "new/etcd-steward")
 	w.objects["*v1.PersistentVolumeClaim demo-1"].GetAnnotations()[v1alpha1.AnnotationRecord] = `{"clusterID":"x"}`
 	w.removePeers()
@@ -141,7 +141,7 @@ func (listless) List(context.Context, client.ObjectList, ...client.ListOption) e
 }
 
 func TestDataThatCannotBeReadNamesNoKeeper(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	reader := listless{w.observer().Live}
 	if keeper, err := observe.KeeperOf(t.Context(), reader, w.cluster, "new/etcd-steward"); err != nil || keeper != own {
 		t.Errorf("the Service says it, and the data is asked: %q, %v", keeper, err)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestAVolumeThatIsKeptIsOfNoMemberAndCountsFromWhenItWasPutAside(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	put := func(name, since string) {
 		volume := w.volume(name)
 		volume.Labels[v1alpha1.LabelKept] = string(facts.CauseDisk)
@@ -37,7 +37,7 @@ func TestAVolumeThatIsKeptIsOfNoMemberAndCountsFromWhenItWasPutAside(t *testing.
 }
 
 func TestAVolumeSaysWhyItsMemberIsRemoved(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	w.objects["*v1.PersistentVolumeClaim demo-0"].GetAnnotations()[v1alpha1.AnnotationRemovedFor] = string(
 		facts.CauseCorruption)
 	if v := w.replica("demo-0").Volume; v == nil || v.RemovedFor != facts.CauseCorruption {

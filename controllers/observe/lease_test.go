@@ -53,7 +53,7 @@ func (w *world) beside(leases *leaseReader) view {
 }
 
 func TestTheLeaseOfAnotherInstallIsDatedByTheAPIServer(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	leases := &leaseReader{err: errors.New("not to be asked")}
 	if seen := w.beside(leases); len(leases.asked) > 0 || seen.Keeping.Known || seen.IsAnothers() {
 		t.Errorf("the cluster is this install's, and %v was asked: %+v", leases.asked, seen.Keeping)

@@ -18,8 +18,8 @@ import (
 
 const later = "e5f6a7b8"
 
-// comingLife is what the birth record says of the next incarnation.
-func comingLife(names ...string) record.Next {
+// comingIncarnation is what the bootstrap record says of the next incarnation.
+func comingIncarnation(names ...string) record.Next {
 	return record.Next{
 		Incarnation: later, Counter: 2, Token: "token-2", Names: names, Source: record.SourceBackup, Origin: found,
 		Bump: 5, Restore: "uid-hash",
@@ -27,14 +27,14 @@ func comingLife(names ...string) record.Next {
 }
 
 // volumeOf is a volume of another incarnation.
-func (w *world) volumeOf(name, life string) *corev1.PersistentVolumeClaim {
+func (w *world) volumeOf(name, incarnation string) *corev1.PersistentVolumeClaim {
 	volume := w.volume(name)
-	volume.Labels[v1alpha1.LabelIncarnation] = life
+	volume.Labels[v1alpha1.LabelIncarnation] = incarnation
 	return volume
 }
 
-func (w *world) putBirth(edit func(*record.Birth)) {
-	record := birthRecord("demo-0", "demo-1", "demo-2")
+func (w *world) putBootstrap(edit func(*record.Bootstrap)) {
+	record := bootstrapRecord("demo-0", "demo-1", "demo-2")
 	edit(&record)
 	w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))
 }
@@ -47,11 +47,11 @@ func namesIn(replicas []facts.Replica) []string {
 	return names
 }
 
-func TestWhatIsLaidBesideTheClusterIsNoneOfItsMembers(t *testing.T) {
-	w := newBornWorld(t)
-	w.putBirth(func(r *record.Birth) {
+func TestWhatIsRestoredBesideTheClusterIsNoneOfItsMembers(t *testing.T) {
+	w := newBootstrappedWorld(t)
+	w.putBootstrap(func(r *record.Bootstrap) {
 		r.ClusterID, r.NextOrdinal, r.LastCounter, r.Next = w.processes["demo-0"].ClusterID(), 5, 2,
-			comingLife("demo-3", "demo-4")
+			comingIncarnation("demo-3", "demo-4")
 	})
 	w.put(w.volumeOf("demo-3", later))
 	w.put(w.restorePod("demo-3"))
@@ -69,17 +69,17 @@ func TestWhatIsLaidBesideTheClusterIsNoneOfItsMembers(t *testing.T) {
 	}
 	want := record.Next{Incarnation: later, Counter: 2, Token: "token-2", Names: []string{"demo-3", "demo-4"},
 		Origin: found, Source: record.SourceBackup, Bump: 5, Restore: "uid-hash"}
-	if !reflect.DeepEqual(view.Current.Birth.Next, want) || view.Current.Birth.LastCounter != 2 {
-		t.Errorf("%+v", view.Current.Birth.Next)
+	if !reflect.DeepEqual(view.Current.Bootstrap.Next, want) || view.Current.Bootstrap.LastCounter != 2 {
+		t.Errorf("%+v", view.Current.Bootstrap.Next)
 	}
 	if len(w.live) > 1 { // the linearizable look at the Service is not among them
 		t.Errorf("what is only restored is looked for: %v", w.live)
 	}
 }
 
-func TestMembersOfALifeThatEndedAreSeenAndNotAsked(t *testing.T) {
-	w := newBornWorld(t)
-	w.putBirth(func(r *record.Birth) {
+func TestMembersOfAnIncarnationThatEndedAreSeenAndNotAsked(t *testing.T) {
+	w := newBootstrappedWorld(t)
+	w.putBootstrap(func(r *record.Bootstrap) {
 		r.Incarnation, r.Names, r.Restore = later, []string{"demo-3"}, "uid-hash"
 		r.Former = []record.Former{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}}
 	})
@@ -100,14 +100,14 @@ func TestMembersOfALifeThatEndedAreSeenAndNotAsked(t *testing.T) {
 		t.Errorf("the members are %v", got)
 	}
 	want := []record.Former{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}}
-	if !reflect.DeepEqual(view.Current.Birth.Former, want) || view.Current.Birth.Restore != "uid-hash" {
-		t.Errorf("%+v", view.Current.Birth)
+	if !reflect.DeepEqual(view.Current.Bootstrap.Former, want) || view.Current.Bootstrap.Restore != "uid-hash" {
+		t.Errorf("%+v", view.Current.Bootstrap)
 	}
 }
 
-func TestAPodOfALifeThatHasJustEndedIsFoundWithoutItsLabels(t *testing.T) {
+func TestAPodOfAnIncarnationThatHasJustEndedIsFoundWithoutItsLabels(t *testing.T) {
 	w := newWorld(t)
-	w.putBirth(func(r *record.Birth) {
+	w.putBootstrap(func(r *record.Bootstrap) {
 		r.Incarnation, r.Names = later, []string{"demo-3"}
 		r.Former = []record.Former{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1"}}}
 	})
@@ -131,12 +131,12 @@ func TestAVolumeThatWasSupersededIsFormerWhateverTheRecordSays(t *testing.T) {
 	old.Annotations[v1alpha1.AnnotationSuperseded] = incarnation
 	w.put(old)
 	old.Annotations[v1alpha1.AnnotationFlushed] = later
-	view := w.look() // there is no birth record
+	view := w.look() // there is no bootstrap record
 	if got := namesIn(view.FormerMembers()); !slices.Equal(got, []string{"demo-0"}) ||
 		view.FormerMembers()[0].Volume.Superseded != incarnation || view.FormerMembers()[0].Volume.Flushed != later {
 		t.Errorf("without a record %v", got)
 	}
-	w.putBirth(func(*record.Birth) {})
+	w.putBootstrap(func(*record.Bootstrap) {})
 	if got := namesIn(w.look().FormerMembers()); !slices.Equal(got, []string{"demo-0"}) {
 		t.Errorf("with a record that does not know its incarnation %v", got)
 	}
@@ -153,9 +153,9 @@ func TestAVolumeThatWasSupersededIsFormerWhateverTheRecordSays(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptOfEarlierLivesCostsASettledClusterNoReads(t *testing.T) {
-	w := newBornWorld(t)
-	w.putBirth(func(r *record.Birth) {
+func TestWhatIsKeptOfEarlierIncarnationsCostsASettledClusterNoReads(t *testing.T) {
+	w := newBootstrappedWorld(t)
+	w.putBootstrap(func(r *record.Bootstrap) {
 		r.ClusterID, r.Former = w.processes["demo-0"].ClusterID(),
 			[]record.Former{{Incarnation: "99999999", Voters: []string{"demo-7"}}}
 	})
@@ -177,7 +177,7 @@ func (w *world) liveReads(t *testing.T) []string {
 }
 
 func TestRestoresThatNameTheClusterAreSeenAndTheOldWishIsNot(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	asked := []facts.Request{{Name: "back", ID: "uid-hash", Source: record.SourceBackup,
 		WantedBackup: facts.WantedBackup{Hash: "h"}}}
 	look := func(requests []facts.Request, err error) (facts.Observation, error) {
@@ -196,7 +196,7 @@ func TestRestoresThatNameTheClusterAreSeenAndTheOldWishIsNot(t *testing.T) {
 	if _, err := look(nil, errors.New("no answer")); err == nil {
 		t.Error("restores that could not be read are none")
 	}
-	w.putBirth(func(r *record.Birth) { r.Former = []record.Former{{Incarnation: "99999999"}} })
+	w.putBootstrap(func(r *record.Bootstrap) { r.Former = []record.Former{{Incarnation: "99999999"}} })
 	if view, err := look(nil, nil); err != nil || !view.Desired.Restore.IsZero() {
 		t.Errorf("a cluster that was restored in place begins with its first backup again: %+v, %v",
 			view.Desired.Restore, err)
@@ -205,10 +205,10 @@ func TestRestoresThatNameTheClusterAreSeenAndTheOldWishIsNot(t *testing.T) {
 
 func TestARecordOfASurvivorSaysSo(t *testing.T) {
 	w := newWorld(t)
-	w.putBirth(func(r *record.Birth) {
+	w.putBootstrap(func(r *record.Bootstrap) {
 		r.Origin = record.Origin{Hash: "h", Revision: 9, Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}
 	})
-	if got := w.look().Current.Birth.Origin; got.Revision != 9 || got.Key != "" {
+	if got := w.look().Current.Bootstrap.Origin; got.Revision != 9 || got.Key != "" {
 		t.Errorf("%+v", got)
 	}
 }

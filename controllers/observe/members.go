@@ -22,8 +22,8 @@ const listPatience = 1500 * time.Millisecond
 // membership asks for etcd's own list. It is known only when a quorum agreed on it and every member that answers is of
 // that same cluster: two clusters among our Pods mean that some list is not ours. Once it is written down which cluster
 // this is, and a member answers as part of it, those that answer as others have foreign data, and are not asked.
-func (s survey) membership(ctx context.Context, ours ownership, born etcdutil.ID) facts.Membership {
-	s = s.of(born)
+func (s survey) membership(ctx context.Context, ours ownership, bootstrapped etcdutil.ID) facts.Membership {
+	s = s.of(bootstrapped)
 	if conflict := s.conflict(ours); conflict != "" {
 		return facts.Membership{Conflict: conflict, Why: conflict, LastKnown: s.remembered(ctx)}
 	}
@@ -51,14 +51,14 @@ func (s survey) isDenied() bool {
 	return len(s.answers) == 0 && slices.ContainsFunc(slices.Collect(maps.Values(s.errs)), etcd.IsAuth)
 }
 
-// of leaves out who answers as another cluster than the one that was born, if anybody answers as that.
-func (s survey) of(born etcdutil.ID) survey {
-	isBorn := func(status etcd.Status) bool { return status.ClusterID == born }
-	if born == 0 || !slices.ContainsFunc(slices.Collect(maps.Values(s.answers)), isBorn) {
+// of leaves out who answers as another cluster than the one that was bootstrapped, if anybody answers as that.
+func (s survey) of(bootstrapped etcdutil.ID) survey {
+	isBootstrapped := func(status etcd.Status) bool { return status.ClusterID == bootstrapped }
+	if bootstrapped == 0 || !slices.ContainsFunc(slices.Collect(maps.Values(s.answers)), isBootstrapped) {
 		return s
 	}
 	answers := maps.Clone(s.answers)
-	maps.DeleteFunc(answers, func(_ string, status etcd.Status) bool { return !isBorn(status) })
+	maps.DeleteFunc(answers, func(_ string, status etcd.Status) bool { return !isBootstrapped(status) })
 	s.answers = answers
 	return s
 }

@@ -83,7 +83,7 @@ func TestMembership(t *testing.T) {
 				strings.Contains(m.Conflict, "demo-0 as ")
 		}},
 		{"is that of the cluster that was written down, whoever else answers as another", func(w *world) {
-			record := birthRecord("demo-0", "demo-1", "demo-2")
+			record := bootstrapRecord("demo-0", "demo-1", "demo-2")
 			record.ClusterID = w.processes["demo-0"].ClusterID()
 			w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))
 			w.stop("demo-2")
@@ -108,7 +108,7 @@ func TestMembership(t *testing.T) {
 			}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			w := newBornWorld(t)
+			w := newBootstrappedWorld(t)
 			row.given(w)
 			if m := w.look().Current.Membership; !row.holds(m, w) {
 				t.Errorf("the membership is %+v", m)
@@ -130,7 +130,7 @@ func (w *world) addLearner(peerURL string) {
 }
 
 func TestALearnerIsJoinedByItsPeerURLWhileItHasNoName(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	w.addLearner(w.peerURL("demo-3"))
 	r := w.replica("demo-3")
 	if r.Member == nil || !r.Member.Learner || r.Member.Name != "" || r.Ordinal != 3 || r.Pod != nil ||
@@ -140,7 +140,7 @@ func TestALearnerIsJoinedByItsPeerURLWhileItHasNoName(t *testing.T) {
 }
 
 func TestTheListIsAskedOfTheLeaderFirst(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	leader := w.network.Leader(w.processes["demo-0"].ClusterID())
 	w.look()
 	for _, call := range w.network.Calls() {
@@ -158,7 +158,7 @@ func TestTheListIsAskedOfTheLeaderFirst(t *testing.T) {
 }
 
 func TestAPodThatIsNotOursIsNeverAsked(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	pod := w.pod("demo-1", resources.StartSealed)
 	pod.OwnerReferences[0].UID = "uid-of-an-earlier-demo"
 	w.put(pod)
@@ -179,7 +179,7 @@ func TestAPodThatIsNotOursIsNeverAsked(t *testing.T) {
 }
 
 func TestAPodWhoseContainerDoesNotRunIsNotAsked(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	pod := w.pod("demo-1", resources.StartSealed)
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{
 		Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
@@ -190,7 +190,7 @@ func TestAPodWhoseContainerDoesNotRunIsNotAsked(t *testing.T) {
 }
 
 func TestAFailedHandshakeIsHeldAgainstTheCertificates(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	w.network.Inject(etcdfake.Fault{Method: "Status", Nth: 1,
 		Err: errors.New("authentication handshake failed: x509: unknown authority")})
 	w.look()
@@ -200,7 +200,7 @@ func TestAFailedHandshakeIsHeldAgainstTheCertificates(t *testing.T) {
 }
 
 func TestAnAnswerSaysWhatTheMemberSays(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	process := w.processes["demo-0"]
 	if err := process.Put(); err != nil {
 		t.Fatal(err)

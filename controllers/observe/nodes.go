@@ -43,32 +43,32 @@ type nodeAnswer struct {
 
 // addNodes says of each member that does not answer whether its node, or the only one that can use its volume, is gone
 // for good, and of each that is not ready since when its node is not.
-func (o *Observer) addNodes(ctx context.Context, birth record.Birth, g gathered, joined replicas) error {
+func (o *Observer) addNodes(ctx context.Context, bootstrap record.Bootstrap, g gathered, joined replicas) error {
 	look := &nodeSearch{observer: o, reader: o.Live, seen: map[string]nodeAnswer{}}
 	if look.reader == nil {
 		look.reader = o.Reader
 	}
 	var group errgroup.Group
 	group.SetLimit(parallelReads)
-	lives := livesOf(birth, g)
+	incarnations := incarnationsOf(bootstrap, g)
 	for _, replica := range joined.byName {
-		if lives.isFormer(replica.Name) && replica.Pod == nil { // it is not there to answer
+		if incarnations.isFormer(replica.Name) && replica.Pod == nil { // it is not there to answer
 			continue
 		}
 		switch {
-		case isUnheard(replica) && lives.isWorthIt(replica):
+		case isUnheard(replica) && incarnations.isWorthIt(replica):
 			group.Go(func() error { return look.add(ctx, g, replica) })
-		case birth.ClusterID != 0 && isAnsweringUnready(replica):
+		case bootstrap.ClusterID != 0 && isAnsweringUnready(replica):
 			group.Go(func() error { look.addReadiness(ctx, replica.Pod); return nil })
 		}
 	}
 	return group.Wait()
 }
 
-// isWorthIt lets a birth not wait for nodes, since it waits for its Pods, unless it waits in vain. Members of an
+// isWorthIt lets a bootstrap not wait for nodes, since it waits for its Pods, unless it waits in vain. Members of an
 // incarnation that is restored have no Pod yet, and the cluster must not move to volumes that no node can use.
-func (l lives) isWorthIt(r *facts.Replica) bool {
-	return l.birth.ClusterID != 0 || isUnschedulable(r) || l.isFormer(r.Name) || l.isNext(r.Name)
+func (l incarnations) isWorthIt(r *facts.Replica) bool {
+	return l.bootstrap.ClusterID != 0 || isUnschedulable(r) || l.isFormer(r.Name) || l.isNext(r.Name)
 }
 
 // isUnheard reports that neither the member nor its kubelet says that it is well. A Pod that is not ready for others

@@ -29,7 +29,7 @@ type place struct {
 
 // newPlace holds a cluster that lives, and of which demo-0 is silent on worker-0, where its local volume is.
 func newPlace(t *testing.T) place {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	w.bear()
 	w.stop("demo-0")
 	p := place{world: w, pod: w.pod("demo-0", resources.StartSealed)}
@@ -187,7 +187,7 @@ func TestNodes(t *testing.T) {
 		}, outOfService, ""},
 		{"a birth is not kept waiting", func(p place) {
 			p.deleteNode()
-			p.world.put(resources.BuildPeerService(p.world.cluster, birthRecord("demo-0", "demo-1", "demo-2"), "ops/etcd-steward"))
+			p.world.put(resources.BuildPeerService(p.world.cluster, bootstrapRecord("demo-0", "demo-1", "demo-2"), "ops/etcd-steward"))
 		}, "", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -229,10 +229,10 @@ func TestAMemberThatAnswersIsNotSilentWhateverItsKubeletSays(t *testing.T) {
 	}
 }
 
-func TestAVolumeThatIsLaidIsKnownToBeStrandedBeforeTheClusterMovesToIt(t *testing.T) {
+func TestAVolumeThatIsRestoredIsKnownToBeStrandedBeforeTheClusterMovesToIt(t *testing.T) {
 	p := newPlace(t)
-	p.world.putBirth(func(r *record.Birth) {
-		r.ClusterID, r.NextOrdinal, r.LastCounter, r.Next = p.world.processes["demo-1"].ClusterID(), 4, 2, comingLife("demo-3")
+	p.world.putBootstrap(func(r *record.Bootstrap) {
+		r.ClusterID, r.NextOrdinal, r.LastCounter, r.Next = p.world.processes["demo-1"].ClusterID(), 4, 2, comingIncarnation("demo-3")
 	})
 	claim := p.world.volumeOf("demo-3", later)
 	claim.Spec.VolumeName = "pv-3"
@@ -263,12 +263,12 @@ func TestAPlaceIsNoneOnceItsNodeWouldTakeTheMemberNoMore(t *testing.T) {
 		"node worker-3 was deleted":  func(n *corev1.Node) { n.Name = "another" },
 	} {
 		p := newPlace(t)
-		p.world.putBirth(func(r *record.Birth) {
-			r.ClusterID, r.NextOrdinal, r.LastCounter, r.Next = p.world.processes["demo-1"].ClusterID(), 4, 2, comingLife("demo-3")
+		p.world.putBootstrap(func(r *record.Bootstrap) {
+			r.ClusterID, r.NextOrdinal, r.LastCounter, r.Next = p.world.processes["demo-1"].ClusterID(), 4, 2, comingIncarnation("demo-3")
 		})
 		p.world.put(p.world.volumeOf("demo-3", later))
 		pod, err := resources.BuildPlacePod(p.world.cluster, resources.RestoreStart{Member: "demo-3",
-			Next: comingLife("demo-3"), Inputs: resources.Inputs(p.world.cluster), AgentImage: "steward:1"})
+			Next: comingIncarnation("demo-3"), Inputs: resources.Inputs(p.world.cluster), AgentImage: "steward:1"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,8 +42,8 @@ func (g gathered) access(cluster *v1alpha1.EtcdCluster, ours ownership, operator
 	return append(g.services(cluster, ours, byRole), g.networkPolicy(cluster, ours, operator)...)
 }
 
-// services are the peer Service and the client Service. The peer Service is created by a birth alone; here it is put
-// right, or found to be taken.
+// services are the peer Service and the client Service. The peer Service is created by a bootstrap alone; here it is
+// put right, or found to be taken.
 func (g gathered) services(cluster *v1alpha1.EtcdCluster, ours ownership, byRole bool) []facts.Object {
 	forClients := ours.judge(resources.KindService, resources.ClientService(cluster.Name), g.clientService,
 		g.clientService == nil, func() string {
@@ -115,13 +115,13 @@ func (g gathered) networkPolicy(cluster *v1alpha1.EtcdCluster, ours ownership, o
 	return []facts.Object{policy}
 }
 
-// birth reads the record from the peer Service, if that is ours, and which install claims the cluster there.
-func (g gathered) birth(ours ownership) (birth record.Birth, claim string, err error) {
+// bootstrap reads the record from the peer Service, if that is ours, and which install claims the cluster there.
+func (g gathered) bootstrap(ours ownership) (bootstrap record.Bootstrap, claim string, err error) {
 	if g.peerService == nil || !resources.IsControlledBy(g.peerService, ours.uid) {
-		return record.Birth{}, "", nil
+		return record.Bootstrap{}, "", nil
 	}
-	birth, err = birthOf(g.peerService)
-	return birth, g.claim(ours), err
+	bootstrap, err = bootstrapOf(g.peerService)
+	return bootstrap, g.claim(ours), err
 }
 
 // claim is the install that claims the cluster on the peer Service, if that is ours.

@@ -19,18 +19,18 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
 
-// newTLSWorld holds the authorities and every certificate of a cluster whose members are not there yet.
+// newTLSWorld holds the CAs and every certificate of a cluster whose members are not there yet.
 func newTLSWorld(t *testing.T) *world {
 	w := newWorld(t)
 	w.cluster.Spec.TLS = nil
-	w.put(resources.BuildPeerService(w.cluster, birthRecord("demo-0"), "ops/etcd-steward"))
+	w.put(resources.BuildPeerService(w.cluster, bootstrapRecord("demo-0"), "ops/etcd-steward"))
 	w.put(resources.BuildClientService(w.cluster))
 	for _, name := range []string{"demo-ca", "demo-ca-peer"} {
-		pair, err := pki.NewAuthority(name, w.now, 0)
+		pair, err := pki.NewCA(name, w.now, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.put(resources.BuildAuthority(w.cluster, name, map[string][]byte{
+		w.put(resources.BuildCA(w.cluster, name, map[string][]byte{
 			resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key, resources.KeyCA: pair.Cert,
 		}))
 	}
@@ -49,17 +49,17 @@ func (w *world) issue(certificates []resources.Certificate) map[string][]byte {
 	w.t.Helper()
 	data := map[string][]byte{}
 	for _, c := range certificates {
-		secret := w.secret(c.Authority)
-		authority, err := pki.ParseAuthority(pki.Pair{Cert: secret.Data[resources.KeyCert],
+		secret := w.secret(c.CA)
+		ca, err := pki.ParseCA(pki.Pair{Cert: secret.Data[resources.KeyCert],
 			Key: secret.Data[resources.KeyKey]})
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		pair, err := authority.Issue(pki.Leaf(c.Leaf), w.now)
+		pair, err := ca.Issue(pki.Leaf(c.Leaf), w.now)
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		data[c.CertKey], data[c.KeyKey], data[c.CAKey] = pair.Cert, pair.Key, authority.CertPEM()
+		data[c.CertKey], data[c.KeyKey], data[c.CAKey] = pair.Cert, pair.Key, ca.CertPEM()
 	}
 	return data
 }
@@ -82,8 +82,8 @@ func TestObjectsThatAreAsTheyShouldBeAreCurrent(t *testing.T) {
 		t.Errorf("%d objects: %+v", len(view.Objects), view.Objects)
 	}
 	for _, o := range view.Objects {
-		isAuthority := o.Name == "demo-ca" || o.Name == "demo-ca-peer"
-		if o.State != facts.ObjectCurrent || o.Detail != "" || o.Authority != isAuthority ||
+		isCA := o.Name == "demo-ca" || o.Name == "demo-ca-peer"
+		if o.State != facts.ObjectCurrent || o.Detail != "" || o.CA != isCA ||
 			(o.Kind == "Secret") == o.NotAfter.IsZero() {
 			t.Errorf("%+v", o)
 		}
@@ -222,7 +222,7 @@ func TestASecretThatCannotBeReadEndsTheLook(t *testing.T) {
 }
 
 func TestWithoutTLSNoSecretIsRead(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	w.readErr = errors.New("read")
 	for _, o := range w.look().Objects {
 		if o.Kind == "Secret" {
@@ -252,7 +252,7 @@ func TestBudget(t *testing.T) {
 			facts.ObjectAbsent, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			w := newBornWorld(t)
+			w := newBootstrappedWorld(t)
 			budget := w.objects["*v1.PodDisruptionBudget demo"].(*policyv1.PodDisruptionBudget)
 			if row.given(budget) == nil {
 				w.remove(budget)
@@ -277,7 +277,7 @@ func TestWhatAnEarlierClusterLeftIsNamed(t *testing.T) {
 	if len(view.Retained) != 2 {
 		t.Fatalf("retained: %+v", view.Retained)
 	}
-	left, authority := view.Retained[0], view.Retained[1]
+	left, ca := view.Retained[0], view.Retained[1]
 	if left.String() != "PersistentVolumeClaim demo-0" || left.Owner != "gone" || left.UID != string(volume.UID) ||
 		!left.TLS ||
 		left.Incarnation != volume.Labels[v1alpha1.LabelIncarnation] || left.Record.IsZero() {
@@ -286,8 +286,8 @@ func TestWhatAnEarlierClusterLeftIsNamed(t *testing.T) {
 	if left.TooNew != "" {
 		t.Errorf("%+v", left)
 	}
-	if authority.String() != "Secret demo-ca" || authority.Owner != "gone" {
-		t.Errorf("%+v", authority)
+	if ca.String() != "Secret demo-ca" || ca.Owner != "gone" {
+		t.Errorf("%+v", ca)
 	}
 	if view.Current.Members[0].Volume != nil {
 		t.Error("the earlier cluster's volume was joined")

@@ -48,8 +48,8 @@ type Observer struct {
 	// Images say where images come from as far as the spec of a cluster does not.
 	Images resources.ImageDefaults
 
-	// WantedBackup tells which backup a cluster is asked to begin with; it is not asked of one that is born. Nil where
-	// none can be.
+	// WantedBackup tells which backup a cluster is asked to begin with; it is not asked of one that is bootstrapped.
+	// Nil where none can be.
 	WantedBackup func(ctx context.Context, cluster *v1alpha1.EtcdCluster) (facts.WantedBackup, error)
 
 	// Requests tells which EtcdRestores name a cluster, the oldest first. Nil where none can.
@@ -79,7 +79,7 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	if err != nil {
 		return seen, nil, err
 	}
-	if seen.BackupLeft, err = o.backupLeft(ctx, cluster, seen.Current.Birth); err != nil {
+	if seen.BackupLeft, err = o.backupLeft(ctx, cluster, seen.Current.Bootstrap); err != nil {
 		return facts.Observation{}, nil, err
 	}
 	seen.Keeping = o.keepingOf(ctx, seen)
@@ -95,16 +95,16 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	if err != nil {
 		return facts.Observation{}, nil, err
 	}
-	birth, claim, err := g.birth(ours)
+	bootstrap, claim, err := g.bootstrap(ours)
 	if err != nil {
 		return o.blind(cluster, claim, g.dataClaim(cluster)), nil, err
 	}
-	wish, requests, err := o.wishes(ctx, cluster, birth)
+	wish, requests, err := o.wishes(ctx, cluster, bootstrap)
 	if err != nil {
 		return facts.Observation{}, nil, err
 	}
 	keys := o.keyringOf(cluster, g.loadBalancer(ours))
-	look := search{observer: o, cluster: cluster, birth: birth, gathered: &g, asked: map[string]bool{}}
+	look := search{observer: o, cluster: cluster, bootstrap: bootstrap, gathered: &g, asked: map[string]bool{}}
 	s, membership, err := look.askMembers(ctx)
 	if err != nil {
 		return facts.Observation{}, nil, err
@@ -112,20 +112,20 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	data := g.dataClaim(cluster) // as it is: what follows shows objects as they will be
 	stripped := look.remark()
 	joined := newReplicas(cluster, o.Images)
-	if err := joined.add(cluster, birth, g); err != nil {
+	if err := joined.add(cluster, bootstrap, g); err != nil {
 		return o.blind(cluster, claim, data), nil, err
 	}
 	joined.addSurvey(s, &membership)
-	if err := o.addNodes(ctx, birth, g, joined); err != nil {
+	if err := o.addNodes(ctx, bootstrap, g, joined); err != nil {
 		return facts.Observation{}, nil, err
 	}
-	secrets, err := joined.judgeSecrets(ctx, keys, bereft(cluster, membership, birth))
+	secrets, err := joined.judgeSecrets(ctx, keys, bereft(cluster, membership, bootstrap))
 	if err != nil {
 		return facts.Observation{}, nil, err
 	}
 	others, left := g.others(ours)
-	replicas, next, former := livesOf(birth, g).part(joined.list())
-	current := facts.Incarnation{Birth: birth, Membership: membership, Members: replicas}
+	replicas, next, former := incarnationsOf(bootstrap, g).part(joined.list())
+	current := facts.Incarnation{Bootstrap: bootstrap, Membership: membership, Members: replicas}
 	desired := s.desired(ctx, cluster, desiredOf(cluster, fault, wish), current, g.schedules)
 	seen := facts.Observation{
 		Now: began, Ahead: ahead,
@@ -139,7 +139,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Current: current,
 		Next:    facts.Incarnation{Members: next},
 		Former:  former, Kept: g.keptVolumes(ours),
-		Astray:   astray(cluster, slices.Concat(g.volumes, g.kept), keys.authorities),
+		Astray:   astray(cluster, slices.Concat(g.volumes, g.kept), keys.cas),
 		Requests: requests, Schedules: g.schedules, Proven: g.proven,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
 	}
@@ -181,14 +181,14 @@ func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, claim, data string) fact
 
 // askMembers asks each member alone, and then one of them for the list.
 func (o *Observer) askMembers(ctx context.Context, cluster *v1alpha1.EtcdCluster, g *gathered,
-	birth record.Birth) (survey, facts.Membership) {
+	bootstrap record.Bootstrap) (survey, facts.Membership) {
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
-	s := o.ask(ctx, cluster, g.members(birth))
+	s := o.ask(ctx, cluster, g.members(bootstrap))
 	if !cluster.Spec.IsTLS() {
 		s.partImpostors(g.recordsOf())
 	}
-	return s, s.membership(ctx, ownershipOf(cluster), birth.ClusterID)
+	return s, s.membership(ctx, ownershipOf(cluster), bootstrap.ClusterID)
 }
 
 // openshiftSecurity is the group of the API by which OpenShift hands out IDs, a range to each namespace.

@@ -24,7 +24,7 @@ type pinged struct {
 // ping runs a story while the pinger runs, on a clock of its own.
 func ping(t *testing.T, story func(*pinged)) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &pinged{world: newBornWorld(t)}
+		p := &pinged{world: newBootstrappedWorld(t)}
 		p.pinger = observe.NewPinger(func(_ context.Context, cluster types.NamespacedName) {
 			if cluster != (types.NamespacedName{Namespace: "shop", Name: "demo"}) {
 				t.Errorf("%s is to be looked at", cluster)

@@ -49,7 +49,7 @@ func TestPod(t *testing.T) {
 			return p.Phase == facts.PodRunning && p.Scheduled && p.Started && p.Running && p.Ready && p.Exit == nil &&
 				p.Waiting == "" && !p.Undressed && p.Flags == facts.FlagsSealed && p.Incarnation == incarnation &&
 				p.Node == "node-of-demo-0" &&
-				p.Choices.Version.String() == "3.6.16" &&
+				p.Settings.Version.String() == "3.6.16" &&
 				p.ReadySince.Equal(time.Date(2026, 3, 1, 11, 59, 0, 0, time.UTC))
 		}},
 		{"whose node has a zone says which, by the label that Kubernetes copies", func(pod *corev1.Pod) {
@@ -187,11 +187,11 @@ func TestPod(t *testing.T) {
 			}},
 		{"whose choices cannot be read has none",
 			func(pod *corev1.Pod) { pod.Annotations[v1alpha1.AnnotationInputs] = "{" }, func(p *facts.Pod) bool {
-				return p.Choices.IsZero()
+				return p.Settings.IsZero()
 			}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			w := newBornWorld(t)
+			w := newBootstrappedWorld(t)
 			w.cluster.Spec.Pod = &v1alpha1.PodSpec{Labels: map[string]string{"team": "storage"}}
 			pod := w.pod("demo-0", resources.StartSealed)
 			row.given(pod)
@@ -205,10 +205,10 @@ func TestPod(t *testing.T) {
 
 func TestFlagsTellWhatTheNextStartOfAPodCanDo(t *testing.T) {
 	for flags, want := range map[resources.StartFlags]facts.Flags{
-		resources.StartBirth: facts.FlagsBirth, resources.StartJoin: facts.FlagsJoin,
+		resources.StartBootstrap: facts.FlagsBootstrap, resources.StartJoin: facts.FlagsJoin,
 		resources.StartSealed: facts.FlagsSealed,
 	} {
-		w := newBornWorld(t)
+		w := newBootstrappedWorld(t)
 		w.put(w.pod("demo-0", flags))
 		if got := w.replica("demo-0").Pod.Flags; got != want {
 			t.Errorf("a Pod started for %s has flags %s", flags, got)
@@ -234,7 +234,7 @@ func TestAProcessIsComparedOnceAndTheNextOneAgain(t *testing.T) {
 		{"nothing says so", resources.StartSealed, func(_ *world, p *corev1.Pod) {
 			delete(p.Annotations, v1alpha1.AnnotationCompared)
 		}, true},
-		{"it began empty", resources.StartBirth, func(_ *world, p *corev1.Pod) {
+		{"it began empty", resources.StartBootstrap, func(_ *world, p *corev1.Pod) {
 			delete(p.Annotations, v1alpha1.AnnotationCompared)
 		}, false},
 		{"etcd compares", resources.StartSealed, func(_ *world, p *corev1.Pod) {
@@ -251,7 +251,7 @@ func TestAProcessIsComparedOnceAndTheNextOneAgain(t *testing.T) {
 		}, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			w := newBornWorld(t)
+			w := newBootstrappedWorld(t)
 			pod := w.pod("demo-0", row.flags)
 			row.given(w, pod)
 			w.put(pod)
@@ -263,7 +263,7 @@ func TestAProcessIsComparedOnceAndTheNextOneAgain(t *testing.T) {
 }
 
 func TestOnlyTheReplicaThatLeadsAsksForHashes(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	w.bear()
 	again := w.pod("demo-1", resources.StartSealed)
 	again.Status.ContainerStatuses[0].ContainerID = "test://again"
@@ -293,7 +293,7 @@ func TestVolume(t *testing.T) {
 		{"of a member has its record", func(*corev1.PersistentVolumeClaim) {}, func(v *facts.Volume, w *world) bool {
 			p := w.processes["demo-0"]
 			return v.Phase == facts.VolumeBound && v.Bytes == 8<<30 && v.Incarnation == incarnation && !v.Terminating &&
-				v.Choices.Version.String() == "3.6.16" && v.UID == "uid-of-demo-0" &&
+				v.Settings.Version.String() == "3.6.16" && v.UID == "uid-of-demo-0" &&
 				v.Record == record.Member{ClusterID: p.ClusterID(), MemberID: p.ID(),
 					Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}
 		}},
@@ -312,7 +312,7 @@ func TestVolume(t *testing.T) {
 		}, func(v *facts.Volume, _ *world) bool { return v.Terminating }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			w := newBornWorld(t)
+			w := newBootstrappedWorld(t)
 			volume := w.objects["*v1.PersistentVolumeClaim demo-0"].(*corev1.PersistentVolumeClaim)
 			row.given(volume)
 			if v := w.replica("demo-0").Volume; v == nil || !row.holds(v, w) {
@@ -327,9 +327,11 @@ func TestARecordThatCannotBeReadIsAnErrorAndNotNoRecord(t *testing.T) {
 		func(w *world) {
 			w.objects["*v1.PersistentVolumeClaim demo-0"].GetAnnotations()[v1alpha1.AnnotationRecord] = `{"clusterID":"x"}`
 		},
-		func(w *world) { w.objects["*v1.Service demo-peers"].GetAnnotations()[v1alpha1.AnnotationBirth] = "{}" },
+		func(w *world) {
+			w.objects["*v1.Service demo-peers"].GetAnnotations()[v1alpha1.AnnotationBootstrap] = "{}"
+		},
 	} {
-		w := newBornWorld(t)
+		w := newBootstrappedWorld(t)
 		annotate(w)
 		if _, err := w.tryLook(""); err == nil {
 			t.Error("the look succeeded")

@@ -65,8 +65,8 @@ func TestANewOperatorWritesOnceOnRecordsAndDataAndNothingElseForWhatAReleasedOne
 			}
 			for _, r := range view.Current.Members {
 				if r.Pod == nil || r.Volume == nil || r.Pod.Undressed || !r.IsSealed() ||
-					r.Pod.Choices != view.Desired.Choices || r.Volume.Choices != view.Desired.Choices {
-					t.Errorf("%s: %+v, %+v, wanted %+v", r.Name, r.Pod, r.Volume, view.Desired.Choices)
+					r.Pod.Settings != view.Desired.Settings || r.Volume.Settings != view.Desired.Settings {
+					t.Errorf("%s: %+v, %+v, wanted %+v", r.Name, r.Pod, r.Volume, view.Desired.Settings)
 				}
 			}
 			if got := len(view.Current.HealthyVoters()); got != view.Desired.Size || got != len(view.Current.Members) {
@@ -76,8 +76,8 @@ func TestANewOperatorWritesOnceOnRecordsAndDataAndNothingElseForWhatAReleasedOne
 	}
 }
 
-// TestAReleasedPodOfOtherChoicesIsNoticed keeps the test above from passing for a planner that sees nothing.
-func TestAReleasedPodOfOtherChoicesIsNoticed(t *testing.T) {
+// TestAReleasedPodOfOtherSettingsIsNoticed keeps the test above from passing for a planner that sees nothing.
+func TestAReleasedPodOfOtherSettingsIsNoticed(t *testing.T) {
 	w := readRelease(t, filepath.Join("testdata", "released", "v0.1-three.yaml"))
 	w.renameAll()
 	w.gainVolumeUIDs()
@@ -140,13 +140,13 @@ func (w *world) rename(kind, name string) {
 	if object == nil || object.GetLabels()[v1alpha1.LabelName] != "etcd" || object.GetLabels()[v1alpha1.LabelInstance] != "demo" {
 		w.t.Fatalf("%s %s is changed for nothing: %v", kind, name, object)
 	}
-	resources.RemarkingBy("ops/etcd-steward", w.cluster, object, record.Birth{}).Put(object)
+	resources.RemarkingBy("ops/etcd-steward", w.cluster, object, record.Bootstrap{}).Put(object)
 	switch o := object.(type) {
 	case *corev1.Service:
 		delete(o.Spec.Selector, v1alpha1.LabelName)
 		o.Spec.Selector[v1alpha1.LabelManagedBy] = v1alpha1.ManagedByValue
 		if name == resources.PeerService(w.cluster.Name) {
-			o.Spec.Ports = resources.BuildPeerService(w.cluster, record.Birth{}, "").Spec.Ports
+			o.Spec.Ports = resources.BuildPeerService(w.cluster, record.Bootstrap{}, "").Spec.Ports
 		}
 	case *policyv1.PodDisruptionBudget:
 		delete(o.Spec.Selector.MatchLabels, v1alpha1.LabelName)
@@ -229,7 +229,7 @@ func releaseScheme(t *testing.T) *runtime.Scheme {
 func (w *world) certify(members []string) {
 	w.t.Helper()
 	for _, name := range []string{resources.CASecret(w.cluster.Name), resources.PeerCASecret(w.cluster.Name)} {
-		pair, err := pki.NewAuthority(name, w.now, 0)
+		pair, err := pki.NewCA(name, w.now, 0)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -274,15 +274,15 @@ func writeRelease(t *testing.T, version string) {
 func (w *world) makeAll() {
 	w.t.Helper()
 	names := []string{"demo-0", "demo-1", "demo-2"}[:w.cluster.Spec.Size]
-	birth := birthRecord(names...)
-	birth.Begun, birth.NextOrdinal, birth.Volumes = true, len(names), map[string]string{}
+	bootstrap := bootstrapRecord(names...)
+	bootstrap.Begun, bootstrap.NextOrdinal, bootstrap.Volumes = true, len(names), map[string]string{}
 	for _, name := range names {
 		w.start(name, etcdutil.StateNew, names...)
-		birth.Volumes[name] = "uid-of-" + name
+		bootstrap.Volumes[name] = "uid-of-" + name
 	}
 	for _, name := range names {
 		process := w.processes[name]
-		birth.ClusterID = process.ClusterID()
+		bootstrap.ClusterID = process.ClusterID()
 		volume, pod := w.volume(name), w.pod(name, resources.StartSealed)
 		volume.Annotations[v1alpha1.AnnotationRecord] = record.Member{
 			ClusterID: process.ClusterID(), MemberID: process.ID(), Version: etcdutil.Version{Major: 3, Minor: 6,
@@ -293,13 +293,13 @@ func (w *world) makeAll() {
 		w.put(pod)
 		w.put(resources.BuildMemberSecret(w.cluster, name, nil))
 	}
-	w.put(resources.BuildPeerService(w.cluster, birth, "ops/etcd-steward"))
+	w.put(resources.BuildPeerService(w.cluster, bootstrap, "ops/etcd-steward"))
 	w.put(resources.BuildClientService(w.cluster))
 	if len(names) > 1 {
 		w.put(resources.BuildBudget(w.cluster, len(names)/2+1))
 	}
-	w.put(resources.BuildAuthority(w.cluster, resources.CASecret(w.cluster.Name), nil))
-	w.put(resources.BuildAuthority(w.cluster, resources.PeerCASecret(w.cluster.Name), nil))
+	w.put(resources.BuildCA(w.cluster, resources.CASecret(w.cluster.Name), nil))
+	w.put(resources.BuildCA(w.cluster, resources.PeerCASecret(w.cluster.Name), nil))
 	w.put(resources.BuildLeafSecret(w.cluster, resources.ClientSecret(w.cluster.Name), nil))
 	w.put(resources.BuildLeafSecret(w.cluster, resources.OperatorSecret(w.cluster.Name), nil))
 }

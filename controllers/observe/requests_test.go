@@ -154,7 +154,7 @@ func TestARestoreWaitsForABackupThatIsStillTakenAndNeverReadsAMembersOwnVolume(t
 	}
 }
 
-func TestTheSourceOfALifeIsFoundByItsHashAlone(t *testing.T) {
+func TestTheSourceOfAnIncarnationIsFoundByItsHashAlone(t *testing.T) {
 	survivor := restoreNamed("left", time.Minute,
 		v1alpha1.EtcdRestoreSource{Survivor: &v1alpha1.SurvivorSource{Member: "demo-1"}})
 	b := asking(t, survivor, restoreNamed("back", 0, backupNamed("nightly")))

@@ -51,7 +51,7 @@ func TestWhatTheKubeletSaysOfOtherAmountsIsToldApart(t *testing.T) {
 			facts.Resize{State: facts.ResizeFailed, Message: "in use", Since: since.Time}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			w := newBornWorld(t)
+			w := newBootstrappedWorld(t)
 			pod := w.pod("demo-0", resources.StartSealed)
 			for _, given := range row.given {
 				given(pod)

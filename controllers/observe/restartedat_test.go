@@ -12,10 +12,10 @@ func (w *world) outdated() (pods, volumes []string) {
 	w.t.Helper()
 	o := w.look()
 	for _, r := range o.Current.Members {
-		if r.Pod.Choices != o.Desired.Choices {
+		if r.Pod.Settings != o.Desired.Settings {
 			pods = append(pods, r.Name)
 		}
-		if r.Volume.Choices != o.Desired.Choices {
+		if r.Volume.Settings != o.Desired.Settings {
 			volumes = append(volumes, r.Name)
 		}
 	}
@@ -23,7 +23,7 @@ func (w *world) outdated() (pods, volumes []string) {
 }
 
 func TestARestartOnDemandIsASettingWhileItIsAskedForAndNoneWhenItIsNot(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	ask := func(value string) { w.cluster.Annotations = map[string]string{v1alpha1.AnnotationRestartedAt: value} }
 	expect := func(when string, pods, volumes int) {
 		t.Helper()

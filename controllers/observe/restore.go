@@ -21,8 +21,8 @@ import (
 
 // wishes are what is asked of the cluster's data: by its own spec, and by EtcdRestores.
 func (o *Observer) wishes(ctx context.Context, cluster *v1alpha1.EtcdCluster,
-	birth record.Birth) (facts.WantedBackup, []facts.Request, error) {
-	wish, err := o.wishOf(ctx, cluster, birth)
+	bootstrap record.Bootstrap) (facts.WantedBackup, []facts.Request, error) {
+	wish, err := o.wishOf(ctx, cluster, bootstrap)
 	if o.Requests == nil || err != nil {
 		return wish, nil, err
 	}
@@ -34,11 +34,11 @@ func (o *Observer) wishes(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	return wish, requests, nil
 }
 
-// wishOf asks which backup the cluster is to begin with. One that was born has begun: what is asked of it now is
-// nothing to it.
+// wishOf asks which backup the cluster is to begin with. One that was bootstrapped has begun: what is asked of it now
+// is nothing to it.
 func (o *Observer) wishOf(ctx context.Context, cluster *v1alpha1.EtcdCluster,
-	birth record.Birth) (facts.WantedBackup, error) {
-	if o.WantedBackup == nil || birth.ClusterID != 0 || len(birth.Former) > 0 {
+	bootstrap record.Bootstrap) (facts.WantedBackup, error) {
+	if o.WantedBackup == nil || bootstrap.ClusterID != 0 || len(bootstrap.Former) > 0 {
 		return facts.WantedBackup{}, nil
 	}
 	wish, err := o.WantedBackup(ctx, cluster)
@@ -117,7 +117,7 @@ func (r replicas) addRestores(cluster *v1alpha1.EtcdCluster, tasks []corev1.Pod,
 	for _, pod := range tasks {
 		if member, ok := resources.RestoredMember(pod.Name); ok {
 			restoring := &facts.RestorePod{Task: taskOf(&pod, all[pod.Name]),
-				Incarnation: pod.Labels[v1alpha1.LabelIncarnation], Choices: choicesOf(cluster, &pod)}
+				Incarnation: pod.Labels[v1alpha1.LabelIncarnation], Settings: settingsOf(cluster, &pod)}
 			restoring.OtherImage = facts.AwaitsImage(restoring.Waiting) && r.images.DifferFrom(cluster, &pod)
 			restoring.Holds = resources.HoldsPlace(&pod)
 			r.of(member).Restoring = restoring

@@ -202,8 +202,8 @@ func TestRestorePodIsJoinedToItsMemberAndIsNoMemberItself(t *testing.T) {
 	w.put(w.volume("demo-1"))
 	r := w.replica("demo-1")
 	if r.Pod != nil || r.Restoring == nil || r.Restoring.Incarnation != incarnation ||
-		r.Restoring.Choices.Version.String() != "3.6.16" ||
-		r.Restoring.Choices != r.Volume.Choices || r.Restoring.UID != string(pod.UID) {
+		r.Restoring.Settings.Version.String() != "3.6.16" ||
+		r.Restoring.Settings != r.Volume.Settings || r.Restoring.UID != string(pod.UID) {
 		t.Errorf("%+v", r.Restoring)
 	}
 	if n := len(w.look().Current.Members); n != 1 {
@@ -242,27 +242,27 @@ func TestAVolumeSaysWhatWasRestoredThere(t *testing.T) {
 	}
 }
 
-func TestABirthSaysWhatItBeganWith(t *testing.T) {
+func TestABootstrapSaysWhatItBeganWith(t *testing.T) {
 	w := newWorld(t)
-	birth := birthRecord("demo-0")
+	bootstrap := bootstrapRecord("demo-0")
 	found := found
 	found.AuthEnabled, found.Alarms = true, "NOSPACE"
-	birth.Origin = found
-	w.put(resources.BuildPeerService(w.cluster, birth, "ops/etcd-steward"))
-	if got := w.look().Current.Birth.Origin; got != found {
+	bootstrap.Origin = found
+	w.put(resources.BuildPeerService(w.cluster, bootstrap, "ops/etcd-steward"))
+	if got := w.look().Current.Bootstrap.Origin; got != found {
 		t.Errorf("%+v", got)
 	}
-	birth.Origin = record.Origin{}
-	service := resources.BuildPeerService(w.cluster, birth, "ops/etcd-steward")
-	text := service.Annotations[v1alpha1.AnnotationBirth]
-	service.Annotations[v1alpha1.AnnotationBirth] = strings.Replace(text, `"origin":"fresh"`, `"origin":"backup"`, 1)
+	bootstrap.Origin = record.Origin{}
+	service := resources.BuildPeerService(w.cluster, bootstrap, "ops/etcd-steward")
+	text := service.Annotations[v1alpha1.AnnotationBootstrap]
+	service.Annotations[v1alpha1.AnnotationBootstrap] = strings.Replace(text, `"origin":"fresh"`, `"origin":"backup"`, 1)
 	w.put(service)
 	if _, err := w.tryLook(""); err == nil {
 		t.Error("a record that does not say which backup is read as one of an empty cluster")
 	}
 }
 
-func TestAWishIsAskedForUntilTheClusterIsBorn(t *testing.T) {
+func TestAWishIsAskedForUntilTheClusterIsBootstrapped(t *testing.T) {
 	wish := func(w *world, answer facts.WantedBackup, err error) (facts.WantedBackup, error) {
 		o := w.observer()
 		o.WantedBackup = func(context.Context, *v1alpha1.EtcdCluster) (facts.WantedBackup, error) { return answer, err }
@@ -280,7 +280,7 @@ func TestAWishIsAskedForUntilTheClusterIsBorn(t *testing.T) {
 		t.Errorf("nobody wishes, and still %+v", got)
 	}
 	w := newWorld(t)
-	record := birthRecord("demo-0")
+	record := bootstrapRecord("demo-0")
 	record.ClusterID = 0xc
 	w.put(resources.BuildPeerService(w.cluster, record, "ops/etcd-steward"))
 	if got, err := wish(w, asked, errors.New("no answer")); err != nil || !got.IsZero() {

@@ -20,11 +20,11 @@ import (
 // search looks by name for Pods and volumes that should be there and that no list shows. Lists go by labels, which
 // anybody can take away, and may come from a cache. A settled cluster lacks nothing, so nothing is looked for.
 type search struct {
-	observer *Observer
-	cluster  *v1alpha1.EtcdCluster
-	birth    record.Birth
-	gathered *gathered
-	asked    map[string]bool // by kind and name, so that nothing is read twice in a look
+	observer  *Observer
+	cluster   *v1alpha1.EtcdCluster
+	bootstrap record.Bootstrap
+	gathered  *gathered
+	asked     map[string]bool // by kind and name, so that nothing is read twice in a look
 }
 
 // askMembers asks the members that are there, and once more when their list names one whose Pod only now is found.
@@ -32,30 +32,30 @@ func (s search) askMembers(ctx context.Context) (survey, facts.Membership, error
 	if _, err := s.find(ctx, s.halves()); err != nil {
 		return survey{}, facts.Membership{}, err
 	}
-	answers, membership := s.observer.askMembers(ctx, s.cluster, s.gathered, s.birth)
+	answers, membership := s.observer.askMembers(ctx, s.cluster, s.gathered, s.bootstrap)
 	found, err := s.find(ctx, s.members(membership))
 	if err == nil && found {
-		answers, membership = s.observer.askMembers(ctx, s.cluster, s.gathered, s.birth)
+		answers, membership = s.observer.askMembers(ctx, s.cluster, s.gathered, s.bootstrap)
 	}
 	return answers, membership, err
 }
 
-// halves are names that were seen as Pod or as volume. While the cluster is not alive, those of its birth have neither,
-// and those of the previous incarnation must not run on unseen. What is kept of former incarnations, and what is
-// restored, lacks nothing.
+// halves are names that were seen as Pod or as volume. While the cluster is not alive, those of its bootstrap have
+// neither, and those of the previous incarnation must not run on unseen. What is kept of former incarnations, and what
+// is restored, lacks nothing.
 func (s search) halves() []string {
 	names := map[string]bool{}
-	lives := livesOf(s.birth, *s.gathered)
-	for _, name := range lives.former() {
+	incarnations := incarnationsOf(s.bootstrap, *s.gathered)
+	for _, name := range incarnations.former() {
 		names[name] = true
 	}
 	for _, name := range s.seen() {
-		if lives.isOurs(name) {
+		if incarnations.isOurs(name) {
 			names[name] = true
 		}
 	}
-	if s.birth.Exists() && s.birth.ClusterID == 0 || len(names) == 0 {
-		for _, name := range s.birth.Names {
+	if s.bootstrap.Exists() && s.bootstrap.ClusterID == 0 || len(names) == 0 {
+		for _, name := range s.bootstrap.Names {
 			names[name] = true
 		}
 	}
@@ -83,8 +83,8 @@ func (s search) members(membership facts.Membership) []string {
 		}
 	}
 	if !membership.Known {
-		names = append(names, s.birth.Names...)
-		names = append(names, given(s.cluster.Name, s.birth)...)
+		names = append(names, s.bootstrap.Names...)
+		names = append(names, given(s.cluster.Name, s.bootstrap)...)
 	}
 	return names
 }
@@ -94,10 +94,10 @@ const mostGiven = 32
 
 // given are the names that members of this incarnation were last given, whether anything of them is still there or not.
 // Each incarnation has names above those of the ones before it.
-func given(cluster string, birth record.Birth) []string {
+func given(cluster string, bootstrap record.Bootstrap) []string {
 	var names []string
-	for ordinal := max(birth.FirstOrdinal(cluster),
-		birth.NextOrdinal-mostGiven); ordinal < birth.NextOrdinal; ordinal++ {
+	for ordinal := max(bootstrap.FirstOrdinal(cluster),
+		bootstrap.NextOrdinal-mostGiven); ordinal < bootstrap.NextOrdinal; ordinal++ {
 		names = append(names, etcdutil.MemberName(cluster, ordinal))
 	}
 	return names
@@ -105,11 +105,11 @@ func given(cluster string, birth record.Birth) []string {
 
 // bereft are names of which nothing may be left but certificates. They matter while no member tells who the members
 // are.
-func bereft(cluster *v1alpha1.EtcdCluster, membership facts.Membership, birth record.Birth) []string {
-	if membership.Known || birth.ClusterID == 0 {
+func bereft(cluster *v1alpha1.EtcdCluster, membership facts.Membership, bootstrap record.Bootstrap) []string {
+	if membership.Known || bootstrap.ClusterID == 0 {
 		return nil
 	}
-	return given(cluster.Name, birth)
+	return given(cluster.Name, bootstrap)
 }
 
 // find reads what of the names was not seen, and reports whether a Pod of ours was found.
@@ -187,7 +187,7 @@ func (s search) claimProven() {
 		if i := slices.IndexFunc(g.pods, func(pod corev1.Pod) bool { return pod.Name == volume.Name }); i >= 0 {
 			pod = &g.pods[i]
 		}
-		if !resources.IsProvenVolume(s.cluster, &volume, s.birth, pod) {
+		if !resources.IsProvenVolume(s.cluster, &volume, s.bootstrap, pod) {
 			return false
 		}
 		g.volumes = append(g.volumes, volume)
@@ -201,7 +201,7 @@ func (s search) remark() []facts.Object {
 	var objects []facts.Object
 	isSelectedByName := s.gathered.selectsByName(ownershipOf(s.cluster))
 	put := func(kind string, object client.Object) {
-		change := resources.RemarkingBy(s.observer.Operator, s.cluster, object, s.birth)
+		change := resources.RemarkingBy(s.observer.Operator, s.cluster, object, s.bootstrap)
 		if change.IsZero() || object.GetDeletionTimestamp() != nil {
 			return
 		}

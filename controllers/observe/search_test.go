@@ -65,7 +65,7 @@ var selected = []string{v1alpha1.LabelManagedBy, v1alpha1.LabelInstance}
 func next(w *world) plan.Decision { return plan.Decide(w.look().Observation) }
 
 func TestASettledLookReadsNothingPastTheCache(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	w.bear()
 	w.look()
 	if len(w.live) != 0 {
@@ -73,15 +73,15 @@ func TestASettledLookReadsNothingPastTheCache(t *testing.T) {
 	}
 }
 
-// bear writes the cluster's identity and the birth's volumes into the birth record.
+// bear writes the cluster's identity and the bootstrap's volumes into the bootstrap record.
 func (w *world) bear() {
-	birth := birthRecord("demo-0", "demo-1", "demo-2")
-	birth.ClusterID, birth.Begun, birth.NextOrdinal, birth.Volumes = w.processes["demo-0"].ClusterID(), true, 3,
+	bootstrap := bootstrapRecord("demo-0", "demo-1", "demo-2")
+	bootstrap.ClusterID, bootstrap.Begun, bootstrap.NextOrdinal, bootstrap.Volumes = w.processes["demo-0"].ClusterID(), true, 3,
 		map[string]string{}
-	for _, name := range birth.Names {
-		birth.Volumes[name] = string(w.objects["*v1.PersistentVolumeClaim "+name].GetUID())
+	for _, name := range bootstrap.Names {
+		bootstrap.Volumes[name] = string(w.objects["*v1.PersistentVolumeClaim "+name].GetUID())
 	}
-	w.put(resources.BuildPeerService(w.cluster, birth, "ops/etcd-steward"))
+	w.put(resources.BuildPeerService(w.cluster, bootstrap, "ops/etcd-steward"))
 }
 
 func TestStrippedLabelsLeadToThemBeingPutBackAndNothingElse(t *testing.T) {
@@ -101,7 +101,7 @@ func TestStrippedLabelsLeadToThemBeingPutBackAndNothingElse(t *testing.T) {
 		{"*v1.PersistentVolumeClaim demo-1", []string{v1alpha1.LabelComponent}, false},
 	} {
 		t.Run(fmt.Sprintf("%s without %d labels, down %v", row.object, len(row.keys), row.down), func(t *testing.T) {
-			w := newBornWorld(t)
+			w := newBootstrappedWorld(t)
 			w.bear()
 			w.strip(row.object, row.keys...)
 			if row.down {
@@ -123,7 +123,7 @@ func TestStrippedLabelsLeadToThemBeingPutBackAndNothingElse(t *testing.T) {
 }
 
 func TestAPodAndAVolumeThatBothLostTheirLabelsAreFoundByTheMemberList(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	w.bear()
 	w.strip("*v1.Pod demo-2", selected...)
 	w.strip("*v1.PersistentVolumeClaim demo-2", selected...)
@@ -136,7 +136,7 @@ func TestAPodAndAVolumeThatBothLostTheirLabelsAreFoundByTheMemberList(t *testing
 }
 
 func TestAnEphemeralMemberWhosePodLostItsLabelsIsNotRemoved(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
 	w.bear()
 	for _, name := range []string{"demo-0", "demo-1", "demo-2"} {
@@ -153,7 +153,7 @@ func TestAnEphemeralMemberWhosePodLostItsLabelsIsNotRemoved(t *testing.T) {
 }
 
 func TestAVolumeThatNothingProvesOursIsForeign(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	w.bear()
 	w.remove(w.objects["*v1.Pod demo-1"])
 	volume := w.objects["*v1.PersistentVolumeClaim demo-1"].DeepCopyObject().(*corev1.PersistentVolumeClaim)
@@ -167,21 +167,21 @@ func TestAVolumeThatNothingProvesOursIsForeign(t *testing.T) {
 	}
 }
 
-func TestAVolumeWithTheNameOfAFirstMemberIsFoundBeforeTheBirth(t *testing.T) {
+func TestAVolumeWithTheNameOfAFirstMemberIsFoundBeforeTheBootstrap(t *testing.T) {
 	w := newWorld(t)
-	w.put(resources.BuildPeerService(w.cluster, birthRecord("demo-0", "demo-1", "demo-2"), "ops/etcd-steward"))
+	w.put(resources.BuildPeerService(w.cluster, bootstrapRecord("demo-0", "demo-1", "demo-2"), "ops/etcd-steward"))
 	w.put(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "demo-1"}})
 	if d := next(w); d.Rule != "name-taken" || !d.NeedsHuman {
 		t.Errorf("%+v", d)
 	}
 }
 
-func TestAPeerServiceThatTheCacheDoesNotHoldIsStillTheBirthRecord(t *testing.T) {
-	w := newBornWorld(t)
+func TestAPeerServiceThatTheCacheDoesNotHoldIsStillTheBootstrapRecord(t *testing.T) {
+	w := newBootstrappedWorld(t)
 	w.bear()
 	w.strip("*v1.Service demo-peers", selected...)
-	if view := w.look(); !view.Current.Birth.Exists() {
-		t.Errorf("%+v", view.Current.Birth)
+	if view := w.look(); !view.Current.Bootstrap.Exists() {
+		t.Errorf("%+v", view.Current.Bootstrap)
 	}
 	if o := w.object(resources.KindService, "demo-peers"); o.State != facts.ObjectDrifted {
 		t.Errorf("%+v", o)
@@ -189,7 +189,7 @@ func TestAPeerServiceThatTheCacheDoesNotHoldIsStillTheBirthRecord(t *testing.T) 
 }
 
 func TestWhatIsGoneIsStillGone(t *testing.T) {
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	w.bear()
 	w.remove(w.objects["*v1.PersistentVolumeClaim demo-1"])
 	w.remove(w.objects["*v1.Pod demo-1"])

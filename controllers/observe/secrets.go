@@ -29,10 +29,10 @@ type keyring struct {
 	// of the load balancer, for names in certificates
 	addresses []string
 
-	read        map[string]*corev1.Secret // what was read in this look, by name; nil for one that is not there
-	authorities []*corev1.Secret          // ours
-	trusted     map[string][]byte         // certificates of those that members trust, by the name of their Secret
-	retained    []facts.Retained          // authorities that an earlier cluster left
+	read     map[string]*corev1.Secret // what was read in this look, by name; nil for one that is not there
+	cas      []*corev1.Secret          // ours
+	trusted  map[string][]byte         // certificates of those that members trust, by the name of their Secret
+	retained []facts.Retained          // CAs that an earlier cluster left
 }
 
 func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster, addresses []string) *keyring {
@@ -40,7 +40,8 @@ func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster, addresses []string) 
 		domain: o.ClusterDomain, addresses: addresses, read: map[string]*corev1.Secret{}, trusted: map[string][]byte{}}
 }
 
-// parallelReads bounds how many Secrets are read at a time. A birth waits for these reads, and no cache has them yet.
+// parallelReads bounds how many Secrets are read at a time. A bootstrap waits for these reads, and no cache has them
+// yet.
 const parallelReads = 8
 
 // readAll reads Secrets by name, several at a time, for the judgements that follow. What was read stays as it is.
@@ -82,7 +83,7 @@ func (k *keyring) get(ctx context.Context, name string) (*corev1.Secret, error) 
 	return secret, nil
 }
 
-// objects judges the cluster's own Secrets, the authorities first: the others are held against those that are trusted,
+// objects judges the cluster's own Secrets, the CAs first: the others are held against those that are trusted,
 // as the Secrets of these members tell.
 func (k *keyring) objects(ctx context.Context, members []string) ([]facts.Object, error) {
 	var names []string
@@ -118,10 +119,10 @@ func secretsOf(members []string) []string {
 }
 
 func (k *keyring) object(ctx context.Context, name string, witnesses []string) (facts.Object, error) {
-	if !resources.IsAuthority(k.cluster, name) {
+	if !resources.IsCA(k.cluster, name) {
 		return k.leaf(ctx, name)
 	}
-	object, err := k.authority(ctx, name)
+	object, err := k.ca(ctx, name)
 	if err != nil {
 		return object, err
 	}
@@ -132,10 +133,10 @@ func (k *keyring) object(ctx context.Context, name string, witnesses []string) (
 	return object, err
 }
 
-// authority judges an authority's Secret. It belongs to the cluster that its label names, whether it has an owner or
+// CA judges a CA's Secret. It belongs to the cluster that its label names, whether it has an owner or
 // not. Whether members trust what it holds is another question.
-func (k *keyring) authority(ctx context.Context, name string) (facts.Object, error) {
-	object := facts.Object{Kind: resources.KindSecret, Name: name, Authority: true}
+func (k *keyring) ca(ctx context.Context, name string) (facts.Object, error) {
+	object := facts.Object{Kind: resources.KindSecret, Name: name, CA: true}
 	secret, err := k.secret(ctx, name)
 	switch {
 	case err != nil:
@@ -145,7 +146,7 @@ func (k *keyring) authority(ctx context.Context, name string) (facts.Object, err
 	case resources.IsDataOf(secret, k.ours.uid):
 		object.State = facts.ObjectCurrent
 		object.Unmarked = resources.MetadataDrift(k.cluster, secret) != ""
-		k.authorities = append(k.authorities, secret)
+		k.cas = append(k.cas, secret)
 		k.trusted[name] = secret.Data[resources.KeyCert]
 		object.NotAfter = endOf(secret.Data, resources.KeyCert)
 	case k.ours.goesWithAnother(secret):
@@ -197,28 +198,28 @@ func endOf(data map[string][]byte, key string) time.Time {
 	return end
 }
 
-// drift says why certificates have to be issued anew; empty when they need not be. While an authority cannot be read,
+// drift says why certificates have to be issued anew; empty when they need not be. While a CA cannot be read,
 // or is another than members trust, no certificate is worse than another, and nothing is issued.
 func (k *keyring) drift(data map[string][]byte, certificates []resources.Certificate) string {
 	if !resources.HasEveryKey(data, certificates) {
 		return "a key is missing"
 	}
 	for _, c := range certificates {
-		authority, ok := k.trusted[c.Authority]
+		ca, ok := k.trusted[c.CA]
 		if !ok {
 			continue
 		}
-		if reason, renew := pki.NeedsRenewal(data[c.CertKey], authority, pki.Leaf(c.Leaf), k.now); renew {
+		if reason, renew := pki.NeedsRenewal(data[c.CertKey], ca, pki.Leaf(c.Leaf), k.now); renew {
 			return c.CertKey + ": " + reason
 		}
-		if !bytes.Equal(bytes.TrimSpace(data[c.CAKey]), bytes.TrimSpace(authority)) {
+		if !bytes.Equal(bytes.TrimSpace(data[c.CAKey]), bytes.TrimSpace(ca)) {
 			return c.CAKey + " is not the certificate of the CA"
 		}
 	}
 	return ""
 }
 
-// trust says which CA an authority's Secret holds, and which CA members trust, by their fingerprints. The Secrets of
+// trust says which CA a CA's Secret holds, and which CA members trust, by their fingerprints. The Secrets of
 // members tell the second: etcd reads at its start which CA they name, and its leaf at each handshake. Where no member
 // has one, those of clients and of the operator tell it. Where none is there at all, it is empty.
 func (k *keyring) trust(ctx context.Context, name string, held []byte, members []string) (holds, trusted string,
@@ -241,9 +242,9 @@ func (k *keyring) trust(ctx context.Context, name string, held []byte, members [
 	return holds, "", nil
 }
 
-// witness is the certificate that an authority signed in a Secret of ours, and the CA that the Secret names beside it;
+// witness is the certificate that a CA signed in a Secret of ours, and the CA that the Secret names beside it;
 // nothing where there is no such Secret.
-func (k *keyring) witness(ctx context.Context, secret, authority string) (cert, ca []byte, err error) {
+func (k *keyring) witness(ctx context.Context, secret, named string) (cert, ca []byte, err error) {
 	there, err := k.secret(ctx, secret)
 	if err != nil || there == nil {
 		return nil, nil, err
@@ -251,7 +252,7 @@ func (k *keyring) witness(ctx context.Context, secret, authority string) (cert, 
 	if state, _ := k.ours.standing(there); state != "" {
 		return nil, nil, nil
 	}
-	if authority == resources.PeerCASecret(k.cluster.Name) {
+	if named == resources.PeerCASecret(k.cluster.Name) {
 		return there.Data[resources.KeyPeerCert], there.Data[resources.KeyPeerCA], nil
 	}
 	return there.Data[resources.KeyCert], there.Data[resources.KeyCA], nil

@@ -29,7 +29,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 	}
 	return facts.Desired{
 		Size:         int(cluster.Spec.Size),
-		Choices:      choicesIn(inputs, version),
+		Settings:     settingsIn(inputs, version),
 		Target:       version,
 		StorageBytes: resources.StorageBytes(cluster),
 		StorageClass: resources.AskedClass(cluster),
@@ -74,20 +74,20 @@ func atStop(cluster *v1alpha1.EtcdCluster, desired facts.Desired, at etcdutil.Pr
 		return desired
 	}
 	desired.Needs, desired.Held = stop.Needs, held
-	desired.Choices, desired.AtTarget = choicesAt(cluster, stop.Version), choicesAt(cluster, desired.Target)
+	desired.Settings, desired.AtTarget = settingsAt(cluster, stop.Version), settingsAt(cluster, desired.Target)
 	if all := resources.Inputs(cluster).Etcd; all != nil {
 		desired.LeftOut = strings.Join(etcdutil.LeftOut(stop.Version, all.ExtraArgs), ", ")
 	}
 	return desired
 }
 
-// choicesAt are what members are made from at a stop.
-func choicesAt(cluster *v1alpha1.EtcdCluster, stop etcdutil.Version) facts.Choices {
-	return choicesIn(resources.InputsAt(cluster, stop), stop)
+// settingsAt are what members are made from at a stop.
+func settingsAt(cluster *v1alpha1.EtcdCluster, stop etcdutil.Version) facts.Settings {
+	return settingsIn(resources.InputsAt(cluster, stop), stop)
 }
 
-func choicesIn(in resources.RollInputs, version etcdutil.Version) facts.Choices {
-	return facts.Choices{Version: version, Inputs: in.Canonical(), QuotaBytes: in.QuotaBytes(),
+func settingsIn(in resources.RollInputs, version etcdutil.Version) facts.Settings {
+	return facts.Settings{Version: version, Inputs: in.Canonical(), QuotaBytes: in.QuotaBytes(),
 		MemoryBytes: in.MemoryBytes(), RestartedAt: in.RestartedAt, Sidecars: in.Sidecars(), Fixed: in.Fixed()}
 }
 
@@ -119,10 +119,10 @@ func retains(cluster *v1alpha1.EtcdCluster) bool {
 	return cluster.Spec.DeletionPolicyOrDefault() == v1alpha1.DeletionRetain
 }
 
-// astray are the volumes and the Secrets of authorities whose owner is not as deletionPolicy wants it. Data on its way
+// astray are the volumes and the Secrets of CAs whose owner is not as deletionPolicy wants it. Data on its way
 // out, and what has no right to it, is left alone.
 func astray(cluster *v1alpha1.EtcdCluster, volumes []corev1.PersistentVolumeClaim,
-	authorities []*corev1.Secret) []facts.DataRef {
+	cas []*corev1.Secret) []facts.DataRef {
 	var out []facts.DataRef
 	add := func(kind string, object metav1.Object) {
 		if object.GetDeletionTimestamp() == nil && !resources.FollowsPolicy(object, cluster.UID, retains(cluster)) {
@@ -132,8 +132,8 @@ func astray(cluster *v1alpha1.EtcdCluster, volumes []corev1.PersistentVolumeClai
 	for i := range volumes {
 		add(resources.KindVolume, &volumes[i])
 	}
-	for _, authority := range authorities {
-		add(resources.KindSecret, authority)
+	for _, ca := range cas {
+		add(resources.KindSecret, ca)
 	}
 	slices.SortFunc(out, func(a, b facts.DataRef) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
@@ -156,9 +156,9 @@ func (s survey) desired(ctx context.Context, cluster *v1alpha1.EtcdCluster, aske
 		s.addSnapshots(ctx, current.Members)
 		desired = atStop(cluster, asked, current.ProgressAt(s.began), why)
 	}
-	if next := current.Birth.Next; !next.IsZero() {
+	if next := current.Bootstrap.Next; !next.IsZero() {
 		begins := etcdutil.Progress{Begins: next.Origin.Version}
-		desired.NextChoices = atStop(cluster, asked, begins, facts.Hold{}).Choices
+		desired.NextSettings = atStop(cluster, asked, begins, facts.Hold{}).Settings
 	}
 	return desired
 }
@@ -209,7 +209,7 @@ func isAtRest(r facts.Replica, target etcdutil.Version) bool {
 }
 
 // agreed is the version of a cluster, which is at most one minor below what its member runs. A cluster that was just
-// born says 3.0 for a moment, of which nothing follows (etcd-io/etcd:server/etcdserver/version/monitor.go).
+// bootstrapped says 3.0 for a moment, of which nothing follows (etcd-io/etcd:server/etcdserver/version/monitor.go).
 func agreed(cluster, runs etcdutil.Version) etcdutil.Version {
 	if cluster.Minor+1 < runs.Minor {
 		return etcdutil.Version{}

@@ -16,7 +16,7 @@ import (
 // withShipper is a world whose only member was made with a sidecar, in the state given.
 func withShipper(t *testing.T, given func(*corev1.Pod, *corev1.ContainerStatus)) (*world, *corev1.Pod) {
 	t.Helper()
-	w := newBornWorld(t)
+	w := newBootstrappedWorld(t)
 	w.cluster.Spec.Pod = &v1alpha1.PodSpec{Sidecars: []v1alpha1.Sidecar{{Name: "shipper", Image: "shipper"}}}
 	pod := w.pod("demo-0", resources.StartSealed)
 	pod.Labels[v1alpha1.LabelRole], pod.Status.ContainerStatuses[0].Ready = v1alpha1.RoleVoter, true
@@ -87,7 +87,7 @@ func TestSidecar(t *testing.T) {
 	}
 }
 
-func TestWhatAWebhookAddsIsNoSidecarAndChangesNoChoices(t *testing.T) {
+func TestWhatAWebhookAddsIsNoSidecarAndChangesNoSettings(t *testing.T) {
 	w, _ := withShipper(t, func(pod *corev1.Pod, _ *corev1.ContainerStatus) {
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "mesh-proxy"})
 		always := corev1.ContainerRestartPolicyAlways
@@ -100,8 +100,8 @@ func TestWhatAWebhookAddsIsNoSidecarAndChangesNoChoices(t *testing.T) {
 	if len(p.Sidecars) != 1 || p.Sidecars[0].Name != "shipper" || !p.Ready || !p.HeldUnready || p.StartsAfter != "" {
 		t.Errorf("%+v", p)
 	}
-	if p.Choices != w.look().Desired.Choices {
-		t.Errorf("it was made from %s", p.Choices.Inputs)
+	if p.Settings != w.look().Desired.Settings {
+		t.Errorf("it was made from %s", p.Settings.Inputs)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // exchangeCA puts another CA in the place of one, and returns what was there.
 func (w *world) exchangeCA(name string) map[string][]byte {
 	w.t.Helper()
-	pair, err := pki.NewAuthority(name, w.now, 0)
+	pair, err := pki.NewCA(name, w.now, 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}

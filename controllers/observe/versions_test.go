@@ -10,7 +10,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-func TestTheVersionThatAClusterSaysRightAfterItsBirthIsNone(t *testing.T) {
+func TestTheVersionThatAClusterSaysRightAfterItsBootstrapIsNone(t *testing.T) {
 	runs := etcdutil.Version{Major: 3, Minor: 6, Patch: 16}
 	for minor, isSaid := range map[int]bool{0: false, 4: false, 5: true, 6: true} {
 		cluster := etcdutil.Version{Major: 3, Minor: minor}
@@ -39,7 +39,7 @@ func TestMembersAreMadeAtAStopAsItsMinorKnowsIt(t *testing.T) {
 	} {
 		at.Members[0] = parsed(row.members)
 		desired := atStop(cluster, asked, at, facts.Hold{})
-		inputs, err := resources.DecodeInputs(desired.Choices.Inputs)
+		inputs, err := resources.DecodeInputs(desired.Settings.Inputs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestMembersAreMadeAtAStopAsItsMinorKnowsIt(t *testing.T) {
 		if inputs.Image != nil {
 			digest = inputs.Image.Digest
 		}
-		if desired.Choices.Version.String() != row.stop || digest != row.digest || desired.LeftOut != row.leftOut ||
+		if desired.Settings.Version.String() != row.stop || digest != row.digest || desired.LeftOut != row.leftOut ||
 			isGiven != (row.leftOut == "") || inputs.Etcd.ExtraArgs["max-snapshots"] != "7" {
 			t.Errorf("from %s: %+v", row.members, desired)
 		}

@@ -37,7 +37,7 @@ func volumeOf(cluster *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim
 		Terminating:  claim.DeletionTimestamp != nil,
 		HeldBy:       resources.HeldBy(claim),
 		Incarnation:  claim.Labels[v1alpha1.LabelIncarnation],
-		Choices:      choicesOf(cluster, claim),
+		Settings:     settingsOf(cluster, claim),
 		Bytes:        size.Value(),
 		Class:        class,
 		MadeFor:      resources.ClassOf(cluster, claim),
@@ -107,22 +107,22 @@ func recordOf(object metav1.Object) (record.Member, error) {
 	return record.DecodeMember(object.GetAnnotations()[v1alpha1.AnnotationRecord])
 }
 
-// choicesOf are the choices written on a volume or a Pod. Choices that cannot be read are none: they differ from all
+// settingsOf are the settings written on a volume or a Pod. Settings that cannot be read are none: they differ from all
 // that can be wanted, and nothing is lost by that. Where the cluster asks for no restart, no member differs by the one
 // that it had: to take the annotation away restarts no member.
-func choicesOf(cluster *v1alpha1.EtcdCluster, object metav1.Object) facts.Choices {
+func settingsOf(cluster *v1alpha1.EtcdCluster, object metav1.Object) facts.Settings {
 	in, err := resources.DecodeInputs(object.GetAnnotations()[v1alpha1.AnnotationInputs])
 	if err != nil {
-		return facts.Choices{}
+		return facts.Settings{}
 	}
 	version, err := etcdutil.ParseVersion(in.Version)
 	if err != nil {
-		return facts.Choices{}
+		return facts.Settings{}
 	}
 	if cluster.RestartedAt() == "" {
 		in.RestartedAt = ""
 	}
-	return choicesIn(in, version)
+	return settingsIn(in, version)
 }
 
 // annotationSelectedNode is where the scheduler says for which node a volume was made (kubernetes/kubernetes:

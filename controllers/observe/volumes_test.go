@@ -16,7 +16,7 @@ import (
 func waitingForVolume(t *testing.T) (w *world, claim *corev1.PersistentVolumeClaim, pod *corev1.Pod) {
 	w = newWorld(t)
 	w.cluster.Spec.Storage = &v1alpha1.StorageSpec{StorageClassName: new("a")}
-	claim, pod = w.volume("demo-1"), w.pod("demo-1", resources.StartBirth)
+	claim, pod = w.volume("demo-1"), w.pod("demo-1", resources.StartBootstrap)
 	claim.Status.Phase, pod.Spec.NodeName = corev1.ClaimPending, ""
 	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,

@@ -35,7 +35,7 @@ func TestAMemberWhosePodWaitsOnItsNodeIsToldByTheWarningOfKubernetes(t *testing.
 		}, "FailedMount", "ErrImagePull"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newBornWorld(t)
+			w := newBootstrappedWorld(t)
 			pod := w.pod("demo-0", resources.StartSealed)
 			pod.CreationTimestamp, pod.Status.Phase = metav1.NewTime(w.now.Add(-time.Minute)), corev1.PodPending
 			pod.Status.Conditions = nil

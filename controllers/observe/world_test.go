@@ -68,11 +68,11 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// newBornWorld holds the three members too: recorded, sealed and serving.
-func newBornWorld(t *testing.T) *world {
+// newBootstrappedWorld holds the three members too: recorded, sealed and serving.
+func newBootstrappedWorld(t *testing.T) *world {
 	w := newWorld(t)
 	names := []string{"demo-0", "demo-1", "demo-2"}
-	w.put(resources.BuildPeerService(w.cluster, birthRecord(names...), "ops/etcd-steward"))
+	w.put(resources.BuildPeerService(w.cluster, bootstrapRecord(names...), "ops/etcd-steward"))
 	w.put(resources.BuildClientService(w.cluster))
 	w.put(resources.BuildBudget(w.cluster, 2))
 	for _, name := range names {
@@ -92,8 +92,8 @@ func newBornWorld(t *testing.T) *world {
 	return w
 }
 
-func birthRecord(names ...string) record.Birth {
-	return record.Birth{Incarnation: incarnation, Counter: 1, Token: "token", Names: names}
+func bootstrapRecord(names ...string) record.Bootstrap {
+	return record.Bootstrap{Incarnation: incarnation, Counter: 1, Token: "token", Names: names}
 }
 
 // put stores an object, with a UID of its own if it has none.

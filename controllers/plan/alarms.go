@@ -51,7 +51,7 @@ func accused(o facts.Incarnation, a facts.Alarm) string {
 			return r.Name
 		}
 	}
-	if !o.Birth.Origin.IsZero() && a.Member != 0 {
+	if !o.Bootstrap.Origin.IsZero() && a.Member != 0 {
 		return fmt.Sprintf("the member %s of the cluster that the backup was taken from", a.Member)
 	}
 	if a.Member == 0 {
@@ -84,7 +84,7 @@ func isCured(o facts.Incarnation, corrupt []facts.Alarm) bool {
 		return a.Member == 0 || slices.ContainsFunc(o.Membership.Members,
 			func(m etcdutil.Member) bool { return m.ID == a.Member })
 	}
-	return o.Birth.Origin.IsZero() && haveEqualCopies(o) && len(o.Voters()) > 1 &&
+	return o.Bootstrap.Origin.IsZero() && haveEqualCopies(o) && len(o.Voters()) > 1 &&
 		!slices.ContainsFunc(corrupt, isListed)
 }
 
@@ -94,7 +94,7 @@ func checkRoom(o judge.View) *proposal {
 	if p := takenBack(o); p != nil {
 		return p
 	}
-	wanted := o.Desired.Choices
+	wanted := o.Desired.Settings
 	crowded := o.Crowded(wanted)
 	overQuota := facts.Filter(crowded, func(r facts.Replica) bool { return r.IsOverQuota(wanted) })
 	overMemory := facts.Filter(crowded, func(r facts.Replica) bool { return r.IsOverMemory(wanted) })
@@ -125,7 +125,7 @@ func tooLittle(format string, args ...any) *proposal {
 
 // withoutRoom refuses to make next members with settings that leave no room for the backup that they begin with.
 func withoutRoom(ahead judge.View, made []changes.NewVolume) *proposal {
-	if why := ahead.Desired.Choices.WhyNoRoom(ahead.Birth.Origin); why != "" && len(made) > 0 {
+	if why := ahead.Desired.Settings.WhyNoRoom(ahead.Bootstrap.Origin); why != "" && len(made) > 0 {
 		return refuse(facts.ReasonRestoreHeld, "The next members cannot be made: %s.", why).byHuman()
 	}
 	return nil
@@ -138,16 +138,16 @@ func takenBack(o judge.View) *proposal {
 		return nil
 	}
 	for _, r := range o.Members {
-		if r.Volume == nil || r.Volume.Terminating || len(o.Crowded(r.Volume.Choices)) == 0 {
+		if r.Volume == nil || r.Volume.Terminating || len(o.Crowded(r.Volume.Settings)) == 0 {
 			continue
 		}
-		fit := memberChoices(o)
+		fit := memberSettings(o)
 		if r.Pod != nil {
 			fit = r.RunsWith()
 		}
-		if fit.Version == r.Volume.Choices.Version && fit != r.Volume.Choices && len(o.Crowded(fit)) == 0 {
-			return act(changes.SetChoices{Volumes: []facts.VolumeRef{r.VolumeRef()}, Choices: fit},
-				facts.ReasonNewChoices, "%s would have too little room with the settings on its volume. Those that "+
+		if fit.Version == r.Volume.Settings.Version && fit != r.Volume.Settings && len(o.Crowded(fit)) == 0 {
+			return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: fit},
+				facts.ReasonNewSettings, "%s would have too little room with the settings on its volume. Those that "+
 					"members serve with are put back.", r.Name)
 		}
 	}
@@ -158,7 +158,7 @@ func takenBack(o judge.View) *proposal {
 // a cluster that takes no writes. A larger quota is the cure, and other settings may be that of a sick member.
 func isHeldByAlarm(o judge.View, r facts.Replica) bool {
 	return len(o.Raised()) > 0 && r.IsHealthy(o.Membership) &&
-		o.Desired.Choices.QuotaBytes <= r.RunsWith().QuotaBytes
+		o.Desired.Settings.QuotaBytes <= r.RunsWith().QuotaBytes
 }
 
 // sizes lists members with a figure each, the first one in other words.

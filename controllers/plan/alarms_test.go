@@ -13,7 +13,7 @@ func raising(o scene, percent int64, raised ...facts.Alarm) scene {
 	for _, r := range o.Current.Members {
 		o = o.edit(r.Ordinal, func(r *facts.Replica) {
 			if r.Answer != nil {
-				r.Answer.Alarms, r.Answer.DBSize = raised, o.Desired.Choices.QuotaBytes*percent/100
+				r.Answer.Alarms, r.Answer.DBSize = raised, o.Desired.Settings.QuotaBytes*percent/100
 			}
 		})
 	}
@@ -31,7 +31,7 @@ var (
 func alarmRows() []row {
 	three := settledWorld(3)
 	from := three
-	from.Current.Birth.Origin = backupOf
+	from.Current.Bootstrap.Origin = backupOf
 	return []row{
 		{"an alarm of space is taken back where there is room", raising(three, 79, noSpace), Act, "alarms",
 			facts.ReasonDisarm, "DisarmAlarms", ""},

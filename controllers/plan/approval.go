@@ -69,13 +69,13 @@ func EvidenceOf(o facts.Observation) Evidence { return evidenceNow(current(o)) }
 
 // evidenceNow is what is left of the cluster.
 func evidenceNow(o judge.View) Evidence {
-	e := Evidence{ClusterUID: o.Cluster.UID, ClusterID: o.Birth.ClusterID, Incarnation: o.Birth.Incarnation,
+	e := Evidence{ClusterUID: o.Cluster.UID, ClusterID: o.Bootstrap.ClusterID, Incarnation: o.Bootstrap.Incarnation,
 		Quorum: quorumState(o), wentBack: o.WentBackFrom()}
 	for _, r := range witnesses(o) {
 		e.Members = append(e.Members, evidenceOf(o, r))
 	}
 	if e.Quorum == QuorumUnknown {
-		e.Vanished = facts.Names(facts.Filter(o.BirthReplicas(),
+		e.Vanished = facts.Names(facts.Filter(o.BootstrapReplicas(),
 			func(r facts.Replica) bool { return isVanished(o, r) }))
 	}
 	today := o.Latest().Unix() / int64(approvalLife/time.Second)
@@ -184,18 +184,18 @@ func evidenceOf(o judge.View, r facts.Replica) MemberEvidence {
 	return m
 }
 
-// Standing is how an EtcdRestore stands, read from the birth record and the evidence alone.
+// Standing is how an EtcdRestore stands, read from the bootstrap record and the evidence alone.
 type Standing string
 
 // The standings of a request.
 const (
-	StandingUnborn   Standing = "Unborn"          // there is no incarnation yet that could be restored over
-	StandingMissing  Standing = "ApprovalMissing" // it quotes no evidence
-	StandingStale    Standing = "ApprovalStale"   // it quotes other evidence than there is now
-	StandingAnother  Standing = "AnotherRestore"  // another one is carried out first
-	StandingApproved Standing = "Approved"        // it is the one to be carried out; nothing of it is written down yet
-	StandingLaying   Standing = "Laying"          // its incarnation is prepared beside the one that serves
-	// its incarnation is the one that the birth record is of, and has no quorum yet
+	StandingNotBootstrapped Standing = "Unborn"          // there is no incarnation yet that could be restored over
+	StandingMissing         Standing = "ApprovalMissing" // it quotes no evidence
+	StandingStale           Standing = "ApprovalStale"   // it quotes other evidence than there is now
+	StandingAnother         Standing = "AnotherRestore"  // another one is carried out first
+	StandingApproved        Standing = "Approved"        // it is the one to carry out; nothing of it is recorded yet
+	StandingRestoring       Standing = "Laying"          // its incarnation is prepared beside the one that serves
+	// its incarnation is the one that the bootstrap record is of, and has no quorum yet
 	StandingMoved    Standing = "Moved"
 	StandingComplete Standing = "Complete" // its incarnation serves, or did
 )
@@ -205,16 +205,16 @@ func StandingOf(o facts.Observation, r facts.Request) Standing { return standing
 
 func standing(o judge.View, r facts.Request) Standing {
 	switch {
-	case o.Birth.Restore == r.ID && o.Birth.ClusterID == 0:
+	case o.Bootstrap.Restore == r.ID && o.Bootstrap.ClusterID == 0:
 		return StandingMoved
 	case isOnTheWayBack(o, r.ID):
 		return StandingMoved
 	case o.CameOf(r.ID):
 		return StandingComplete
-	case o.Birth.Next.Restore == r.ID:
-		return StandingLaying
+	case o.Bootstrap.Next.Restore == r.ID:
+		return StandingRestoring
 	case !o.CanBeFollowed():
-		return StandingUnborn
+		return StandingNotBootstrapped
 	case r.Approval == "":
 		return StandingMissing
 	case !o.Approved[r.ID]:
@@ -251,19 +251,19 @@ func approvals(o judge.View) map[string]bool {
 // isOnTheWayBack reports the request for which the cluster went back to this incarnation, before that answers. When it
 // first did nothing in the world says.
 func isOnTheWayBack(o judge.View, id string) bool {
-	n := len(o.Birth.Former)
-	return n > 0 && o.Birth.Former[n-1].Back == id && id != "" && !o.HasQuorum()
+	n := len(o.Bootstrap.Former)
+	return n > 0 && o.Bootstrap.Former[n-1].Back == id && id != "" && !o.HasQuorum()
 }
 
 // chosenRequest is the request that is carried out: the one that is being restored, or else the oldest one that is
 // approved on the evidence there is, and that nothing came of yet.
 func chosenRequest(o judge.View) (facts.Request, bool) {
 	for _, r := range o.Requests {
-		if r.ID == o.Birth.Next.Restore && r.Approval != "" && !o.IsOvertaken() {
+		if r.ID == o.Bootstrap.Next.Restore && r.Approval != "" && !o.IsOvertaken() {
 			return r, true
 		}
 	}
-	if len(o.Requests) == 0 || !o.Birth.Next.IsZero() || !o.CanBeFollowed() {
+	if len(o.Requests) == 0 || !o.Bootstrap.Next.IsZero() || !o.CanBeFollowed() {
 		return facts.Request{}, false
 	}
 	for _, r := range o.Requests {

@@ -13,14 +13,14 @@ import (
 
 // Rules between the first Pod and the moment when the cluster's identity is written down.
 
-// newChoices lets first members that have no Pod follow a spec that changed since their volumes were made: what keeps
+// newSettings lets first members that have no Pod follow a spec that changed since their volumes were made: what keeps
 // Kubernetes from admitting their Pods is put right there.
-func newChoices(o judge.View) *proposal {
+func newSettings(o judge.View) *proposal {
 	var stale []facts.VolumeRef
 	for _, r := range firstMembers(o) {
 		isUntouched := r.Restoring == nil || r.Restoring.Holds
 		hasOnlyVolume := r.Pod == nil && isUntouched && r.Volume != nil && !r.Volume.Terminating
-		if !hasOnlyVolume || r.Volume.Choices == o.Desired.Choices {
+		if !hasOnlyVolume || r.Volume.Settings == o.Desired.Settings {
 			continue
 		}
 		if mayHoldOther(o, r.Volume) {
@@ -28,37 +28,37 @@ func newChoices(o judge.View) *proposal {
 		}
 		stale = append(stale, r.VolumeRef())
 	}
-	if len(stale) == 0 || !mayTake(o, o.Desired.Choices) {
+	if len(stale) == 0 || !mayTake(o, o.Desired.Settings) {
 		return nil
 	}
-	return act(changes.SetChoices{Volumes: stale, Choices: o.Desired.Choices}, facts.ReasonNewChoices,
+	return act(changes.WriteSettings{Volumes: stale, Settings: o.Desired.Settings}, facts.ReasonNewSettings,
 		"Members that have not started yet take the settings of the spec: %s.",
 		joinNames(stale, func(v facts.VolumeRef) string { return v.Name }))
 }
 
 // mayHoldOther reports a first volume on which a member of another minor version may have lived, whose Pod is gone.
 func mayHoldOther(o judge.View, v *facts.Volume) bool {
-	return o.Birth.Begun && v.Phase != facts.VolumePending && !v.Choices.IsZero() &&
-		!v.Choices.Version.SameMinor(o.Desired.Choices.Version)
+	return o.Bootstrap.Begun && v.Phase != facts.VolumePending && !v.Settings.IsZero() &&
+		!v.Settings.Version.SameMinor(o.Desired.Settings.Version)
 }
 
-// mayTake reports whether first members that do not run may take these choices: none of another version has started.
+// mayTake reports whether first members that do not run may take these settings: none of another version has started.
 // With the version it has, a first member starts on its volume again as it did before. No member takes what is refused,
 // nor settings without room for what was restored: see checkRoom.
-func mayTake(o judge.View, c facts.Choices) bool {
+func mayTake(o judge.View, c facts.Settings) bool {
 	if o.Desired.Fault != "" {
 		return false
 	}
-	origin := o.Birth.Origin
+	origin := o.Bootstrap.Origin
 	if !origin.IsZero() && !origin.Version.SameMinor(c.Version) || c.WhyNoRoom(origin) != "" {
 		return false
 	}
-	return !slices.ContainsFunc(o.BirthReplicas(), func(r facts.Replica) bool {
-		return r.Pod != nil && r.Pod.Started && r.Choices().Version != c.Version
+	return !slices.ContainsFunc(o.BootstrapReplicas(), func(r facts.Replica) bool {
+		return r.Pod != nil && r.Pod.Started && r.Settings().Version != c.Version
 	})
 }
 
-// otherIncarnation deletes what a birth that was given up left under the first members' names, such as a Pod that
+// otherIncarnation deletes what a bootstrap that was given up left under the first members' names, such as a Pod that
 // another operator made a moment too late. Nothing of such an incarnation was ever recorded.
 func otherIncarnation(o judge.View) *proposal {
 	return inTurn(o, o.Members, clearRestore, clearData)
@@ -67,46 +67,46 @@ func otherIncarnation(o judge.View) *proposal {
 // clearData deletes a Pod, then a volume.
 func clearData(o judge.View, r facts.Replica) *proposal {
 	switch {
-	case r.Incarnation() == "" || r.Incarnation() == o.Birth.Incarnation && !isMixed(o.Incarnation, r):
+	case r.Incarnation() == "" || r.Incarnation() == o.Bootstrap.Incarnation && !isMixed(o.Incarnation, r):
 		return nil
 	case r.Pod != nil && r.Pod.Terminating, r.Volume != nil && r.Volume.Terminating && r.Pod == nil:
 		return waitForName(r, o)
 	case r.Pod != nil:
-		return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, facts.ReasonVoidBirth,
+		return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, facts.ReasonVoidBootstrap,
 			"The Pod of %s is left from a birth that was given up; it is deleted.", r.Name)
 	}
-	return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}}, facts.ReasonVoidBirth,
+	return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}}, facts.ReasonVoidBootstrap,
 		"The volume of %s is left from a birth that was given up; it is deleted.", r.Name)
 }
 
-// clearRestore deletes a restore Pod of a birth that was given up.
+// clearRestore deletes a restore Pod of a bootstrap that was given up.
 func clearRestore(o judge.View, r facts.Replica) *proposal {
-	if r.Restoring == nil || r.Restoring.Incarnation == o.Birth.Incarnation {
+	if r.Restoring == nil || r.Restoring.Incarnation == o.Bootstrap.Incarnation {
 		return nil
 	}
 	if r.Restoring.Terminating {
 		return taskLeaving(r.Restoring.Task, o, facts.ReasonPodLeaving,
 			"The restore Pod of %s, of an earlier attempt, is terminating.", r.Name)
 	}
-	return act(changes.DeleteRestores{Pods: []facts.PodRef{restoreRef(r)}}, facts.ReasonVoidBirth,
+	return act(changes.DeleteRestores{Pods: []facts.PodRef{restoreRef(r)}}, facts.ReasonVoidBootstrap,
 		"The restore Pod of %s is left from a birth that was given up; it is deleted.", r.Name)
 }
 
 // isMixed reports a Pod of another incarnation than its volume's.
 func isMixed(o facts.Incarnation, r facts.Replica) bool {
-	return r.Pod != nil && r.Pod.Incarnation != o.Birth.Incarnation
+	return r.Pod != nil && r.Pod.Incarnation != o.Bootstrap.Incarnation
 }
 
 // firstQuorum holds everything else back until the members agree on one list, and who they are is written down: first
-// on the volumes of a quorum, then in the birth record. From then on no member is ever started as at birth without
-// being asked for by a list that is known.
+// on the volumes of a quorum, then in the bootstrap record. From then on no member is ever started as at bootstrap
+// without being asked for by a list that is known.
 func firstQuorum(o judge.View) *proposal {
-	if o.Birth.ClusterID != 0 {
+	if o.Bootstrap.ClusterID != 0 {
 		return nil
 	}
-	recorded := facts.Filter(o.BirthReplicas(), facts.Replica.IsRecorded) // no other says who this cluster is
-	if len(recorded) >= etcdutil.Quorum(len(o.Birth.Names)) {
-		return act(changes.RecordBirth{ClusterID: recorded[0].Record().ClusterID}, facts.ReasonRecordBirth,
+	recorded := facts.Filter(o.BootstrapReplicas(), facts.Replica.IsRecorded) // no other says who this cluster is
+	if len(recorded) >= etcdutil.Quorum(len(o.Bootstrap.Names)) {
+		return act(changes.RecordBootstrap{ClusterID: recorded[0].Record().ClusterID}, facts.ReasonRecordBootstrap,
 			"The members found each other; the identity of the cluster is written down.")
 	}
 	if o.Membership.Known {
@@ -118,14 +118,14 @@ func firstQuorum(o judge.View) *proposal {
 	return waitForQuorum(o)
 }
 
-// recordFirst writes down who the first members are, if the list that answers is the list of this birth: by its names,
-// or by the identity that is on a volume already.
+// recordFirst writes down who the first members are, if the list that answers is the list of this bootstrap: by its
+// names, or by the identity that is on a volume already.
 func recordFirst(o judge.View) *proposal {
-	isOfThisBirth := func(r facts.Replica) bool { return r.Record().ClusterID == o.Membership.ClusterID }
+	isOfThisBootstrap := func(r facts.Replica) bool { return r.Record().ClusterID == o.Membership.ClusterID }
 	for _, m := range o.Membership.Members {
 		name, ok := etcdutil.MemberFromPeerURL(facts.FirstURL(m), o.Cluster.Name, o.Cluster.Namespace)
-		isNamed := ok && slices.Contains(o.Birth.Names, name)
-		if !isNamed && !slices.ContainsFunc(o.BirthReplicas(), isOfThisBirth) {
+		isNamed := ok && slices.Contains(o.Bootstrap.Names, name)
+		if !isNamed && !slices.ContainsFunc(o.BootstrapReplicas(), isOfThisBootstrap) {
 			return refuse(facts.ReasonForeignData, "Another cluster (%s) answers under the names of the first "+
 				"members: %v is no member of this birth. Delete what answers there, or create the EtcdCluster under "+
 				"another name.", o.Membership.ClusterID, m.PeerURLs).byHuman()
@@ -138,16 +138,16 @@ func recordFirst(o judge.View) *proposal {
 }
 
 func waitForQuorum(o judge.View) *proposal {
-	for _, r := range o.BirthReplicas() {
+	for _, r := range o.BootstrapReplicas() {
 		if p := startTrouble(o, r); p != nil {
 			return p
 		}
 	}
 	p := wait(facts.ReasonFirstQuorum,
 		"%d of %d members have started; the cluster serves once %d have found each other.",
-		len(started(o)), len(o.Birth.Names), etcdutil.Quorum(len(o.Birth.Names)))
+		len(started(o)), len(o.Bootstrap.Names), etcdutil.Quorum(len(o.Bootstrap.Names)))
 	p.due(o, o.LastPodChange(), facts.StartDeadline)
-	if p.Overdue && len(started(o)) >= etcdutil.Quorum(len(o.Birth.Names)) {
+	if p.Overdue && len(started(o)) >= etcdutil.Quorum(len(o.Bootstrap.Names)) {
 		p.Message += " They do not, or the operator does not reach them. Does a NetworkPolicy of this namespace deny " +
 			"it, or a mesh? spec.networkPolicy lets in what members need: " +
 			pages.Docs + "docs/connect.md#who-may-connect."
@@ -155,8 +155,8 @@ func waitForQuorum(o judge.View) *proposal {
 	return p
 }
 
-// sourceOf is the backup that a birth written down now begins with; false while that is not known. Without a wish it is
-// none.
+// sourceOf is the backup that a bootstrap written down now begins with; false while that is not known. Without a wish
+// it is none.
 func sourceOf(o facts.Observation) (record.Origin, bool) {
 	p := o.Preflight
 	switch {

@@ -23,7 +23,7 @@ func seal(o judge.View) *proposal {
 	}
 	var seals []changes.Seal
 	for _, r := range o.Members {
-		if o.Birth.ClusterID != 0 && isToBeSealed(r) && !saidCopiesDiffer(r) {
+		if o.Bootstrap.ClusterID != 0 && isToBeSealed(r) && !saidCopiesDiffer(r) {
 			seals = append(seals, sealOf(o, r))
 		}
 	}
@@ -43,7 +43,7 @@ func isToBeSealed(r facts.Replica) bool {
 // has from its peers.
 func sealOf(o judge.View, r facts.Replica) changes.Seal {
 	s := changes.Seal{Pod: r.PodRef(), Role: roleOf(o, r)}
-	if (r.Pod.Flags == facts.FlagsBirth || r.Pod.Flags == facts.FlagsJoin) && r.Pod.Exit == nil {
+	if (r.Pod.Flags == facts.FlagsBootstrap || r.Pod.Flags == facts.FlagsJoin) && r.Pod.Exit == nil {
 		s.Process = r.Pod.Process
 	}
 	if s.Process == "" && s.Role == facts.RoleVoter {
@@ -66,11 +66,11 @@ func roleOf(o judge.View, r facts.Replica) string {
 }
 
 func membersDisagree(o judge.View) *proposal {
-	if o.Membership.Known && o.Birth.ClusterID != 0 && o.Membership.ClusterID != o.Birth.ClusterID {
+	if o.Membership.Known && o.Bootstrap.ClusterID != 0 && o.Membership.ClusterID != o.Bootstrap.ClusterID {
 		return refuse(facts.ReasonMembersDisagree, "The members answer as cluster %s; this cluster was born as %s. "+
 			"Nothing is changed. Put the members' own volumes back, or restore a backup: "+
 			pages.Docs+"docs/disaster-recovery.md.",
-			o.Membership.ClusterID, o.Birth.ClusterID).byHuman()
+			o.Membership.ClusterID, o.Bootstrap.ClusterID).byHuman()
 	}
 	if o.Membership.Conflict == "" {
 		return nil
@@ -201,7 +201,7 @@ func authRequired(o judge.View) *proposal {
 // helpFor says what a person can do for members that run with the settings of the spec and never answered.
 func helpFor(o judge.View) string {
 	failing := facts.Filter(o.Members, func(r facts.Replica) bool {
-		return hasNeverServed(o.Observation, r) && r.Pod.Choices == o.Desired.Choices
+		return hasNeverServed(o.Observation, r) && r.Pod.Settings == o.Desired.Settings
 	})
 	if len(failing) == 0 {
 		return ""

@@ -14,9 +14,9 @@ import (
 // token is unique to one incarnation, so that members of different incarnations never talk to each other.
 func token(uid, incarnation string) string { return uid + "-" + incarnation }
 
-func newBirth(o judge.View, counter int, members []string) changes.BeginBirth {
+func newBootstrap(o judge.View, counter int, members []string) changes.BeginBootstrap {
 	incarnation := facts.IncarnationID(o.Cluster.UID, counter)
-	return changes.BeginBirth{Incarnation: incarnation, Counter: counter, Token: token(o.Cluster.UID, incarnation),
+	return changes.BeginBootstrap{Incarnation: incarnation, Counter: counter, Token: token(o.Cluster.UID, incarnation),
 		Names: members}
 }
 
@@ -28,15 +28,16 @@ func firstNames(o judge.View) []string {
 	return members
 }
 
-// birthRecord writes the record before anything else is made, or writes the lost record of a living cluster anew: all
-// of it is on the volumes, or follows from the object's UID.
-func birthRecord(o judge.View) *proposal {
-	if o.Birth.Exists() {
+// bootstrapRecord writes the record before anything else is made, or writes the lost record of a living cluster anew:
+// all of it is on the volumes, or follows from the object's UID.
+func bootstrapRecord(o judge.View) *proposal {
+	if o.Bootstrap.Exists() {
 		return nil
 	}
 	if o.IsAlive() {
-		return act(birthAnew(o), facts.ReasonBeginBirth, "The peer Service with the birth record is gone; it is "+
-			"written anew from the members' records.")
+		return act(bootstrapAnew(o), facts.ReasonBeginBootstrap,
+			"The peer Service with the birth record is gone; it is "+
+				"written anew from the members' records.")
 	}
 	if former := facts.Filter(o.FormerMembers(), facts.Replica.IsRecorded); len(former) > 0 {
 		return refuse(facts.ReasonRecordLost, "The peer Service with the birth record is gone, and only volumes that "+
@@ -51,25 +52,25 @@ func birthRecord(o judge.View) *proposal {
 			"EtcdCluster and create it again to start with an empty cluster.",
 			trace).byHuman()
 	}
-	birth := newBirth(o, 0, firstNames(o))
-	birth.Origin, _ = sourceOf(o.Observation)
-	return act(birth, facts.ReasonBeginBirth, "A cluster of %d members begins.", len(birth.Names))
+	bootstrap := newBootstrap(o, 0, firstNames(o))
+	bootstrap.Origin, _ = sourceOf(o.Observation)
+	return act(bootstrap, facts.ReasonBeginBootstrap, "A cluster of %d members begins.", len(bootstrap.Names))
 }
 
-// birthAnew is the record of a cluster that lives, by what its volumes say. Where those that were restored are not
-// recorded yet, and too few others are, its birth goes on.
-func birthAnew(o judge.View) changes.BeginBirth {
+// bootstrapAnew is the record of a cluster that lives, by what its volumes say. Where those that were restored are not
+// recorded yet, and too few others are, its bootstrap goes on.
+func bootstrapAnew(o judge.View) changes.BeginBootstrap {
 	recorded := facts.Filter(o.Members, facts.Replica.IsRecorded)
 	incarnation := incarnationOf(o.Observation, recorded)
 	isKnown := func(r facts.Replica) bool { return r.IsRecorded() || r.AwaitsRecord(incarnation) }
 	known := facts.Filter(o.Members, isKnown)
-	birth := newBirth(o, knownCounter(o), facts.Names(known))
-	birth.Incarnation = incarnation
-	birth.Restore, birth.Served = requestOf(recorded, incarnation), o.Recorded()
+	bootstrap := newBootstrap(o, knownCounter(o), facts.Names(known))
+	bootstrap.Incarnation = incarnation
+	bootstrap.Restore, bootstrap.Served = requestOf(recorded, incarnation), o.Recorded()
 	if len(recorded) >= etcdutil.Quorum(len(known)) {
-		birth.ClusterID = recorded[0].Record().ClusterID
+		bootstrap.ClusterID = recorded[0].Record().ClusterID
 	}
-	return birth
+	return bootstrap
 }
 
 // requestOf is the EtcdRestore that an incarnation came of, by the volumes that were made for it; empty for none.
@@ -82,7 +83,7 @@ func requestOf(recorded []facts.Replica, incarnation string) string {
 	return ""
 }
 
-// traceOf names an object of this cluster that is only made once its birth was written down, or "".
+// traceOf names an object of this cluster that is only made once its bootstrap was written down, or "".
 func traceOf(o judge.View) string {
 	for _, object := range append([]facts.Object{o.Budget.Object}, o.Objects...) {
 		if object.State == facts.ObjectCurrent || object.State == facts.ObjectDrifted {
@@ -102,8 +103,8 @@ func traceOf(o judge.View) string {
 	return ""
 }
 
-// knownCounter finds the counter of the incarnation that the recorded volumes speak of, when the birth record itself is
-// gone.
+// knownCounter finds the counter of the incarnation that the recorded volumes speak of, when the bootstrap record
+// itself is gone.
 func knownCounter(o judge.View) int {
 	for counter, incarnation := range o.OwnIncarnations() {
 		if slices.ContainsFunc(o.Members, func(r facts.Replica) bool { return r.Incarnation() == incarnation }) {
@@ -113,10 +114,10 @@ func knownCounter(o judge.View) int {
 	return 0
 }
 
-// bootstrap makes what is missing of the birth. Volumes come before Pods, so that a volume missing beside a Pod is a
-// lost one.
+// bootstrap makes what is missing of the bootstrap. Volumes come before Pods, so that a volume missing beside a Pod is
+// a lost one.
 func bootstrap(o judge.View) *proposal {
-	if o.IsAlive() || birthVolumeLost(o) != "" && !goesOnWithout(o.Incarnation) {
+	if o.IsAlive() || bootstrapVolumeLost(o) != "" && !goesOnWithout(o.Incarnation) {
 		return nil
 	}
 	if p := takeCAs(o); p != nil {
@@ -136,10 +137,10 @@ func bootstrap(o judge.View) *proposal {
 	if p := notToBegin(o, c); p != nil {
 		return p
 	}
-	if p := newChoices(o); p != nil {
+	if p := newSettings(o); p != nil {
 		return p
 	}
-	return act(c, facts.ReasonBootstrap, "The first %d members are created.", len(o.Birth.Names))
+	return act(c, facts.ReasonBootstrap, "The first %d members are created.", len(o.Bootstrap.Names))
 }
 
 // notToBegin says why what is missing cannot be made; nil when it can.
@@ -149,12 +150,12 @@ func notToBegin(o judge.View, c changes.Bootstrap) *proposal {
 	case o.HasSwitchedOver() && len(c.Restores) > 0:
 		return unsaid(o, c.Restores)
 	case len(c.Secrets) > 0 && o.WhyNoCertificates() != "":
-		return refuse(facts.ReasonLost(o.LostAuthorities()), "The first members have no certificates, and cannot "+
+		return refuse(facts.ReasonLost(o.LostCAs()), "The first members have no certificates, and cannot "+
 			"start: %s.", o.WhyNoCertificates()).byHuman()
-	case len(c.Restores) > 0 && wish.Fault != "": // it was there when the birth was written down
+	case len(c.Restores) > 0 && wish.Fault != "": // it was there when the bootstrap was written down
 		return refusalOf(wish, "The backup cannot be restored on all volumes: %s. Until it is named again in "+
 			"spec.bootstrap.restore or in the EtcdRestore nothing goes on; what lies on volumes stays.")
-	case len(c.Restores) > 0 && wish.Hash != o.Birth.Origin.Hash:
+	case len(c.Restores) > 0 && wish.Hash != o.Bootstrap.Origin.Hash:
 		return refuse(facts.ReasonPreflight, "The backup cannot be restored on all volumes: what is named is another "+
 			"one than when that began. Delete the EtcdCluster and create it again to begin with that.").byHuman()
 	}
@@ -168,21 +169,21 @@ func addMissing(o judge.View, c *changes.Bootstrap, r facts.Replica) {
 	}
 	if r.Volume == nil && !o.Desired.Ephemeral {
 		c.Volumes = append(c.Volumes, changes.NewVolume{Name: r.Name, Bytes: o.Desired.StorageBytes,
-			Choices: o.Desired.Choices})
+			Settings: o.Desired.Settings})
 	}
 	if isToRestore(o.Incarnation, r) && r.Restoring == nil {
-		c.Restores = append(c.Restores, changes.Laying{Name: r.Name, Initial: birthList(o),
-			Choices: birthChoices(o.Observation, r)})
+		c.Restores = append(c.Restores, changes.Restoring{Name: r.Name, Initial: bootstrapList(o),
+			Settings: bootstrapSettings(o.Observation, r)})
 	}
 	if r.Pod == nil && isReadyToStart(o) {
-		c.Pods = append(c.Pods, birthStart(o, r))
+		c.Pods = append(c.Pods, bootstrapStart(o, r))
 	}
 }
 
-// isReadyToStart reports whether what the birth begins with lies on every first volume, and whoever restored it there
-// is gone or should be. So once the first of them starts, none is without its data.
+// isReadyToStart reports whether what the bootstrap begins with lies on every first volume, and whoever restored it
+// there is gone or should be. So once the first of them starts, none is without its data.
 func isReadyToStart(o judge.View) bool {
-	return o.Birth.Origin.IsZero() ||
+	return o.Bootstrap.Origin.IsZero() ||
 		!slices.ContainsFunc(firstMembers(o), func(r facts.Replica) bool {
 			return isToRestore(o.Incarnation, r) || r.Restoring != nil && !isLeftBehind(o, r)
 		})
@@ -201,35 +202,35 @@ func isLeaving(r facts.Replica) bool {
 	return r.Pod != nil && r.Pod.Terminating || r.Volume != nil && r.Volume.Terminating
 }
 
-// birthStarts are how all first members start.
-func birthStarts(o judge.View) []changes.Start {
+// bootstrapStarts are how all first members start.
+func bootstrapStarts(o judge.View) []changes.Start {
 	var out []changes.Start
-	for _, r := range o.BirthReplicas() {
-		out = append(out, birthStart(o, r))
+	for _, r := range o.BootstrapReplicas() {
+		out = append(out, bootstrapStart(o, r))
 	}
 	return out
 }
 
-// birthStart starts a first member from what was restored for it, or else empty.
-func birthStart(o judge.View, r facts.Replica) changes.Start {
+// bootstrapStart starts a first member from what was restored for it, or else empty.
+func bootstrapStart(o judge.View, r facts.Replica) changes.Start {
 	if r.IsRestored() {
-		return changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Choices: birthChoices(o.Observation, r)}
+		return changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Settings: bootstrapSettings(o.Observation, r)}
 	}
-	return changes.Start{Name: r.Name, Flags: facts.FlagsBirth, Initial: birthList(o),
-		Choices: birthChoices(o.Observation, r)}
+	return changes.Start{Name: r.Name, Flags: facts.FlagsBootstrap, Initial: bootstrapList(o),
+		Settings: bootstrapSettings(o.Observation, r)}
 }
 
-func birthChoices(o facts.Observation, r facts.Replica) facts.Choices {
-	if r.Volume != nil && !r.Volume.Choices.IsZero() {
-		return r.Volume.Choices
+func bootstrapSettings(o facts.Observation, r facts.Replica) facts.Settings {
+	if r.Volume != nil && !r.Volume.Settings.IsZero() {
+		return r.Volume.Settings
 	}
-	return o.Desired.Choices
+	return o.Desired.Settings
 }
 
-// birthList is the list that every birth Pod of the incarnation starts with.
-func birthList(o judge.View) []etcdutil.NamedURL {
-	out := make([]etcdutil.NamedURL, 0, len(o.Birth.Names))
-	for _, name := range o.Birth.Names {
+// bootstrapList is the list that every bootstrap Pod of the incarnation starts with.
+func bootstrapList(o judge.View) []etcdutil.NamedURL {
+	out := make([]etcdutil.NamedURL, 0, len(o.Bootstrap.Names))
+	for _, name := range o.Bootstrap.Names {
 		out = append(out, etcdutil.NamedURL{Name: name, URL: peerURL(o.Observation, name)})
 	}
 	return out

@@ -18,9 +18,9 @@ func (o scene) at(revision int64) scene {
 	return o
 }
 
-// served has a birth record that says how far revisions had come.
+// served has a bootstrap record that says how far revisions had come.
 func (o scene) served(revision int64) scene {
-	o.Current.Birth.Served = revision
+	o.Current.Bootstrap.Served = revision
 	return o
 }
 
@@ -112,11 +112,11 @@ func TestABumpThatWouldServeRevisionsTwiceIsRefusedByName(t *testing.T) {
 }
 
 func TestTheClusterSwitchesOverOnlyToWhatBeginsAboveWhatItServedMeanwhile(t *testing.T) {
-	laid, ready := laidWorld(requesting(settledWorld(3))), placedWorld(requesting(settledWorld(3)))
+	taskDone, ready := filledWorld(requesting(settledWorld(3))), placedWorld(requesting(settledWorld(3)))
 	if _, ok := Decide(ready.at(record.DefaultBump / 2).Observation).Change.(changes.SwitchOver); !ok {
 		t.Errorf("%+v", Decide(ready.Observation))
 	}
-	d := Decide(laid.at(record.DefaultBump).Observation)
+	d := Decide(taskDone.at(record.DefaultBump).Observation)
 	if d.Reason != facts.ReasonRestoreHeld || !strings.Contains(d.Message, "create another") {
 		t.Errorf("%+v", d)
 	}
@@ -131,7 +131,7 @@ func TestAVolumeSaysHowFarRevisionsHadComeWhenItsMemberWasRecorded(t *testing.T)
 	const at = 3*record.DefaultBump + 5
 	fresh := restoredOnce().at(at).edit(4, func(r *facts.Replica) { r.Volume.Record = record.Member{} })
 	c, ok := Decide(fresh.Observation).Change.(changes.RecordMembers)
-	if !ok || len(c.Members) != 1 || c.Members[0].Record.Began != fresh.Current.Birth.BeganAt() || c.Members[0].Record.Began < record.DefaultBump {
+	if !ok || len(c.Members) != 1 || c.Members[0].Record.Began != fresh.Current.Bootstrap.BeganAt() || c.Members[0].Record.Began < record.DefaultBump {
 		t.Errorf("%+v", Decide(fresh.Observation))
 	}
 	if d := Decide(restoredOnce().at(at).Observation); d.Verdict != Settled {
@@ -139,15 +139,15 @@ func TestAVolumeSaysHowFarRevisionsHadComeWhenItsMemberWasRecorded(t *testing.T)
 	}
 }
 
-func TestWhereTheBirthRecordIsLostVolumesSayHowFarRevisionsHadCome(t *testing.T) {
+func TestWhereTheBootstrapRecordIsLostVolumesSayHowFarRevisionsHadCome(t *testing.T) {
 	const at = 3*record.DefaultBump + 5
 	lost := restoredOnce().edit(4, ranTo(at)).at(at + 77)
-	lost.Current.Birth = record.Birth{}
-	c, ok := Decide(lost.Observation).Change.(changes.BeginBirth)
+	lost.Current.Bootstrap = record.Bootstrap{}
+	c, ok := Decide(lost.Observation).Change.(changes.BeginBootstrap)
 	if !ok || c.Served != at {
 		t.Errorf("%+v", Decide(lost.Observation))
 	}
-	forgetful := otherwise(c, func(c *changes.BeginBirth) { c.Served = at - 1 })
+	forgetful := otherwise(c, func(c *changes.BeginBootstrap) { c.Served = at - 1 })
 	if Veto(lost.Observation, c) != "" || Veto(lost.Observation, forgetful) == "" {
 		t.Errorf("the guard says %q of %+v", Veto(lost.Observation, c), c)
 	}

@@ -127,8 +127,8 @@ func TestWhatIsSealedFirstIsCalledComparedOnlyWhereItBeganEmpty(t *testing.T) {
 	again := changes.Seal{Pod: began.Pod}
 	exited := func(r *facts.Replica) { r.Pod.Exit = &facts.Exit{Reason: etcdutil.ExitOutOfMemory} }
 	for _, row := range []struct{ got, want changes.Seal }{
-		{flagged(facts.FlagsBirth), began}, {flagged(facts.FlagsJoin), began},
-		{flagged(facts.FlagsBirth, exited), again}, {flagged(facts.FlagsJoin, exited), again},
+		{flagged(facts.FlagsBootstrap), began}, {flagged(facts.FlagsJoin), began},
+		{flagged(facts.FlagsBootstrap, exited), again}, {flagged(facts.FlagsJoin, exited), again},
 		{flagged(facts.FlagsNone), again},
 	} {
 		if row.got != row.want {
@@ -173,8 +173,8 @@ func guardedSeals() []guardRow {
 			hashing(again.edit(1, longAgo), 7, 6, 0), call, unknown},
 		{"another process", same, call, same, seal("process-demo-1"), "demo-1 runs another process by now"},
 		{"a voter whose process is not named", same, call, same, seal(""), "demo-1 runs another process by now"},
-		{"a first process that is not the first", flagged(facts.FlagsBirth, nil), seal("process-demo-1"),
-			flagged(facts.FlagsBirth, killed), seal("process-demo-1"), first},
+		{"a first process that is not the first", flagged(facts.FlagsBootstrap, nil), seal("process-demo-1"),
+			flagged(facts.FlagsBootstrap, killed), seal("process-demo-1"), first},
 		{"one that joined before", flagged(facts.FlagsJoin, nil), seal("process-demo-1"),
 			flagged(facts.FlagsJoin, killed), seal("process-demo-1"), first},
 		{"one of which nothing says how it started", flagged(facts.FlagsJoin, nil), seal("process-demo-1"),

@@ -112,7 +112,7 @@ func TestEntriesAreAddedUntilEachVoterWroteASnapshot(t *testing.T) {
 
 // guardedLogs are rows of what etcd 3.7 cannot read.
 func guardedLogs() []guardRow {
-	raise := changes.SetChoices{Volumes: []facts.VolumeRef{{Name: "demo-2", UID: "volume-demo-2"}}, Choices: newer}
+	raise := changes.WriteSettings{Volumes: []facts.VolumeRef{{Name: "demo-2", UID: "volume-demo-2"}}, Settings: newer}
 	mark := func(mark record.LogMark) changes.Change {
 		written := toCover(3).Current.Members[1].Volume.Record
 		written.LogMark = mark
@@ -128,7 +128,7 @@ func guardedLogs() []guardRow {
 	return []guardRow{
 		{"no member goes to 3.7 before its log is covered", toCover(3), raise, toCover(3).edit(1, unmarked), raise,
 			"may still hold what etcd 3.5 wrote"},
-		{"but where another one serves with it", settledWorld(3).edit(0, inNewer(choices.Version)), raise,
+		{"but where another one serves with it", settledWorld(3).edit(0, inNewer(settings.Version)), raise,
 			settledWorld(3), raise, "may still hold what etcd 3.5 wrote"},
 		{"a mark is what the member says now", anew, mark(said), anew, mark(older), "how far it is"},
 		{"and is written only while each voter runs 3.6", anew, mark(said), of35, mark(said), "how far it is"},

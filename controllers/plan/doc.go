@@ -5,13 +5,13 @@
 //
 // A member is an entry in etcd's list, a Pod its process, a volume what holds its data. A replica joins the three under
 // one name. Each is judged once, by the table judge.Signs; every rule reads that judgement. The guard does not. A
-// record is what a volume's annotations say of the member that lives on it. The birth record is what the peer Service
-// says of the cluster. An incarnation is one continuous history of the data: the current one, the next one that a
-// restore prepares, former ones. A view is an observation with the incarnation that rules look after; it is called o. A
-// change is one effect on the world, a decision what to do now and why. A rule proposes decisions, the guard may veto a
-// change.
+// record is what a volume's annotations say of the member that lives on it. The bootstrap record is what the peer
+// Service says of the cluster. An incarnation is one continuous history of the data: the current one, the next one that
+// a restore prepares, former ones. A view is an observation with the incarnation that rules look after; it is called o.
+// A change is one effect on the world, a decision what to do now and why. A rule proposes decisions, the guard may veto
+// a change.
 //
-// What a Pod is made from is called settings in sentences, and Choices in code. A replica IsHealthy when its etcd
+// What a Pod is made from is called settings in sentences, and Settings in code. A replica IsHealthy when its etcd
 // answered just now and knows a leader; its kubelet is not asked. It IsServing when it is also sealed, ready, caught up
 // and compared. It isWell when it does that on data that stays.
 //
@@ -20,9 +20,10 @@
 // A cluster is in every phase that holds, and each phase is a short list of rules (phases.go):
 //
 //   - any: always.
-//   - unborn: no birth record was read. So is a cluster that serves, and whose peer Service somebody deleted.
-//   - moving: there is a birth record. Its rules say nothing where no EtcdRestore is, or was.
-//   - being born: beside that, no identity is written down, neither in the birth record nor on a volume.
+//   - not bootstrapped: no bootstrap record was read. So is a cluster that serves, and whose peer Service somebody
+//     deleted.
+//   - moving: there is a bootstrap record. Its rules say nothing where no EtcdRestore is, or was.
+//   - being bootstrapped: beside that, no identity is written down, neither in the bootstrap record nor on a volume.
 //   - alive: beside that, one is (facts.Incarnation.IsAlive).
 //
 // A rule that follows the spec is not asked while the spec is refused, or while a restore in place is about to end the
@@ -33,14 +34,14 @@
 // A rule is named where it is asked first; brackets say that it is asked again.
 //
 //  1. Any: other-operator, deletion-policy, hands-off. What must be kept is un-owned whatever else holds.
-//  2. Unborn: spec-refused, retained-data, name-taken, restore-source, birth-record. Nothing is made over data, and
-//     nothing else is made before the birth record. One that was deleted is written anew, from the
+//  2. Unborn: spec-refused, retained-data, name-taken, restore-source, bootstrap-record. Nothing is made over data, and
+//     nothing else is made before the bootstrap record. One that was deleted is written anew, from the
 //     members' records.
 //  3. Moving: restore-fence, restore-call-off, restore-go-back, restore-begin, restore-prepare,
 //     restore-switch-over. The next incarnation gets its data beside the current one, on volumes and under names of
 //     its own. Before anything is stopped nodes have taken Pods with the next members' rules, where their volumes are.
 //     Nothing of a former one may serve a write when the next one starts, nor when the cluster goes back.
-//  4. Being born: (spec-refused, name-taken,) (restore-source,) void-birth, bootstrap, restored,
+//  4. Being bootstrapped: (spec-refused, name-taken,) (restore-source,) void-bootstrap, bootstrap, restored,
 //     settings, pods, first-quorum. What begins with a backup never starts empty.
 //  5. Alive, safe while etcd cannot be asked: (spec-refused, name-taken, first-quorum,) scaffold, budget,
 //     restore-leftover, seal, compare, check-room, (settings, pods,) label-role, lead-away. Here the first two are
@@ -87,8 +88,8 @@
 //
 //   - ownership.go: other-operator, deletion-policy, hands-off, spec-refused, name-taken
 //   - resume.go: retained-data; and restore-go-back, with what tells people of that way
-//   - bootstrap.go: birth-record, bootstrap. void.go: void-birth. birth.go: first-quorum
-//   - restore.go: restore-source and restored, of a birth that begins with a backup
+//   - bootstrap.go: bootstrap-record, bootstrap. void.go: void-bootstrap. bootstrap.go: first-quorum
+//   - restore.go: restore-source and restored, of a bootstrap that begins with a backup
 //   - fence.go: restore-fence, and the survivor that a restore reads. inplace.go: restore-call-off, restore-begin
 //   - laying.go: restore-prepare, restore-switch-over. places.go holds the places of the members meanwhile
 //   - approval.go: how an EtcdRestore stands, which one is carried out, and the evidence that a person approves
@@ -109,5 +110,5 @@
 //   - facts: what was observed, and the questions about them that more than one of the others asks
 //   - judge: how each member is. judgement.go has the table and its words, seen.go what its rows ask
 //   - changes: the closed set of changes, each with its traits
-//   - guard: the vetoes: members.go, data.go, birth.go, restore.go, inplace.go, corruption.go
+//   - guard: the vetoes: members.go, data.go, bootstrap.go, restore.go, inplace.go, corruption.go
 package plan

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	older      = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 5, Patch: 35}, Inputs: "c", QuotaBytes: 2 << 30}
+	older      = facts.Settings{Version: etcdutil.Version{Major: 3, Minor: 5, Patch: 35}, Inputs: "c", QuotaBytes: 2 << 30}
 	olderMinor = etcdutil.Version{Major: 3, Minor: 5}
 	itsMinor   = etcdutil.Version{Major: 3, Minor: 6}
 )
@@ -47,21 +47,21 @@ func lowering(needs etcdutil.Need) scene {
 // new member ends for it.
 func keepingOut() scene {
 	o := desire(settledWorld(2).with(learner(2)), func(d *facts.Desired) {
-		d.Size, d.Choices, d.Target = 3, older, older.Version
+		d.Size, d.Settings, d.Target = 3, older, older.Version
 	})
 	for i := range 2 {
 		o = o.edit(i, func(r *facts.Replica) {
 			r.Answer.Version, r.Answer.Versions = older.Version, facts.Versions{Cluster: olderMinor}
 			r.Volume.Record.Version = older.Version
 			r.Volume.Record = r.Volume.Record.InCluster(olderMinor, 200, 0)
-			r.Volume.Choices, r.Pod.Choices = older, older
+			r.Volume.Settings, r.Pod.Settings = older, older
 		})
 	}
 	return o.edit(2, func(r *facts.Replica) {
 		outrun(r)
 		startedAgo(time.Minute)(r)
 		r.Member.Name, r.Member.ClientURLs, r.Volume.Record = "", nil, record.Member{}
-		r.Volume.Choices, r.Pod.Choices = older, older
+		r.Volume.Settings, r.Pod.Settings = older, older
 	})
 }
 
@@ -117,20 +117,20 @@ func TestWhatWasSeenAtTheHighestIndexSaysOfWhichVersionTheClusterIs(t *testing.T
 }
 
 func TestASilentMemberMayRunTheLowerMinorThatItsVolumeAsksForOnceTheClusterIsOfIt(t *testing.T) {
-	asked := func(r *facts.Replica) { r.Answer, r.Volume.Choices = nil, older }
+	asked := func(r *facts.Replica) { r.Answer, r.Volume.Settings = nil, older }
 	for _, row := range []struct {
 		name  string
 		world scene
 		want  []etcdutil.Version
 	}{
-		{"the cluster is of the lower version", lowering("").edit(1, asked), []etcdutil.Version{choices.Version,
+		{"the cluster is of the lower version", lowering("").edit(1, asked), []etcdutil.Version{settings.Version,
 			older.Version}},
 		{"it is of the higher one: etcd refused to start", toLower().edit(1, asked),
-			[]etcdutil.Version{choices.Version}},
+			[]etcdutil.Version{settings.Version}},
 		{"nor is it below the version of its cluster, where a lower one was written down", toLower().edit(1,
 			func(r *facts.Replica) {
-				r.Answer, r.Volume.Choices, r.Volume.Record.Version = nil, older, older.Version
-			}), []etcdutil.Version{choices.Version, itsMinor}},
+				r.Answer, r.Volume.Settings, r.Volume.Record.Version = nil, older, older.Version
+			}), []etcdutil.Version{settings.Version, itsMinor}},
 	} {
 		versions := slices.Compact(slices.SortedFunc(slices.Values(row.world.Current.Progress().Members),
 			func(a, b etcdutil.Version) int { return b.Compare(a) }))
@@ -143,18 +143,18 @@ func TestASilentMemberMayRunTheLowerMinorThatItsVolumeAsksForOnceTheClusterIsOfI
 // guardedDowngrades are rows of the way to a lower minor.
 func guardedDowngrades() []guardRow {
 	enable, cancel := changes.EnableDowngrade{Minor: olderMinor}, changes.CancelDowngrade{Minor: olderMinor}
-	lower := changes.SetChoices{Volumes: []facts.VolumeRef{{Name: "demo-2", UID: "volume-demo-2"}}, Choices: older}
-	start := changes.StartPods{Pods: []changes.Start{{Name: "demo-2", Flags: facts.FlagsSealed, Choices: older}}}
+	lower := changes.WriteSettings{Volumes: []facts.VolumeRef{{Name: "demo-2", UID: "volume-demo-2"}}, Settings: older}
+	start := changes.StartPods{Pods: []changes.Start{{Name: "demo-2", Flags: facts.FlagsSealed, Settings: older}}}
 	moved := lowering("")
 	evict := changes.EvictPod{Pod: facts.PodRef{Name: "demo-2", UID: "pod-demo-2"}}
-	told := func(r *facts.Replica) { r.Volume.Choices = older }
+	told := func(r *facts.Replica) { r.Volume.Settings = older }
 	unmoved := moved.edit(1, func(r *facts.Replica) { r.Answer.Versions.Storage = itsMinor })
-	join := changes.StartPods{Pods: []changes.Start{{Name: "demo-3", Flags: facts.FlagsJoin, Choices: newer}}}
+	join := changes.StartPods{Pods: []changes.Start{{Name: "demo-3", Flags: facts.FlagsJoin, Settings: newer}}}
 	begun := moved.edit(1, func(r *facts.Replica) {
 		r.Answer, r.Volume.Record.Version = nil, older.Version
 	})
 	absent := moved.edit(2, noPod)
-	asked := absent.edit(2, func(r *facts.Replica) { r.Volume.Choices = older })
+	asked := absent.edit(2, func(r *facts.Replica) { r.Volume.Settings = older })
 	return []guardRow{
 		{"a downgrade begins while every member serves", toLower(), enable, toLower().edit(1, silent), enable,
 			"not every member is a voter that serves"},

@@ -17,7 +17,7 @@ func otherDataWorld() scene {
 	o.Current.Membership = facts.Membership{Known: true, ClusterID: theirs, Leader: 9}
 	return o.edit(0, func(r *facts.Replica) {
 		r.Member = &etcdutil.Member{ID: 9, Name: "demo-0"}
-		r.Answer = &facts.Answer{ID: 9, ClusterID: theirs, Leader: 9, Version: choices.Version, Revision: 500,
+		r.Answer = &facts.Answer{ID: 9, ClusterID: theirs, Leader: 9, Version: settings.Version, Revision: 500,
 			Applied: 600}
 	})
 }
@@ -49,13 +49,13 @@ func TestWhoHoldsTheDataOfAnotherClusterIsNoSurvivorAndNoQuorum(t *testing.T) {
 			"demo-3"},
 		{"or nothing, as was approved", requesting(o, forNothing), Act, "restore-begin", facts.ReasonInPlace,
 			"BeginNext", "demo-3"},
-		{"and that is not overtaken by who serves something else", layingWorld(requesting(o, forNothing)), Act,
+		{"and that is not overtaken by who serves something else", fillingWorld(requesting(o, forNothing)), Act,
 			"restore-switch-over", facts.ReasonInPlace, "SwitchOver", ""},
 	} {
 		t.Run(row.name, row.check)
 	}
 	doubted := settledWorld(3)
-	doubted.Current.Birth.ClusterID = 9 // and their volumes say what they answer
+	doubted.Current.Bootstrap.ClusterID = 9 // and their volumes say what they answer
 	if e := EvidenceOf(doubted.Observation); e.Quorum != QuorumUnknown {
 		t.Errorf("a record that differs from what all say is evidence of %s", e.Quorum)
 	}
@@ -131,7 +131,7 @@ func TestAListOfThePastIsJoinedWithWhoCameSince(t *testing.T) {
 
 func TestWhoWasGrownAndLostIsKnownByCertificates(t *testing.T) {
 	grown := settledWorld(3).blind().edit(0, silent).edit(1, noData).edit(2, noData)
-	grown.Current.Birth.Names, grown.Current.Birth.Promised = grown.Current.Birth.Names[:1], "demo-2"
+	grown.Current.Bootstrap.Names, grown.Current.Bootstrap.Promised = grown.Current.Bootstrap.Names[:1], "demo-2"
 	e := EvidenceOf(grown.Observation)
 	if e.Quorum != QuorumLost || len(e.Members) != 2 {
 		t.Errorf("grown from one to three: %s %+v", e.Quorum, e.Members)

@@ -125,8 +125,8 @@ func everySmallWorld(visit func(scene, small)) {
 					s.up, s.all = count(states)
 					s.isKnown = isQuorum(s.up, s.all)
 					o := build(states)
-					for _, name := range o.Current.Birth.Names {
-						o.Current.Birth.Volumes[name] = "volume-" + name
+					for _, name := range o.Current.Bootstrap.Names {
+						o.Current.Bootstrap.Volumes[name] = "volume-" + name
 					}
 					visit(o, s)
 				}
@@ -166,15 +166,15 @@ func (s small) damage(c changes.Change) string {
 			"clients are led to too few")
 	case changes.SealPods:
 		return when(!s.at(c.Pods[0].Pod.Name).is("recorded"), "it never starts, where it has not begun")
-	case changes.SetChoices:
+	case changes.WriteSettings:
 		b := s.at(c.Volumes[0].Name)
-		return when(b.is("recorded") && !c.Choices.Version.SameMinor(choices.Version) &&
+		return when(b.is("recorded") && !c.Settings.Version.SameMinor(settings.Version) &&
 			!(s.isKnown && s.othersServe(b)), "a higher minor is tried, and too few serve to go back",
-			b.is("recorded") && c.Choices.Version.Minor >= 7 && !s.isEachHeard(), "its log may hold what 3.5 wrote")
+			b.is("recorded") && c.Settings.Version.Minor >= 7 && !s.isEachHeard(), "its log may hold what 3.5 wrote")
 	case changes.PrepareMember:
 		return when(s.at(c.Volume.Name).name != "a new name" && s.at(c.Volume.Name).name != "promised",
 			"the name was given before")
-	case changes.BeginBirth, changes.Bootstrap, changes.VoidBirth, changes.NextBirth:
+	case changes.BeginBootstrap, changes.Bootstrap, changes.VoidBootstrap, changes.NextBootstrap:
 		return "the cluster lives"
 	default:
 	case changes.DeleteSecret:
@@ -243,7 +243,7 @@ func (s small) damageOfStart(start changes.Start) string {
 	isFirst := ordinal(start.Name) < 3
 	switch start.Flags {
 	case facts.FlagsComparing, facts.FlagsNone:
-	case facts.FlagsBirth:
+	case facts.FlagsBootstrap:
 		return when(b.is("recorded"), "it may start empty", !s.isKnown || !b.is("votes") || !isFirst || !b.is("stays"),
 			"a cluster of its own begins")
 	case facts.FlagsJoin:
@@ -252,7 +252,7 @@ func (s small) damageOfStart(start changes.Start) string {
 	case facts.FlagsSealed:
 		return when(!b.is("recorded") || !b.is("stays"), "it has no data", s.isKnown && !b.is("listed"),
 			"it is no member",
-			!start.Choices.Version.SameMinor(choices.Version), "another minor version wrote its data")
+			!start.Settings.Version.SameMinor(settings.Version), "another minor version wrote its data")
 	}
 	return "it has nothing to start with"
 }
@@ -284,17 +284,17 @@ func everyDeed(o scene) []changes.Change {
 	out := []changes.Change{changes.AddLearner{Name: "demo-9"}, changes.SetBudget{}, changes.SetBudget{MinAvailable: 1},
 		changes.SetBudget{MinAvailable: 2}, changes.SetBudget{MinAvailable: 3},
 		changes.PrepareMember{Volume: changes.NewVolume{Name: "demo-9"}},
-		changes.BeginBirth{Names: o.Current.Birth.Names}, changes.Bootstrap{}, changes.VoidBirth{}, changes.NextBirth{}}
+		changes.BeginBootstrap{Names: o.Current.Bootstrap.Names}, changes.Bootstrap{}, changes.VoidBootstrap{}, changes.NextBootstrap{}}
 	for _, r := range o.Current.Members {
 		id := etcdutil.ID(r.Ordinal + 1)
 		out = append(out, changes.RemoveMember{Name: r.Name, ID: id}, changes.Promote{Name: r.Name, ID: id},
 			changes.AddLearner{Name: r.Name}, changes.DeleteSecret{Name: r.Name, UID: r.Secret.UID},
 			changes.PrepareMember{Volume: changes.NewVolume{Name: r.Name}})
-		for _, flags := range []facts.Flags{facts.FlagsBirth, facts.FlagsJoin, facts.FlagsSealed, facts.FlagsNone} {
-			out = append(out, changes.StartPods{Pods: []changes.Start{{Name: r.Name, Flags: flags, Choices: choices}}})
+		for _, flags := range []facts.Flags{facts.FlagsBootstrap, facts.FlagsJoin, facts.FlagsSealed, facts.FlagsNone} {
+			out = append(out, changes.StartPods{Pods: []changes.Start{{Name: r.Name, Flags: flags, Settings: settings}}})
 		}
 		out = append(out, changes.StartPods{Pods: []changes.Start{{Name: r.Name, Flags: facts.FlagsSealed,
-			Choices: newer}}})
+			Settings: newer}}})
 		for _, to := range o.Current.Members {
 			out = append(out, changes.MoveLeader{From: r.Name, To: to.Name, FromID: id,
 				ToID: etcdutil.ID(to.Ordinal + 1)})
@@ -306,10 +306,10 @@ func everyDeed(o scene) []changes.Change {
 		}
 		if r.Volume != nil {
 			refs := []facts.VolumeRef{r.VolumeRef()}
-			out = append(out, changes.DeleteVolumes{Volumes: refs}, changes.SetChoices{Volumes: refs, Choices: other},
-				changes.SetChoices{Volumes: refs, Choices: newer})
+			out = append(out, changes.DeleteVolumes{Volumes: refs}, changes.WriteSettings{Volumes: refs, Settings: other},
+				changes.WriteSettings{Volumes: refs, Settings: newer})
 			for _, ids := range [][2]etcdutil.ID{{clusterID, id}, {clusterID, 77}, {clusterID + 1, id}} {
-				said := record.Member{ClusterID: ids[0], MemberID: ids[1], Version: choices.Version,
+				said := record.Member{ClusterID: ids[0], MemberID: ids[1], Version: settings.Version,
 					VolumeUID: r.Volume.UID}
 				out = append(out, changes.RecordMembers{Members: []changes.MemberRecord{{Name: r.Name,
 					VolumeUID: r.Volume.UID, Record: said}}})
@@ -346,7 +346,7 @@ func about(c changes.Change) string {
 		return c.Members[0].Name
 	case changes.SealPods:
 		return c.Pods[0].Pod.Name
-	case changes.SetChoices:
+	case changes.WriteSettings:
 		return c.Volumes[0].Name
 	case changes.PrepareMember:
 		return c.Volume.Name
@@ -442,15 +442,15 @@ func TestTheGuardVetoesWhatHurtsAndNothingElse(t *testing.T) {
 func TestAnIdentityIsWrittenDownOnlyWhenAQuorumOfFirstMembersBearsIt(t *testing.T) {
 	passed, vetoed := 0, 0
 	everySmallWorld(func(o scene, s small) {
-		o.Current.Birth.ClusterID = 0
+		o.Current.Bootstrap.ClusterID = 0
 		bearers := 0
 		for i, b := range s.beings {
-			isFirst := slices.Contains(o.Current.Birth.Names, o.Current.Members[i].Name)
+			isFirst := slices.Contains(o.Current.Bootstrap.Names, o.Current.Members[i].Name)
 			bearers += one(isFirst && b.is("recorded") && b.name != "without data")
 		}
 		for _, id := range []etcdutil.ID{clusterID, clusterID + 1} {
-			mayPass := id == clusterID && isQuorum(bearers, len(o.Current.Birth.Names))
-			if veto := Veto(o.Observation, changes.RecordBirth{ClusterID: id}); (veto == "") != mayPass {
+			mayPass := id == clusterID && isQuorum(bearers, len(o.Current.Bootstrap.Names))
+			if veto := Veto(o.Observation, changes.RecordBootstrap{ClusterID: id}); (veto == "") != mayPass {
 				t.Fatalf("%d first members of %s bear %s: %q", bearers, describeAll(s), id, veto)
 			}
 			passed, vetoed = passed+one(mayPass), vetoed+one(!mayPass)
@@ -465,7 +465,7 @@ func TestAnIdentityIsWrittenDownOnlyWhenAQuorumOfFirstMembersBearsIt(t *testing.
 func TestNothingOfAnotherClusterIsWrittenDown(t *testing.T) {
 	tried := 0
 	everySmallWorld(func(o scene, s small) {
-		o.Current.Birth.ClusterID = clusterID + 1
+		o.Current.Bootstrap.ClusterID = clusterID + 1
 		for _, c := range everyDeed(o) {
 			written, ok := c.(changes.RecordMembers)
 			if !ok {

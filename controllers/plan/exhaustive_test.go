@@ -42,7 +42,7 @@ var states = []state{
 // unheardAndGiven is a process that never answered, and on whose volume the settings of the spec are written.
 func unheardAndGiven(r *facts.Replica) {
 	failsWithOther(r)
-	r.Volume.Choices = choices
+	r.Volume.Settings = settings
 }
 
 func edited(build func(int) facts.Replica, change func(*facts.Replica)) func(int) facts.Replica {
@@ -53,12 +53,13 @@ func edited(build func(int) facts.Replica, change func(*facts.Replica)) func(int
 	}
 }
 
-// born are the first members in these worlds. To the planner they differ from those that came later.
-const born = 3
+// bootstrapped are the first members in these worlds. To the planner they differ from those that came later.
+const bootstrapped = 3
 
-// everyWorld calls visit with each world of up to five ordinals in which at most one learner is on its way. Whether etcd
-// has a quorum decides whether its list is known. The gate sees four ordinals in every order, and of five each combination
-// once: the first members and the later ones stand there in the order of states. A full run sees five in every order.
+// everyWorld calls visit with each world of up to five ordinals in which at most one learner is on its way. Whether
+// etcd has a quorum decides whether its list is known. The gate sees four ordinals in every order, and of five each
+// combination once: the first members and the later ones stand there in the order of states. A full run sees five in
+// every order.
 func everyWorld(visit func(scene, []state)) {
 	walkWorlds(4, false, visit)
 	walkWorlds(5, !needs.IsFull(), visit)
@@ -72,7 +73,7 @@ func walkWorlds(ordinals int, isSorted bool, visit func(scene, []state)) {
 			visit(build(picked), picked)
 			return
 		}
-		if !isSorted || len(picked) == born {
+		if !isSorted || len(picked) == bootstrapped {
 			from = 0
 		}
 		for i, s := range states[from:] {
@@ -98,7 +99,7 @@ func learners(picked []state) int {
 
 func build(picked []state) scene {
 	o := settledWorld(0)
-	o.Current.Birth.Names = []string{"demo-0", "demo-1", "demo-2"}
+	o.Current.Bootstrap.Names = []string{"demo-0", "demo-1", "demo-2"}
 	o.Current.Membership.Leader = 0
 	for i, s := range picked {
 		if s.build == nil {

@@ -18,7 +18,7 @@ import (
 // restoreFence takes a former incarnation out of service: its volumes say so, then nobody is led to its members, then
 // their Pods go.
 func restoreFence(o judge.View) *proposal {
-	if !o.Birth.Exists() {
+	if !o.Bootstrap.Exists() {
 		return nil // nothing says what took its place
 	}
 	for _, step := range []func(judge.View) *proposal{fenceMark, unmark, fenceBudget, fenceLabels, fencePods,
@@ -40,7 +40,7 @@ func fenceMark(o judge.View) *proposal {
 	if len(volumes) == 0 {
 		return nil
 	}
-	return act(changes.MarkFormer{By: o.Birth.Incarnation, Volumes: volumes}, facts.ReasonFence,
+	return act(changes.MarkFormer{By: o.Bootstrap.Incarnation, Volumes: volumes}, facts.ReasonFence,
 		"The cluster has switched over; that is written on the volumes of %s, which are kept.",
 		joinNames(volumes, func(v facts.VolumeRef) string { return v.Name }))
 }
@@ -63,7 +63,7 @@ func unmark(o judge.View) *proposal {
 // fenceBudget lets go of a budget that counts members which are to stop.
 func fenceBudget(o judge.View) *proposal {
 	isOurs := o.Budget.State == facts.ObjectCurrent || o.Budget.State == facts.ObjectDrifted
-	if o.Birth.ClusterID != 0 || !isOurs || o.Budget.MinAvailable == 0 ||
+	if o.Bootstrap.ClusterID != 0 || !isOurs || o.Budget.MinAvailable == 0 ||
 		!slices.ContainsFunc(o.FormerMembers(), facts.Replica.IsUp) {
 		return nil
 	}
@@ -91,7 +91,7 @@ func fencePods(o judge.View) *proposal {
 			tasks = append(tasks, restoreRef(r))
 		}
 	}
-	switch places := heldPlaces(o.BirthReplicas()); {
+	switch places := heldPlaces(o.BootstrapReplicas()); {
 	case len(pods) > 0:
 		return act(changes.DeletePods{Pods: pods}, facts.ReasonFence,
 			"The Pods of %s, of the previous incarnation, are deleted; their volumes are kept.", podNames(pods))
@@ -132,7 +132,7 @@ func unfenced(o judge.View) string {
 		}
 		remaining[r.Pod.Incarnation]++
 	}
-	for _, past := range o.Birth.Former {
+	for _, past := range o.Bootstrap.Former {
 		if n := remaining[past.Incarnation]; n > 0 && n >= etcdutil.Quorum(len(past.Voters)) {
 			return fmt.Sprintf(
 				"%d Pods of the previous incarnation do not go (%s), which might be enough to serve writes", n,
@@ -194,7 +194,7 @@ func flushSurvivor(o judge.View) *proposal {
 		return stopSurvivor(o, r)
 	}
 	if r.IsPutBack() {
-		return act(changes.MarkFlushed{Incarnation: o.Birth.Next.Incarnation, Volume: r.VolumeRef()},
+		return act(changes.MarkFlushed{Incarnation: o.Bootstrap.Next.Incarnation, Volume: r.VolumeRef()},
 			facts.ReasonInPlace, "%s is not started, as its volume was put back by other means. It is read as it is.",
 			r.Name)
 	}
@@ -210,7 +210,7 @@ func flush(o judge.View, r facts.Replica) *proposal {
 			"the operator reach it; or, if that cannot be, delete its Pod: it is then started once more, and read on "+
 			"its volume.", r.Name).byHuman()
 	case o.HasFlushed(r):
-		return act(changes.MarkFlushed{Incarnation: o.Birth.Next.Incarnation, Volume: r.VolumeRef()},
+		return act(changes.MarkFlushed{Incarnation: o.Bootstrap.Next.Incarnation, Volume: r.VolumeRef()},
 			facts.ReasonInPlace, "%s has run long enough to write out all that it had; that is written on its volume.",
 			r.Name)
 	}
@@ -223,7 +223,7 @@ func flush(o judge.View, r facts.Replica) *proposal {
 // mounts both, and one that was bound somewhere else could not be mounted beside it.
 func clearUnread(o judge.View) *proposal {
 	const read = "What %s holds is read on its volume; "
-	survivor := o.Birth.Next.Survivor
+	survivor := o.Bootstrap.Next.Survivor
 	for _, r := range facts.Filter(o.Next.Members, o.IsUnread) {
 		switch {
 		case r.Restoring != nil && r.Restoring.Terminating:
@@ -254,8 +254,8 @@ func stopSurvivor(o judge.View, r facts.Replica) *proposal {
 }
 
 // readFrom is how a restore Pod gets what the survivor holds: from its volume, or else by asking it.
-func readFrom(o facts.Incarnation, l changes.Laying) changes.Laying {
-	l.Survivor = o.Birth.Next.Survivor
+func readFrom(o facts.Incarnation, l changes.Restoring) changes.Restoring {
+	l.Survivor = o.Bootstrap.Next.Survivor
 	if r := o.Survivor(); o.IsFlushed(r) {
 		l.Mounts = r.Name
 	}
@@ -270,9 +270,9 @@ func whyNotSurvivor(o judge.View, r facts.Replica) string {
 		return o.WhyNoRoomFor(r)
 	case record.IsZero():
 		return fmt.Sprintf("nothing says that %q was ever a member of this cluster", r.Name)
-	case r.Incarnation() != o.Birth.Incarnation || record.ClusterID != o.Birth.ClusterID:
+	case r.Incarnation() != o.Bootstrap.Incarnation || record.ClusterID != o.Bootstrap.ClusterID:
 		return fmt.Sprintf("%s holds the data of cluster %s (incarnation %s), and this is %s (incarnation %s)", r.Name,
-			record.ClusterID, r.Incarnation(), o.Birth.ClusterID, o.Birth.Incarnation)
+			record.ClusterID, r.Incarnation(), o.Bootstrap.ClusterID, o.Bootstrap.Incarnation)
 	case r.IsPutBack():
 		return ""
 	}

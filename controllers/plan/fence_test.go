@@ -10,7 +10,7 @@ import (
 // Each member of the previous incarnation is in each state, and etcd named its voters or did not: by counting on
 // fingers, the next incarnation starts only when what is left cannot be a majority, and nobody is deleted that was not
 // marked.
-func TestTheNextLifeStartsOnlyWhenTheOneBeforeCannotWriteInEverySmallWorld(t *testing.T) {
+func TestTheNextIncarnationStartsOnlyWhenTheOneBeforeCannotWriteInEverySmallWorld(t *testing.T) {
 	type past struct {
 		name    string
 		is      func(*facts.Replica)

@@ -19,11 +19,11 @@ type scene struct{ facts.Observation }
 
 var (
 	now       = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
-	choices   = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a", QuotaBytes: 2 << 30}
-	other     = facts.Choices{Version: choices.Version, Inputs: "b", QuotaBytes: 2 << 30}
-	patched   = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 17}, Inputs: "d", QuotaBytes: 2 << 30}
-	restarted = facts.Choices{Version: choices.Version, Inputs: "r", QuotaBytes: 2 << 30, RestartedAt: "2030-01-01"}
-	newer     = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 7, Patch: 3}, Inputs: "c", QuotaBytes: 2 << 30}
+	settings  = facts.Settings{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a", QuotaBytes: 2 << 30}
+	other     = facts.Settings{Version: settings.Version, Inputs: "b", QuotaBytes: 2 << 30}
+	patched   = facts.Settings{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 17}, Inputs: "d", QuotaBytes: 2 << 30}
+	restarted = facts.Settings{Version: settings.Version, Inputs: "r", QuotaBytes: 2 << 30, RestartedAt: "2030-01-01"}
+	newer     = facts.Settings{Version: etcdutil.Version{Major: 3, Minor: 7, Patch: 3}, Inputs: "c", QuotaBytes: 2 << 30}
 )
 
 const clusterID = etcdutil.ID(0xc1)
@@ -33,21 +33,21 @@ func settledWorld(size int) scene {
 	o := scene{facts.Observation{
 		Now:     now,
 		Cluster: facts.Identity{Namespace: "default", Name: "demo", UID: "u1", Operator: "ns/op"},
-		Desired: facts.Desired{Size: size, Choices: choices, StorageBytes: 8 << 30, TLS: true,
+		Desired: facts.Desired{Size: size, Settings: settings, StorageBytes: 8 << 30, TLS: true,
 			Retain: true, HasBudget: true},
 		Objects: []facts.Object{
-			{Kind: "Secret", Name: "demo-ca", State: facts.ObjectCurrent, Authority: true},
+			{Kind: "Secret", Name: "demo-ca", State: facts.ObjectCurrent, CA: true},
 			{Kind: "Service", Name: "demo", State: facts.ObjectCurrent},
 		},
 		Current: facts.Incarnation{Membership: facts.Membership{Known: true, ClusterID: clusterID, Leader: 1}},
 	}}
 	o.ClaimedBy = "ns/op"
-	o.Current.Birth = record.Birth{Incarnation: facts.IncarnationID("u1", 0),
+	o.Current.Bootstrap = record.Bootstrap{Incarnation: facts.IncarnationID("u1", 0),
 		Token: token("u1", facts.IncarnationID("u1", 0)),
 		Names: firstNames(current(o.Observation)), ClusterID: clusterID, Begun: true, Volumes: map[string]string{},
 		NextOrdinal: size}
-	for _, name := range o.Current.Birth.Names {
-		o.Current.Birth.Volumes[name] = "volume-" + name
+	for _, name := range o.Current.Bootstrap.Names {
+		o.Current.Bootstrap.Volumes[name] = "volume-" + name
 	}
 	o.Budget = facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo", State: facts.ObjectCurrent},
 		MinAvailable: facts.BudgetFor(current(o.Observation).View, size)}
@@ -57,10 +57,10 @@ func settledWorld(size int) scene {
 	return o.joined()
 }
 
-// bornWorld is an observation before anything exists.
-func unborn(size int) scene {
+// bootstrappedWorld is an observation before anything exists.
+func notBootstrapped(size int) scene {
 	o := settledWorld(size)
-	o.Current.Birth, o.Current.Members, o.Current.Membership = record.Birth{}, nil,
+	o.Current.Bootstrap, o.Current.Members, o.Current.Membership = record.Bootstrap{}, nil,
 		facts.Membership{Why: "nobody there"}
 	o.Budget = facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo", State: facts.ObjectAbsent}}
 	o.ClaimedBy = ""
@@ -70,23 +70,24 @@ func unborn(size int) scene {
 	return o
 }
 
-// atBirth is an observation with the record and the objects of the birth, and Pods that have not yet found each other.
-func atBirth(size int) scene {
+// atBootstrap is an observation with the record and the objects of the bootstrap, and Pods that have not yet found each
+// other.
+func atBootstrap(size int) scene {
 	o := settledWorld(size)
-	o.Current.Birth.ClusterID, o.Current.Membership = 0, facts.Membership{Why: "no quorum yet"}
+	o.Current.Bootstrap.ClusterID, o.Current.Membership = 0, facts.Membership{Why: "no quorum yet"}
 	o.Budget = facts.Budget{Object: facts.Object{State: facts.ObjectAbsent}}
 	for i := range o.Current.Members {
 		r := &o.Current.Members[i]
 		r.Member, r.Answer, r.Volume.Record = nil, nil, record.Member{}
-		r.Pod.Flags, r.Pod.Role, r.Pod.Ready = facts.FlagsBirth, "", false
+		r.Pod.Flags, r.Pod.Role, r.Pod.Ready = facts.FlagsBootstrap, "", false
 		r.Pod.Created, r.Pod.ReadySince, r.Volume.Created = now.Add(-time.Second), time.Time{}, now.Add(-2*time.Second)
 	}
 	return o
 }
 
-// promising says in the birth record that the member of an ordinal was prepared.
+// promising says in the bootstrap record that the member of an ordinal was prepared.
 func (o scene) promising(ordinal int) scene {
-	o.Current.Birth.Promised, o.Current.Birth.NextOrdinal = etcdutil.MemberName("demo", ordinal), ordinal+1
+	o.Current.Bootstrap.Promised, o.Current.Bootstrap.NextOrdinal = etcdutil.MemberName("demo", ordinal), ordinal+1
 	return o
 }
 
@@ -162,19 +163,19 @@ func denied(o scene) scene {
 func voter(ordinal int) facts.Replica {
 	name, id := etcdutil.MemberName("demo", ordinal), etcdutil.ID(ordinal+1)
 	incarnation := facts.IncarnationID("u1", 0)
-	known := record.Member{ClusterID: clusterID, MemberID: id, Version: choices.Version, VolumeUID: "volume-" + name}
+	known := record.Member{ClusterID: clusterID, MemberID: id, Version: settings.Version, VolumeUID: "volume-" + name}
 	return facts.Replica{
 		Name: name, Ordinal: ordinal,
 		Member: &etcdutil.Member{ID: id, Name: name,
 			PeerURLs: []string{etcdutil.PeerURL("https", name, "demo", "default")}, ClientURLs: []string{"c"}},
-		Answer: &facts.Answer{ID: id, ClusterID: clusterID, Leader: 1, Version: choices.Version, Revision: 10,
+		Answer: &facts.Answer{ID: id, ClusterID: clusterID, Leader: 1, Version: settings.Version, Revision: 10,
 			Applied: 5000},
 		Pod: &facts.Pod{UID: "pod-" + name, Created: now.Add(-time.Hour), Phase: facts.PodRunning, Scheduled: true,
 			Started: true, Running: true, Booted: true, Process: "process-" + name,
 			Ready: true, ReadySince: now.Add(-time.Hour), Flags: facts.FlagsSealed, Role: facts.RoleVoter,
-			Incarnation: incarnation, Choices: choices},
+			Incarnation: incarnation, Settings: settings},
 		Volume: &facts.Volume{UID: "volume-" + name, Created: now.Add(-time.Hour), Phase: facts.VolumeBound,
-			Incarnation: incarnation, Choices: choices, Bytes: 8 << 30, Record: known},
+			Incarnation: incarnation, Settings: settings, Bytes: 8 << 30, Record: known},
 		Secret: facts.Object{Kind: "Secret", Name: name + "-tls", State: facts.ObjectCurrent, UID: "secret-" + name},
 	}
 }
@@ -254,7 +255,7 @@ func unlabelled(r *facts.Replica) { r.Pod.Role = "" }
 func stripped(r *facts.Replica) { r.Pod.Flags = facts.FlagsNone }
 
 func unrecorded(r *facts.Replica) {
-	r.Volume.Record, r.Pod.Flags, r.Pod.Role = record.Member{}, facts.FlagsBirth, ""
+	r.Volume.Record, r.Pod.Flags, r.Pod.Role = record.Member{}, facts.FlagsBootstrap, ""
 }
 
 func unpullable(r *facts.Replica) {
@@ -268,16 +269,16 @@ func otherImage(r *facts.Replica) { r.Pod.OtherImage = true }
 
 func mistaken(r *facts.Replica) {
 	unpullable(r)
-	r.Volume.Choices, r.Pod.Choices = patched, patched
+	r.Volume.Settings, r.Pod.Settings = patched, patched
 }
 
-func adopted(r *facts.Replica) { r.Volume.Choices = other }
+func adopted(r *facts.Replica) { r.Volume.Settings = other }
 
-func rolled(r *facts.Replica) { r.Volume.Choices, r.Pod.Choices = other, other }
+func rolled(r *facts.Replica) { r.Volume.Settings, r.Pod.Settings = other, other }
 
-func restart(r *facts.Replica) { r.Volume.Choices, r.Pod.Choices = restarted, restarted }
+func restart(r *facts.Replica) { r.Volume.Settings, r.Pod.Settings = restarted, restarted }
 
-func unspoken(r *facts.Replica) { r.Pod.Choices = facts.Choices{} }
+func unspoken(r *facts.Replica) { r.Pod.Settings = facts.Settings{} }
 
 func answersPatched(r *facts.Replica) {
 	r.Answer.Version, r.Volume.Record.Version = patched.Version, patched.Version
@@ -294,8 +295,8 @@ func unstartedOnDeadNode(r *facts.Replica) {
 
 func behind(r *facts.Replica) { r.Answer.Applied, r.Pod.Ready = 1, false }
 
-func wanting(o scene, c facts.Choices) scene {
-	return desire(o, func(d *facts.Desired) { d.Choices = c })
+func wanting(o scene, c facts.Settings) scene {
+	return desire(o, func(d *facts.Desired) { d.Settings = c })
 }
 
 // needing is a cluster that was 3.6, at a stop of this version, which it leaves only after this.
@@ -303,13 +304,13 @@ func needing(need etcdutil.Need, stop etcdutil.Version) scene {
 	o := settledWorld(3).edit(2, readyFor(time.Second))
 	for i := range 3 {
 		o = o.edit(i, func(r *facts.Replica) {
-			r.Answer.Versions = facts.Versions{Cluster: choices.Version, Storage: choices.Version}
-			r.Volume.Record.ClusterVersion = choices.Version
+			r.Answer.Versions = facts.Versions{Cluster: settings.Version, Storage: settings.Version}
+			r.Volume.Record.ClusterVersion = settings.Version
 			r.Answer.Version, r.Volume.Record.Version = stop, stop
-			r.Pod.Choices.Version, r.Volume.Choices.Version = stop, stop
+			r.Pod.Settings.Version, r.Volume.Settings.Version = stop, stop
 		})
 	}
-	return desire(o, func(d *facts.Desired) { d.Needs, d.Choices.Version = need, stop })
+	return desire(o, func(d *facts.Desired) { d.Needs, d.Settings.Version = need, stop })
 }
 
 // covered is the same world, in which each voter that answers passed the mark that was written down of it.
@@ -325,11 +326,11 @@ func covered(o scene) scene {
 			if r.Answer == nil {
 				return
 			}
-			r.Answer.Versions.Cluster, r.Answer.Snapshots = choices.Version, new(uint64(1))
+			r.Answer.Versions.Cluster, r.Answer.Snapshots = settings.Version, new(uint64(1))
 			r.Answer.Applied += 10_000
 			if r.Volume != nil && r.IsRecorded() {
 				r.Volume.Record.LogMark = record.LogMark{Pods: strings.Join(pods, ","), Applied: 5_000}
-				r.Volume.Record.ClusterVersion = choices.Version
+				r.Volume.Record.ClusterVersion = settings.Version
 			}
 		})
 	}
@@ -339,7 +340,7 @@ func covered(o scene) scene {
 // inNewer is a member that runs a higher minor, in a cluster of this version.
 func inNewer(cluster etcdutil.Version) func(*facts.Replica) {
 	return func(r *facts.Replica) {
-		r.Volume.Choices, r.Pod.Choices, r.Answer.Version = newer, newer, newer.Version
+		r.Volume.Settings, r.Pod.Settings, r.Answer.Version = newer, newer, newer.Version
 		r.Volume.Record.Version, r.Volume.Record.ClusterVersion = newer.Version, cluster
 	}
 }
@@ -347,7 +348,7 @@ func inNewer(cluster etcdutil.Version) func(*facts.Replica) {
 // noWay is a spec whose version no step of this release leads to.
 func noWay(o scene) scene {
 	return desire(o, func(d *facts.Desired) {
-		d.Choices, d.Target, d.NoWay = newer, newer.Version, "This release takes no such step"
+		d.Settings, d.Target, d.NoWay = newer, newer.Version, "This release takes no such step"
 	})
 }
 
@@ -439,7 +440,7 @@ func volumeOf(bytes int64) func(*facts.Replica) {
 func unmade(r *facts.Replica) {
 	tied("pod has unbound immediate PersistentVolumeClaims")(r)
 	unbound(r)
-	r.Pod.Started, r.Pod.Flags, r.Pod.Role = false, facts.FlagsBirth, ""
+	r.Pod.Started, r.Pod.Flags, r.Pod.Role = false, facts.FlagsBootstrap, ""
 	r.Volume.Unmade = `storageclass.storage.k8s.io "a" not found`
 }
 
@@ -476,8 +477,8 @@ func failsWithOther(r *facts.Replica) { rolled(r); neverHeard(r) }
 func servedBefore(r *facts.Replica) { neverHeard(r); r.Pod.ReadySince = now.Add(-5 * time.Minute) }
 
 // given is a Pod made from settings that were changed on its volume since.
-func given(c facts.Choices) func(*facts.Replica) {
-	return func(r *facts.Replica) { r.Volume.Choices = c }
+func given(c facts.Settings) func(*facts.Replica) {
+	return func(r *facts.Replica) { r.Volume.Settings = c }
 }
 
 func startedAgo(d time.Duration) func(*facts.Replica) {
@@ -494,7 +495,7 @@ func retaining(o scene, edits ...func(*facts.Retained)) scene {
 	for i := range 3 {
 		r := facts.Retained{Kind: "PersistentVolumeClaim", Name: etcdutil.MemberName("demo", i), UID: "old",
 			Owner: "u0", Incarnation: facts.IncarnationID("u0", 0), TLS: true,
-			Record: record.Member{ClusterID: clusterID, MemberID: etcdutil.ID(i + 1), Version: choices.Version}}
+			Record: record.Member{ClusterID: clusterID, MemberID: etcdutil.ID(i + 1), Version: settings.Version}}
 		o.Retained = append(o.Retained, r)
 	}
 	for _, edit := range edits {
@@ -508,7 +509,7 @@ func retaining(o scene, edits ...func(*facts.Retained)) scene {
 
 // halfPutBack has a volume that was put back, and one that nothing is recorded of.
 func halfPutBack() scene {
-	o := retaining(unborn(3))
+	o := retaining(notBootstrapped(3))
 	o.Retained = slices.Clone(o.Retained)
 	o.Retained[0].Record.VolumeUID, o.Retained[2].Record = "another", record.Member{}
 	return o
@@ -529,9 +530,9 @@ func gone(r *facts.Replica) {
 	r.Member, r.Answer, r.Pod, r.Volume, r.Secret.State = nil, nil, nil, nil, facts.ObjectAbsent
 }
 
-// unwritten has no birth record, and no answer from etcd.
+// unwritten has no bootstrap record, and no answer from etcd.
 func (o scene) unwritten() scene {
-	o.Current.Birth, o.Current.Membership = record.Birth{}, facts.Membership{Why: "nobody answers"}
+	o.Current.Bootstrap, o.Current.Membership = record.Bootstrap{}, facts.Membership{Why: "nobody answers"}
 	return o
 }
 

@@ -21,7 +21,7 @@ func TestARecordIsRefusedUnlessThatVeryMemberSaidIt(t *testing.T) {
 		t.Error("a record of what the list says is written although another member answered")
 	}
 	lie := changes.RecordMembers{Members: []changes.MemberRecord{{Name: "demo-1", VolumeUID: "volume-demo-1",
-		Record: record.Member{ClusterID: clusterID, MemberID: 77, Version: choices.Version,
+		Record: record.Member{ClusterID: clusterID, MemberID: 77, Version: settings.Version,
 			VolumeUID: "volume-demo-1"}}}}
 	if Veto(impostor.Observation, lie) == "" {
 		t.Error("an identity that is not in the list is recorded")
@@ -35,14 +35,14 @@ func TestANewNameIsAboveEveryTraceOfAnOldOne(t *testing.T) {
 		"a leaving volume": settledWorld(3).with(voter(7)).edit(7, removed).edit(7, noPod).edit(7, noSecret).edit(7,
 			func(r *facts.Replica) { r.Volume.Terminating = true }),
 	} {
-		o.Desired.Size, o.Desired.HasBudget, o.Budget.MinAvailable, o.Current.Birth.NextOrdinal = 7, false, 0, 0
+		o.Desired.Size, o.Desired.HasBudget, o.Budget.MinAvailable, o.Current.Bootstrap.NextOrdinal = 7, false, 0, 0
 		change, ok := Decide(o.Observation).Change.(changes.PrepareMember)
 		if !ok {
 			t.Fatalf("%s: %+v", name, Decide(o.Observation))
 		}
 		want := "demo-8"
 		if name == "a first member" {
-			o.Current.Members = o.Current.Members[:2] // the third was removed, without a trace but in the birth record
+			o.Current.Members = o.Current.Members[:2] // the third was removed, without a trace but in the bootstrap record
 			change, want = Decide(o.joined().Observation).Change.(changes.PrepareMember), "demo-3"
 		}
 		if change.Volume.Name != want {
@@ -83,7 +83,7 @@ func TestAMemberThatRunsIsDeletedOnlyWhenNobodyHasAnythingOfIt(t *testing.T) {
 		{"one that may still be starting", lone.edit(0, startedAgo(time.Minute)).blind(), false, false},
 		{"one with the settings of the spec", wanting(lone, other).blind(), true, false},
 		{"one with its data in its Pod",
-			inMemory(lone).edit(0, func(r *facts.Replica) { r.Pod.Choices = other }).blind(), false, false},
+			inMemory(lone).edit(0, func(r *facts.Replica) { r.Pod.Settings = other }).blind(), false, false},
 		{"one that could start from an empty directory", lone.edit(0, stripped).blind(), false, false},
 		{"one on a volume of another incarnation",
 			lone.edit(0, func(r *facts.Replica) { r.Volume.Incarnation = "old" }).blind(), false, false},
@@ -112,8 +112,8 @@ func TestAMemberThatRunsIsDeletedOnlyWhenNobodyHasAnythingOfIt(t *testing.T) {
 }
 
 func TestAMemberStartsOnlyFromItsOwnData(t *testing.T) {
-	sealed := changes.StartPods{Pods: []changes.Start{{Name: "demo-1", Flags: facts.FlagsSealed, Choices: choices}}}
-	birth := changes.StartPods{Pods: []changes.Start{{Name: "demo-1", Flags: facts.FlagsBirth}}}
+	sealed := changes.StartPods{Pods: []changes.Start{{Name: "demo-1", Flags: facts.FlagsSealed, Settings: settings}}}
+	bootstrap := changes.StartPods{Pods: []changes.Start{{Name: "demo-1", Flags: facts.FlagsBootstrap}}}
 	join := changes.StartPods{Pods: []changes.Start{{Name: "demo-1", Flags: facts.FlagsJoin}}}
 	for _, row := range []struct {
 		name    string
@@ -123,9 +123,9 @@ func TestAMemberStartsOnlyFromItsOwnData(t *testing.T) {
 	}{
 		{"a recorded member starts sealed", settledWorld(3).edit(1, noPod), sealed, true},
 		{"a recorded member never starts with another minor version", settledWorld(3).edit(1, noPod),
-			changes.StartPods{Pods: []changes.Start{{Name: "demo-1", Flags: facts.FlagsSealed, Choices: newer}}},
+			changes.StartPods{Pods: []changes.Start{{Name: "demo-1", Flags: facts.FlagsSealed, Settings: newer}}},
 			false},
-		{"a recorded member never starts as at birth", settledWorld(3).edit(1, noPod), birth, false},
+		{"a recorded member never starts as at birth", settledWorld(3).edit(1, noPod), bootstrap, false},
 		{"a recorded member never joins again", settledWorld(3).edit(1, noPod), join, false},
 		{"a member without a volume does not start", settledWorld(3).edit(1, noData), sealed, false},
 		{"a member on a volume of another incarnation does not start",
@@ -134,13 +134,13 @@ func TestAMemberStartsOnlyFromItsOwnData(t *testing.T) {
 		{"a member recorded under another ID does not start",
 			settledWorld(3).edit(1, noPod).edit(1, func(r *facts.Replica) { r.Volume.Record.MemberID = 77 }), sealed,
 			false},
-		{"an unrecorded first member starts as it was born", settledWorld(3).edit(1, unrecorded).edit(1, noPod), birth,
+		{"an unrecorded first member starts as it was born", settledWorld(3).edit(1, unrecorded).edit(1, noPod), bootstrap,
 			true},
 		{"a voter never joins", settledWorld(3).edit(1, unrecorded).edit(1, noPod), join, false},
 		{"an added learner joins", settledWorld(1).with(added(1)), join, true},
 		{"a name that is not in the list does not start", settledWorld(1).with(promised(1)), join, false},
 		{"an unrecorded first member does not start blindly while enough are recorded",
-			settledWorld(3).edit(1, unrecorded).edit(1, noPod).blind(), birth, false},
+			settledWorld(3).edit(1, unrecorded).edit(1, noPod).blind(), bootstrap, false},
 	} {
 		if why := Veto(row.world.Observation, row.change); (why == "") != row.allowed {
 			t.Errorf("%s: %q", row.name, why)

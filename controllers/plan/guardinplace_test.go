@@ -33,7 +33,7 @@ func otherwise[C changes.Change](c C, change func(*C)) C {
 	return c
 }
 
-func TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed(t *testing.T) {
+func TestAnIncarnationIsRestoredOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed(t *testing.T) {
 	begin := lookedAt(requesting(settledWorld(3)), hasFound)
 	good := Decide(begin.Observation).Change.(changes.BeginNext)
 	lost := lostWorld()
@@ -49,12 +49,12 @@ func TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed(t *testing.T)
 		{"unapproved", requesting(unrequested(begin), unapproved), good, false},
 		{"approved on other evidence", staled(begin), good, false},
 		{"approved, by then members were others", begin.edit(2, gone).with(voter(9)), good, false},
-		{"once the cluster came of it", func() scene { o := begin; o.Current.Birth.Restore = "r1"; return o }(), good,
+		{"once the cluster came of it", func() scene { o := begin; o.Current.Bootstrap.Restore = "r1"; return o }(), good,
 			false},
-		{"beside another that is restored", layingWorld(begin), good, false},
+		{"beside another that is restored", fillingWorld(begin), good, false},
 		{"after another incarnation than there is", begin,
 			otherwise(good, func(c *changes.BeginNext) { c.From = "old" }), false},
-		{"before the cluster was born", lookedAt(func() scene { o := begin; o.Current.Birth.ClusterID = 0; return o }(),
+		{"before the cluster was born", lookedAt(func() scene { o := begin; o.Current.Bootstrap.ClusterID = 0; return o }(),
 			hasFound), good, false},
 		{"with a backup that nobody looked at", requesting(settledWorld(3)), good, false},
 		{"with another one than was found", begin,
@@ -67,14 +67,14 @@ func TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed(t *testing.T)
 		{"under a name of this incarnation", begin,
 			otherwise(good, func(c *changes.BeginNext) { c.Names = []string{"demo-1"} }), false},
 		{"under a name of an incarnation before", used, good, false},
-		{"under a name that was promised", func() scene { o := begin; o.Current.Birth.NextOrdinal = 5; return o }(),
+		{"under a name that was promised", func() scene { o := begin; o.Current.Bootstrap.NextOrdinal = 5; return o }(),
 			good, false},
 		{"under a name that stays free for others", begin,
 			otherwise(good, func(c *changes.BeginNext) { c.NextOrdinal = 5 }), false},
 		{"as the incarnation that lives", begin,
 			otherwise(good, func(c *changes.BeginNext) { c.Incarnation, c.Counter = facts.IncarnationID("u1", 0), 0 }),
 			false},
-		{"as one that was restored before", func() scene { o := begin; o.Current.Birth.LastCounter = 1; return o }(),
+		{"as one that was restored before", func() scene { o := begin; o.Current.Bootstrap.LastCounter = 1; return o }(),
 			good, false},
 		{"of a survivor, without a quorum", requesting(lost, ofDemo0), survivor, true},
 		{"of a survivor that can be started once more", requesting(lost.edit2(0, silent), ofDemo0),
@@ -110,12 +110,12 @@ func TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed(t *testing.T)
 	})
 }
 
-func TestWhatIsLaidTouchesNothingOfTheLifeThatServes(t *testing.T) {
+func TestWhatIsRestoredTouchesNothingOfTheIncarnationThatServes(t *testing.T) {
 	begin := requesting(settledWorld(3))
-	laying, laid := layingWorld(begin), laidWorld(begin)
-	blank := laying
+	restoring, taskDone := fillingWorld(begin), filledWorld(begin)
+	blank := restoring
 	blank.Next.Members = nil
-	lay := Decide(blank.Observation).Change.(changes.PrepareNext)
+	restore := Decide(blank.Observation).Change.(changes.PrepareNext)
 	volume := func(name string) changes.DeleteVolumes {
 		return changes.DeleteVolumes{Volumes: []facts.VolumeRef{{Name: name, UID: "volume-" + name}}}
 	}
@@ -126,59 +126,59 @@ func TestWhatIsLaidTouchesNothingOfTheLifeThatServes(t *testing.T) {
 		return changes.RecordRestored{Incarnation: facts.IncarnationID("u1", 1),
 			Volumes: []facts.VolumeRef{{Name: name, UID: "volume-" + name}}}
 	}
-	off := unrequested(laid)
+	off := unrequested(taskDone)
 	checkGuard(t, []guarded1{
-		{"what is missing is made", blank, lay, true},
-		{"not for an incarnation that is not restored", begin, lay, false},
+		{"what is missing is made", blank, restore, true},
+		{"not for an incarnation that is not restored", begin, restore, false},
 		{"not for the incarnation that serves", blank,
-			otherwise(lay, func(c *changes.PrepareNext) { c.Incarnation = facts.IncarnationID("u1", 0) }), false},
-		{"not under a name of this incarnation", blank, changes.PrepareNext{Incarnation: lay.Incarnation,
+			otherwise(restore, func(c *changes.PrepareNext) { c.Incarnation = facts.IncarnationID("u1", 0) }), false},
+		{"not under a name of this incarnation", blank, changes.PrepareNext{Incarnation: restore.Incarnation,
 			Volumes: []changes.NewVolume{{Name: "demo-1"}}}, false},
-		{"not the certificates of another", blank, changes.PrepareNext{Incarnation: lay.Incarnation,
+		{"not the certificates of another", blank, changes.PrepareNext{Incarnation: restore.Incarnation,
 			Secrets: []string{"demo-1"}}, false},
-		{"not a volume beside one", laid, changes.PrepareNext{Incarnation: lay.Incarnation, Volumes: lay.Volumes[:1]},
+		{"not a volume beside one", taskDone, changes.PrepareNext{Incarnation: restore.Incarnation, Volumes: restore.Volumes[:1]},
 			false},
 		{"not a volume beside a Pod that restored on another",
-			laying.next(3, func(r *facts.Replica) { r.Volume = nil }), changes.PrepareNext{Incarnation: lay.Incarnation,
-				Volumes: lay.Volumes[:1]}, false},
-		{"not on a volume that has its data", laid, changes.PrepareNext{Incarnation: lay.Incarnation,
-			Restores: lay.Restores[:1]}, false},
-		{"not on one that is going", laying.next(3, cleared, doomed), changes.PrepareNext{Incarnation: lay.Incarnation,
-			Restores: lay.Restores[:1]}, false},
-		{"not from a survivor that nobody chose", laying.next(3, cleared),
-			changes.PrepareNext{Incarnation: lay.Incarnation,
-				Restores: []changes.Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0"}}}, false},
-		{"not with the tools of another minor version", laying.next(3, cleared),
-			changes.PrepareNext{Incarnation: lay.Incarnation,
-				Restores: []changes.Laying{{Name: "demo-3", Choices: newer}}}, false},
-		{"a Pod that succeeded is believed", laying.next(3, laid1), record("demo-3"), true},
-		{"one that runs is not", laying, record("demo-3"), false},
-		{"nor of a volume that is going", laying.next(3, laid1, doomed), record("demo-3"), false},
-		{"what succeeded stays until it is written down", laying.next(3, laid1), task("demo-3"), false},
-		{"then it may go", laying.next(3, laid1, written), task("demo-3"), true},
-		{"or when its volume is gone", laying.next(3, laid1, func(r *facts.Replica) { r.Volume = nil }), task("demo-3"),
+			restoring.next(3, func(r *facts.Replica) { r.Volume = nil }), changes.PrepareNext{Incarnation: restore.Incarnation,
+				Volumes: restore.Volumes[:1]}, false},
+		{"not on a volume that has its data", taskDone, changes.PrepareNext{Incarnation: restore.Incarnation,
+			Restores: restore.Restores[:1]}, false},
+		{"not on one that is going", restoring.next(3, cleared, doomed), changes.PrepareNext{Incarnation: restore.Incarnation,
+			Restores: restore.Restores[:1]}, false},
+		{"not from a survivor that nobody chose", restoring.next(3, cleared),
+			changes.PrepareNext{Incarnation: restore.Incarnation,
+				Restores: []changes.Restoring{{Name: "demo-3", Settings: settings, Survivor: "demo-0"}}}, false},
+		{"not with the tools of another minor version", restoring.next(3, cleared),
+			changes.PrepareNext{Incarnation: restore.Incarnation,
+				Restores: []changes.Restoring{{Name: "demo-3", Settings: newer}}}, false},
+		{"a Pod that succeeded is believed", restoring.next(3, restored1), record("demo-3"), true},
+		{"one that runs is not", restoring, record("demo-3"), false},
+		{"nor of a volume that is going", restoring.next(3, restored1, doomed), record("demo-3"), false},
+		{"what succeeded stays until it is written down", restoring.next(3, restored1), task("demo-3"), false},
+		{"then it may go", restoring.next(3, restored1, written), task("demo-3"), true},
+		{"or when its volume is gone", restoring.next(3, restored1, func(r *facts.Replica) { r.Volume = nil }), task("demo-3"),
 			true},
-		{"or when nobody wants it", unrequested(laying.next(3, laid1)), task("demo-3"), true},
+		{"or when nobody wants it", unrequested(restoring.next(3, restored1)), task("demo-3"), true},
 		{"what nobody wants is taken back", off, volume("demo-3"), true},
-		{"not what somebody wants", laid, volume("demo-3"), false},
-		{"even on an approval that is stale", staled(laid), volume("demo-3"), false},
-		{"unless it is lost", laid.next(3, stranded1), volume("demo-3"), true},
-		{"or was never made, and is of another StorageClass", laying.next(3, cleared, unbound).ofClass("b"),
+		{"not what somebody wants", taskDone, volume("demo-3"), false},
+		{"even on an approval that is stale", staled(taskDone), volume("demo-3"), false},
+		{"unless it is lost", taskDone.next(3, stranded1), volume("demo-3"), true},
+		{"or was never made, and is of another StorageClass", restoring.next(3, cleared, unbound).ofClass("b"),
 			volume("demo-3"), true},
-		{"not of the one that is asked for", laying.next(3, cleared, unbound).ofClass("a"), volume("demo-3"), false},
-		{"not once it was made", laying.next(3, cleared, volumeBound).ofClass("b"), volume("demo-3"), false},
-		{"not what a backup was restored on", laid.next(3, unbound).ofClass("b"), volume("demo-3"), false},
-		{"nor under a restore Pod", laying.next(3, unbound).ofClass("b"), volume("demo-3"), false},
-		{"not under a restore Pod", unrequested(laying), volume("demo-3"), false},
+		{"not of the one that is asked for", restoring.next(3, cleared, unbound).ofClass("a"), volume("demo-3"), false},
+		{"not once it was made", restoring.next(3, cleared, volumeBound).ofClass("b"), volume("demo-3"), false},
+		{"not what a backup was restored on", taskDone.next(3, unbound).ofClass("b"), volume("demo-3"), false},
+		{"nor under a restore Pod", restoring.next(3, unbound).ofClass("b"), volume("demo-3"), false},
+		{"not under a restore Pod", unrequested(restoring), volume("demo-3"), false},
 		{"not what a member lived on", off.next(3, func(r *facts.Replica) { r.Volume.Record = voter(3).Volume.Record }),
 			volume("demo-3"), false},
 		{"not what is of the incarnation that serves",
-			off.next(3, func(r *facts.Replica) { r.Volume.Incarnation = off.Current.Birth.Incarnation }),
+			off.next(3, func(r *facts.Replica) { r.Volume.Incarnation = off.Current.Bootstrap.Incarnation }),
 			volume("demo-3"), false},
-		{"the promise goes with the last of it", emptied(off), changes.DropNext{Incarnation: lay.Incarnation}, true},
-		{"not before", off, changes.DropNext{Incarnation: lay.Incarnation}, false},
-		{"not while somebody wants it", emptied(laid), changes.DropNext{Incarnation: lay.Incarnation}, false},
-		{"nor the incarnation that serves", emptied(off), changes.DropNext{Incarnation: off.Current.Birth.Incarnation},
+		{"the promise goes with the last of it", emptied(off), changes.DropNext{Incarnation: restore.Incarnation}, true},
+		{"not before", off, changes.DropNext{Incarnation: restore.Incarnation}, false},
+		{"not while somebody wants it", emptied(taskDone), changes.DropNext{Incarnation: restore.Incarnation}, false},
+		{"nor the incarnation that serves", emptied(off), changes.DropNext{Incarnation: off.Current.Bootstrap.Incarnation},
 			false},
 		{"a backup is looked at for an EtcdRestore", begin,
 			changes.StartPreflight{Asked: judge.Of(current(begin.Observation).Asking(begin.Requests[0])).Inquiry()},
@@ -193,58 +193,58 @@ func TestWhatIsLaidTouchesNothingOfTheLifeThatServes(t *testing.T) {
 }
 
 func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
-	laid := placedWorld(requesting(settledWorld(3)))
-	good := Decide(laid.Observation).Change.(changes.SwitchOver)
+	taskDone := placedWorld(requesting(settledWorld(3)))
+	good := Decide(taskDone.Observation).Change.(changes.SwitchOver)
 	silently := otherwise(good, func(c *changes.SwitchOver) { c.Voters = nil })
-	lost := laidWorld(requesting(lostWorld(), ofDemo0))
+	lost := filledWorld(requesting(lostWorld(), ofDemo0))
 	survivor := Decide(lost.Observation).Change.(changes.SwitchOver)
 	back := settledWorld(3)
-	back.Current.Birth.Next, back.Next.Members, back.Current.Birth.NextOrdinal = lost.Current.Birth.Next,
+	back.Current.Bootstrap.Next, back.Next.Members, back.Current.Bootstrap.NextOrdinal = lost.Current.Bootstrap.Next,
 		lost.Next.Members, 4
 	back.Requests = nil
 	checkGuard(t, []guarded1{
-		{"all is restored", laid, good, true},
-		{"nobody wants it any more", unrequested(laid), good, false},
-		{"the approval is of other evidence", staled(laid), good, false},
-		{"the members are others", laid.edit(2, gone).with(voter(9)), good, false},
-		{"a restore Pod is there", laid.next(4, func(r *facts.Replica) { r.Restoring = coming(4).Restoring }), good,
+		{"all is restored", taskDone, good, true},
+		{"nobody wants it any more", unrequested(taskDone), good, false},
+		{"the approval is of other evidence", staled(taskDone), good, false},
+		{"the members are others", taskDone.edit(2, gone).with(voter(9)), good, false},
+		{"a restore Pod is there", taskDone.next(4, func(r *facts.Replica) { r.Restoring = coming(4).Restoring }), good,
 			false},
-		{"nothing holds the place of a member", laid.next(4, cleared), good, false},
-		{"no node took a member yet", laid.next(4, waiting), good, false},
-		{"its node takes a member no more", laid.next(4, turnedAway), good, false},
-		{"the place is of a member with other settings", laid.next(4, given(other)), good, false},
-		{"the Pod that held a place is going", laid.next(4, placed, goingTask),
+		{"nothing holds the place of a member", taskDone.next(4, cleared), good, false},
+		{"no node took a member yet", taskDone.next(4, waiting), good, false},
+		{"its node takes a member no more", taskDone.next(4, turnedAway), good, false},
+		{"the place is of a member with other settings", taskDone.next(4, given(other)), good, false},
+		{"the Pod that held a place is going", taskDone.next(4, placed, goingTask),
 			good, false},
-		{"a volume is not restored", laid.next(4, func(r *facts.Replica) { r.Volume.Restored = "" }), good, false},
+		{"a volume is not restored", taskDone.next(4, func(r *facts.Replica) { r.Volume.Restored = "" }), good, false},
 		{"a volume was restored in another incarnation",
-			laid.next(4, func(r *facts.Replica) { r.Volume.Restored = "old" }), good, false},
+			taskDone.next(4, func(r *facts.Replica) { r.Volume.Restored = "old" }), good, false},
 		{"a volume is of another incarnation",
-			laid.next(4, func(r *facts.Replica) { r.Volume.Incarnation, r.Volume.Restored = "old", "old" }), good,
+			taskDone.next(4, func(r *facts.Replica) { r.Volume.Incarnation, r.Volume.Restored = "old", "old" }), good,
 			false},
-		{"a volume is another one", laid.next(4, func(r *facts.Replica) { r.Volume.UID = "another" }), good, false},
-		{"a volume is gone", laid.next(4, func(r *facts.Replica) { r.Volume = nil }), good, false},
-		{"a volume is going", laid.next(4, doomed), good, false},
-		{"a volume is lost", laid.next(4, stranded1), good, false},
-		{"a member has no certificates", laid.next(4, noSecret), good, false},
-		{"a member's Pod is there", laid.next(4, func(r *facts.Replica) { r.Pod = voter(4).Pod }), good, false},
-		{"the spec asks for an older minor version", wanting(laid, older), good, false},
-		{"the spec asks for a newer one", wanting(laid, newer), good, true},
-		{"the authority is gone", withoutAuthority(laid), good, false},
-		{"a member was added by hand", strangers(laid), good, false},
-		{"clients were served as much meanwhile", laid.at(record.DefaultBump), good, false},
-		{"nobody answers", requesting(unrequested(laid.blind())), silently, true},
-		{"one answers, and remembers only our own", outvoted(laid, 0), silently, true},
-		{"one answers, and does not say who else there is", reticent(laid), silently, false},
-		{"members that were added by hand are too few to serve on by themselves", outvoted(laid, 2), silently, true},
-		{"they are a quorum by themselves", outvoted(laid, 4), silently, false},
-		{"another incarnation lives", laid, otherwise(good, func(c *changes.SwitchOver) { c.From = "old" }), false},
-		{"another incarnation is prepared", laid, otherwise(good, func(c *changes.SwitchOver) { c.To = "old" }), false},
-		{"somebody else has a vote", laid,
+		{"a volume is another one", taskDone.next(4, func(r *facts.Replica) { r.Volume.UID = "another" }), good, false},
+		{"a volume is gone", taskDone.next(4, func(r *facts.Replica) { r.Volume = nil }), good, false},
+		{"a volume is going", taskDone.next(4, doomed), good, false},
+		{"a volume is lost", taskDone.next(4, stranded1), good, false},
+		{"a member has no certificates", taskDone.next(4, noSecret), good, false},
+		{"a member's Pod is there", taskDone.next(4, func(r *facts.Replica) { r.Pod = voter(4).Pod }), good, false},
+		{"the spec asks for an older minor version", wanting(taskDone, older), good, false},
+		{"the spec asks for a newer one", wanting(taskDone, newer), good, true},
+		{"the authority is gone", withoutCA(taskDone), good, false},
+		{"a member was added by hand", strangers(taskDone), good, false},
+		{"clients were served as much meanwhile", taskDone.at(record.DefaultBump), good, false},
+		{"nobody answers", requesting(unrequested(taskDone.blind())), silently, true},
+		{"one answers, and remembers only our own", outvoted(taskDone, 0), silently, true},
+		{"one answers, and does not say who else there is", reticent(taskDone), silently, false},
+		{"members that were added by hand are too few to serve on by themselves", outvoted(taskDone, 2), silently, true},
+		{"they are a quorum by themselves", outvoted(taskDone, 4), silently, false},
+		{"another incarnation lives", taskDone, otherwise(good, func(c *changes.SwitchOver) { c.From = "old" }), false},
+		{"another incarnation is prepared", taskDone, otherwise(good, func(c *changes.SwitchOver) { c.To = "old" }), false},
+		{"somebody else has a vote", taskDone,
 			otherwise(good, func(c *changes.SwitchOver) { c.Voters = []string{"demo-0"} }), false},
-		{"votes are made up while nobody knows", requesting(unrequested(laid.blind())),
+		{"votes are made up while nobody knows", requesting(unrequested(taskDone.blind())),
 			otherwise(good, func(*changes.SwitchOver) {}), false},
 		{"what was restored is nothing, and a backup was approved",
-			func() scene { o := laid; o.Current.Birth.Next.Origin = record.Origin{}; return o }(), good, false},
+			func() scene { o := taskDone; o.Current.Bootstrap.Next.Origin = record.Origin{}; return o }(), good, false},
 		{"a survivor, without a quorum", lost, survivor, true},
 		{"a survivor whose data is still being restored",
 			lost.next(3, func(r *facts.Replica) { r.Restoring = coming(3).Restoring }), survivor, false},
@@ -257,14 +257,14 @@ func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
 	})
 }
 
-func TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost(t *testing.T) {
+func TestNothingOfAnIncarnationThatEndedServesWhenTheNextOneStartsOrIsLost(t *testing.T) {
 	moved := movedWorld(requesting(settledWorld(3)))
 	marked := moved.everyFormer(markedOld)
 	fenced := fencedWorld(requesting(settledWorld(3)))
 	start := Decide(fenced.Observation).Change.(changes.Bootstrap)
 	sealed := changes.StartPods{Pods: []changes.Start{start.Pods[0]}}
 	stop := changes.DeletePods{Pods: []facts.PodRef{{Name: "demo-1", UID: "pod-demo-1"}}}
-	mark := changes.MarkFormer{By: moved.Current.Birth.Incarnation,
+	mark := changes.MarkFormer{By: moved.Current.Bootstrap.Incarnation,
 		Volumes: []facts.VolumeRef{{Name: "demo-1", UID: "volume-demo-1"}}}
 	old := changes.DeleteVolumes{Volumes: []facts.VolumeRef{{Name: "demo-1", UID: "volume-demo-1"}}}
 	serving := requesting(unrequested(servingWorld(requesting(settledWorld(3)))), givingUp)
@@ -273,7 +273,7 @@ func TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost(t *testing.T)
 		{"what ended is marked", moved, mark, true},
 		{"not as another incarnation's", moved, otherwise(mark, func(c *changes.MarkFormer) { c.By = "old" }), false},
 		{"not twice", marked, mark, false},
-		{"not what lives", moved, changes.MarkFormer{By: moved.Current.Birth.Incarnation,
+		{"not what lives", moved, changes.MarkFormer{By: moved.Current.Bootstrap.Incarnation,
 			Volumes: []facts.VolumeRef{{Name: "demo-3", UID: "volume-demo-3"}}}, false},
 		{"then it is stopped", marked, stop, true},
 		{"not before every volume says so", marked.former(2, func(r *facts.Replica) { r.Volume.Superseded = "" }), stop,
@@ -295,11 +295,11 @@ func TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost(t *testing.T)
 			unvoiced(stopping.former(0, notLeftOld).former(1, stoppedOld).former(2, stoppedOld)), start, false},
 		{"one of an incarnation that nobody knows can", func() scene {
 			o := stopping.former(0, notLeftOld).former(1, stoppedOld).former(2, stoppedOld)
-			o.Current.Birth.Former = nil
+			o.Current.Bootstrap.Former = nil
 			return o
 		}(), sealed, false},
 		{"an incarnation that was moved to is never given up by itself", fenced,
-			changes.VoidBirth{Incarnation: fenced.Current.Birth.Incarnation}, false},
+			changes.VoidBootstrap{Incarnation: fenced.Current.Bootstrap.Incarnation}, false},
 		{"old volumes go when the EtcdRestore says so", serving, old, true},
 		{"not when nobody says so", servingWorld(requesting(settledWorld(3))), old, false},
 		{"not for another EtcdRestore", requesting(unrequested(serving), givingUp,
@@ -307,7 +307,7 @@ func TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost(t *testing.T)
 		{"not while what followed is silent", serving.blind(), old, false},
 		{"not without its quorum", serving.edit(3, silent).edit(4, silent), old, false},
 		{"not while what followed has no name yet",
-			func() scene { o := serving; o.Current.Birth.ClusterID = 0; return o }(), old, false},
+			func() scene { o := serving; o.Current.Bootstrap.ClusterID = 0; return o }(), old, false},
 		{"not under a Pod", serving.former(1, func(r *facts.Replica) { r.Pod = voter(1).Pod }), old, false},
 		{"not one that does not say that it ended",
 			serving.former(1, func(r *facts.Replica) { r.Volume.Superseded = "" }), old, false},
@@ -321,11 +321,11 @@ func TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost(t *testing.T)
 // nothing is taken back that is wanted.
 func TestNothingIsMovedToOrTakenBackTooEarlyInEverySmallWorld(t *testing.T) {
 	edits := map[string]func(*facts.Replica){
-		"restoring": func(*facts.Replica) {}, "laid": laid, "failed": failed(0), "cleared": cleared, "going": goingTask,
-		"written":             func(r *facts.Replica) { laid(r); written(r) },
+		"restoring": func(*facts.Replica) {}, "taskDone": taskDone, "failed": failed(0), "cleared": cleared, "going": goingTask,
+		"written":             func(r *facts.Replica) { taskDone(r); written(r) },
 		"ready":               func(r *facts.Replica) { written(r); cleared(r) },
 		"no volume":           func(r *facts.Replica) { r.Volume = nil; cleared(r) },
-		"no volume, restored": func(r *facts.Replica) { laid(r); r.Volume = nil },
+		"no volume, restored": func(r *facts.Replica) { taskDone(r); r.Volume = nil },
 		"doomed":              func(r *facts.Replica) { written(r); cleared(r); doomed(r) },
 		"stranded":            func(r *facts.Replica) { written(r); cleared(r); stranded1(r) },
 	}
@@ -334,7 +334,7 @@ func TestNothingIsMovedToOrTakenBackTooEarlyInEverySmallWorld(t *testing.T) {
 		"stale": requesting(three, staleApproval), "gone": three}
 	verdicts := map[Verdict]int{}
 	for how, o := range asking {
-		of := layingWorld(requesting(three))
+		of := fillingWorld(requesting(three))
 		of.Requests = o.Requests
 		for _, a := range edits {
 			for _, b := range edits {
@@ -390,7 +390,7 @@ func holdInPlace(t *testing.T, how string, o scene, d Decision) {
 	}
 }
 
-func TestAnApprovalIsOfALifeAndItsMembersAndNotOfTheMoment(t *testing.T) {
+func TestAnApprovalIsOfAnIncarnationAndItsMembersAndNotOfTheMoment(t *testing.T) {
 	o := settledWorld(3)
 	digest := EvidenceOf(o.Observation).Digest
 	later := o.edit(1, func(r *facts.Replica) { r.Answer.Revision, r.Answer.Applied = 99, 9999 })
@@ -401,7 +401,7 @@ func TestAnApprovalIsOfALifeAndItsMembersAndNotOfTheMoment(t *testing.T) {
 		}
 	}
 	next := o
-	next.Current.Birth.Incarnation = facts.IncarnationID("u1", 1)
+	next.Current.Bootstrap.Incarnation = facts.IncarnationID("u1", 1)
 	again := o
 	again.Cluster.UID = "u2"
 	lost := lostWorld()
@@ -441,13 +441,13 @@ func TestWhoGaveUpWhatServesGaveUpWhatIsSilentAndNotTheOtherWayRound(t *testing.
 	if got := StandingOf(back.Observation, back.Requests[0]); got != StandingStale {
 		t.Errorf("once the quorum is back, what was approved while nobody answered is %s", got)
 	}
-	laid := laidWorld(requesting(serving))
-	laid.Requests[0].Approval = EvidenceOf(silent.Observation).Digest
-	row{"nor does the cluster move for it", laid, Refuse, "restore-switch-over", facts.ReasonRestoreHeld, "",
+	taskDone := filledWorld(requesting(serving))
+	taskDone.Requests[0].Approval = EvidenceOf(silent.Observation).Digest
+	row{"nor does the cluster move for it", taskDone, Refuse, "restore-switch-over", facts.ReasonRestoreHeld, "",
 		"approve that"}.check(t)
 }
 
-func TestMembersOfALifeThatWasMovedToStartBeforeAnythingElseIsPutRight(t *testing.T) {
+func TestMembersOfAnIncarnationThatWasMovedToStartBeforeAnythingElseIsPutRight(t *testing.T) {
 	o := fencedWorld(requesting(settledWorld(3)))
 	o.Objects = append([]facts.Object(nil), o.Objects...)
 	o.Objects[len(o.Objects)-1].State = facts.ObjectDrifted
@@ -469,10 +469,10 @@ func TestARecordThatIsWrittenAnewSaysWhichEtcdRestoreWasDone(t *testing.T) {
 	for _, r := range serving.Current.Members {
 		serving = serving.edit(r.Ordinal, func(r *facts.Replica) { r.Volume.Request = asked.ID })
 	}
-	serving.Current.Birth = record.Birth{}
-	birth, _ := Decide(serving.Observation).Change.(changes.BeginBirth)
-	serving.Current.Birth = record.Birth{Incarnation: birth.Incarnation, ClusterID: birth.ClusterID,
-		Restore: birth.Restore}
+	serving.Current.Bootstrap = record.Bootstrap{}
+	bootstrap, _ := Decide(serving.Observation).Change.(changes.BeginBootstrap)
+	serving.Current.Bootstrap = record.Bootstrap{Incarnation: bootstrap.Incarnation, ClusterID: bootstrap.ClusterID,
+		Restore: bootstrap.Restore}
 	if got := StandingOf(serving.Observation, serving.Requests[0]); got != StandingComplete {
 		t.Errorf("it is %s", got)
 	}
@@ -499,13 +499,13 @@ func TestWhereAnEtcdRestoreStands(t *testing.T) {
 		world scene
 		want  Standing
 	}{
-		{"before the cluster is born", requesting(atBirth(3)), StandingUnborn},
+		{"before the cluster is born", requesting(atBootstrap(3)), StandingNotBootstrapped},
 		{"without an approval", requesting(three, unapproved), StandingMissing},
 		{"approved on other evidence", requesting(three, staleApproval), StandingStale},
 		{"approved", requesting(three), StandingApproved},
-		{"while it is restored", layingWorld(requesting(three)), StandingLaying},
-		{"while it is restored, with an approval that went stale", staled(layingWorld(requesting(three))),
-			StandingLaying},
+		{"while it is restored", fillingWorld(requesting(three)), StandingRestoring},
+		{"while it is restored, with an approval that went stale", staled(fillingWorld(requesting(three))),
+			StandingRestoring},
 		{"once the cluster moved", movedWorld(requesting(three)), StandingMoved},
 		{"once it serves", servingWorld(requesting(three)), StandingComplete},
 		{"behind an older one",
@@ -519,7 +519,7 @@ func TestWhereAnEtcdRestoreStands(t *testing.T) {
 }
 
 func TestEveryStartIsConfirmed(t *testing.T) {
-	for _, flags := range []facts.Flags{facts.FlagsSealed, facts.FlagsJoin, facts.FlagsBirth} {
+	for _, flags := range []facts.Flags{facts.FlagsSealed, facts.FlagsJoin, facts.FlagsBootstrap} {
 		if !MustConfirm(changes.StartPods{Pods: []changes.Start{{Name: "demo-1", Flags: flags}}}) {
 			t.Errorf("a Pod with flags %s is started on what a cache says: its incarnation may have ended meanwhile",
 				flags)
@@ -530,13 +530,13 @@ func TestEveryStartIsConfirmed(t *testing.T) {
 func TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped(t *testing.T) {
 	muted := mutedFor(time.Minute)
 	alone := reading(muted)
-	mark := changes.MarkFlushed{Incarnation: alone.Current.Birth.Next.Incarnation,
+	mark := changes.MarkFlushed{Incarnation: alone.Current.Bootstrap.Next.Incarnation,
 		Volume: facts.VolumeRef{Name: "demo-0", UID: "volume-demo-0"}}
 	unread := changes.DeleteVolumes{Volumes: []facts.VolumeRef{{Name: "demo-3", UID: "volume-demo-3"}}}
 	stop := changes.DeletePods{Pods: []facts.PodRef{{Name: "demo-0", UID: "pod-demo-0"}}}
-	read := changes.PrepareNext{Incarnation: alone.Current.Birth.Next.Incarnation,
-		Restores: []changes.Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0", Mounts: "demo-0"}}}
-	start := changes.StartPods{Pods: []changes.Start{{Name: "demo-0", Flags: facts.FlagsSealed, Choices: choices}}}
+	read := changes.PrepareNext{Incarnation: alone.Current.Bootstrap.Next.Incarnation,
+		Restores: []changes.Restoring{{Name: "demo-3", Settings: settings, Survivor: "demo-0", Mounts: "demo-0"}}}
+	start := changes.StartPods{Pods: []changes.Start{{Name: "demo-0", Flags: facts.FlagsSealed, Settings: settings}}}
 	stopped := reading(muted.edit2(0, flushed, noPod))
 	checkGuard(t, []guarded1{
 		{"one that ran alone for long enough is marked", alone, mark, true},
@@ -554,11 +554,11 @@ func TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped(t *testing.T) 
 			otherwise(mark, func(c *changes.MarkFlushed) { c.Volume.UID = "another" }), false},
 		{"it is read as it is", reading(putBackWorld().edit2(0, flushed)), read, true},
 		{"and never started", putBackWorld(), start, false},
-		{"what was made to be written to from afar goes first", laidInPart(muted).next(3, cleared), unread, true},
-		{"not what somebody still writes to", laidInPart(muted), unread, false},
-		{"not what was written", laidInPart(muted).next(3, cleared, written), unread, false},
-		{"not while it may still answer", laidInPart(mutedFor(time.Second)).next(3, cleared), unread, false},
-		{"not once it is marked", laidInPart(muted.edit2(0, flushed)).next(3, cleared), unread, false},
+		{"what was made to be written to from afar goes first", restoredInPart(muted).next(3, cleared), unread, true},
+		{"not what somebody still writes to", restoredInPart(muted), unread, false},
+		{"not what was written", restoredInPart(muted).next(3, cleared, written), unread, false},
+		{"not while it may still answer", restoredInPart(mutedFor(time.Second)).next(3, cleared), unread, false},
+		{"not once it is marked", restoredInPart(muted.edit2(0, flushed)).next(3, cleared), unread, false},
 		{"then it is stopped", reading(muted.edit2(0, flushed)), stop, true},
 		{"not before", alone, stop, false},
 		{"not on an approval that went stale", staled(reading(muted.edit2(0, flushed))), stop, false},
@@ -568,7 +568,7 @@ func TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped(t *testing.T) 
 		{"not before", reading(muted.edit2(0, flushed)), read, false},
 		{"not where nothing says that it ran", reading(muted.edit2(0, noPod)), read, false},
 		{"nobody else's volume is", stopped, changes.PrepareNext{Incarnation: read.Incarnation,
-			Restores: []changes.Laying{{Name: "demo-3", Choices: choices, Survivor: "demo-0", Mounts: "demo-1"}}},
+			Restores: []changes.Restoring{{Name: "demo-3", Settings: settings, Survivor: "demo-0", Mounts: "demo-1"}}},
 			false},
 		{"it does not start while it is read", stopped, start, false},
 		{"but once nobody reads it", muted.edit2(0, flushed, noPod), start, true},

@@ -40,7 +40,7 @@ func (row guardRow) check(t *testing.T) {
 	}
 }
 
-// guardedMembership are rows of members, their records, the birth record and the disruption budget.
+// guardedMembership are rows of members, their records, the bootstrap record and the disruption budget.
 func guardedMembership() []guardRow {
 	const otherID = clusterID + 1
 	three := settledWorld(3)
@@ -50,14 +50,14 @@ func guardedMembership() []guardRow {
 		return changes.RecordMembers{Members: []changes.MemberRecord{{Name: "demo-1", VolumeUID: "volume-demo-1",
 			Record: id}}}
 	}
-	own := record.Member{ClusterID: clusterID, MemberID: 2, Version: choices.Version, VolumeUID: "volume-demo-1"}
-	foreign := record.Member{ClusterID: otherID, MemberID: 2, Version: choices.Version, VolumeUID: "volume-demo-1"}
+	own := record.Member{ClusterID: clusterID, MemberID: 2, Version: settings.Version, VolumeUID: "volume-demo-1"}
+	foreign := record.Member{ClusterID: otherID, MemberID: 2, Version: settings.Version, VolumeUID: "volume-demo-1"}
 	blank := three.edit(1, unrecorded)
 	strange := blank.edit(1, func(r *facts.Replica) { r.Answer.ClusterID = otherID })
 	strange.Current.Membership.ClusterID = otherID
-	newborn := three.edit(2, unrecorded)
-	newborn.Current.Birth.ClusterID = 0
-	identity := changes.RecordBirth{ClusterID: clusterID}
+	fresh := three.edit(2, unrecorded)
+	fresh.Current.Bootstrap.ClusterID = 0
+	identity := changes.RecordBootstrap{ClusterID: clusterID}
 	unseen := three.edit(1, unanswered)
 	away := changes.LabelRole{Pod: facts.PodRef{Name: "demo-1", UID: "pod-demo-1"}}
 	spare := settledWorld(4)
@@ -80,7 +80,7 @@ func guardedMembership() []guardRow {
 			"demo-1 is not a healthy voter"},
 		{"a record with another cluster ID", blank, recording(own), strange, recording(foreign),
 			"demo-1 did not answer as member 2 of this cluster"},
-		{"a cluster ID that one of three first members bears", newborn, identity, newborn.edit(1, unrecorded), identity,
+		{"a cluster ID that one of three first members bears", fresh, identity, fresh.edit(1, unrecorded), identity,
 			"too few members are recorded"},
 		{"a budget below quorum", three, changes.SetBudget{MinAvailable: 2}, three, changes.SetBudget{MinAvailable: 1},
 			"3 voters need a larger budget"},
@@ -168,33 +168,33 @@ func guardedTakeovers() []guardRow {
 // its volumes.
 func guardedReturns() []guardRow {
 	const cannot, isMixed = "demo-2 cannot be resumed", "not known to be one incarnation of one cluster"
-	left := retaining(unborn(3))
+	left := retaining(notBootstrapped(3))
 	adopt := func(o scene) changes.Change { return changes.AdoptData{Items: o.Retained} }
 	const isThere, isBegun = "there is data of a cluster already", "the cluster has begun already"
-	emptied, aside := beginningEmpty(leavingCAs(unborn(3))), beginningEmpty(keptBeside(leavingCAs(unborn(3))))
-	begin, born := Decide(emptied.Observation).Change, begunEmpty()
+	emptied, aside := beginningEmpty(leavingCAs(notBootstrapped(3))), beginningEmpty(keptBeside(leavingCAs(notBootstrapped(3))))
+	begin, bootstrapped := Decide(emptied.Observation).Change, begunEmpty()
 	row := func(name, why string, wrong scene) guardRow {
 		return guardRow{name, left, adopt(left), wrong, adopt(wrong), why}
 	}
 	return []guardRow{
-		{"CAs without a volume and without a person", emptied, begin, leavingCAs(unborn(3)), begin, isThere},
+		{"CAs without a volume and without a person", emptied, begin, leavingCAs(notBootstrapped(3)), begin, isThere},
 		{"CAs beside a backup", emptied, begin, backedUp(emptied), begin, isThere},
 		{"CAs beside a volume, which would not be empty", emptied, begin, aside, begin, isThere},
 		{"CAs of another cluster than the person named", emptied, begin, beginningAfter(emptied, "u-before"), begin,
 			isThere},
-		{"CAs before the empty cluster is written down", born, adopt(born), emptied, adopt(emptied), isMixed},
-		{"CAs that no person named, beside a cluster that is written down", born, adopt(born),
-			beginningAfter(born, ""), adopt(born), isBegun},
-		row("data of two clusters", isMixed, retaining(unborn(3), func(r *facts.Retained) { r.Record.ClusterID++ })),
+		{"CAs before the empty cluster is written down", bootstrapped, adopt(bootstrapped), emptied, adopt(emptied), isMixed},
+		{"CAs that no person named, beside a cluster that is written down", bootstrapped, adopt(bootstrapped),
+			beginningAfter(bootstrapped, ""), adopt(bootstrapped), isBegun},
+		row("data of two clusters", isMixed, retaining(notBootstrapped(3), func(r *facts.Retained) { r.Record.ClusterID++ })),
 		row("data of two incarnations", isMixed,
-			retaining(unborn(3), func(r *facts.Retained) { r.Incarnation = "other" })),
+			retaining(notBootstrapped(3), func(r *facts.Retained) { r.Incarnation = "other" })),
 		row("data that two objects left", cannot,
-			retaining(unborn(3), func(r *facts.Retained) { r.Owner = "u-other" })),
+			retaining(notBootstrapped(3), func(r *facts.Retained) { r.Owner = "u-other" })),
 		row("data of which a newer release wrote a record", cannot,
-			retaining(unborn(3), func(r *facts.Retained) { r.TooNew = "a newer release wrote it" })),
+			retaining(notBootstrapped(3), func(r *facts.Retained) { r.TooNew = "a newer release wrote it" })),
 		row("data that may be a copy, and cannot be told for one", "nothing says whether demo-2 was put back",
 			halfPutBack()),
-		row("data of which no volume says whose it is", isMixed, retaining(unborn(3), anonymous)),
+		row("data of which no volume says whose it is", isMixed, retaining(notBootstrapped(3), anonymous)),
 		row("data whose revisions clients have left behind", "were served since by", returning()),
 		row("data of which one volume does not say that it goes back", "were served since by", returning(func(r *facts.Retained) {
 			if r.Name != "demo-1" {

@@ -15,10 +15,10 @@ import (
 // unsupported refuses changes of the spec that this release cannot make to running members.
 func unsupported(o judge.View) *proposal {
 	running := facts.Filter(o.Members, func(r facts.Replica) bool {
-		return r.Member != nil && r.IsRecorded() && !r.Choices().IsZero()
+		return r.Member != nil && r.IsRecorded() && !r.Settings().IsZero()
 	})
 	if len(running) > 0 && o.Desired.NoWay != "" {
-		version := running[0].Choices().Version
+		version := running[0].Settings().Version
 		return notSupported("Members run %s and the spec asks for %s. %s; put spec.version back to %s.x.",
 			version, o.Desired.Target, o.Desired.NoWay, version.MinorString())
 	}
@@ -68,11 +68,11 @@ func versionsMoving(o judge.View) *proposal {
 	return p.due(o, o.LastPodChange(), facts.StartDeadline)
 }
 
-// awaitedAtStop says what is waited for at a stop, or "". A cluster that was just born has another version for a
-// moment, which is no step.
+// awaitedAtStop says what is waited for at a stop, or "". A cluster that was just bootstrapped has another version for
+// a moment, which is no step.
 func awaitedAtStop(o judge.View, at etcdutil.Progress) string {
-	stop := o.Desired.Choices.Version
-	isOnItsWay := o.Desired.NoWay == "" && !o.Desired.IsMetBy(o.Desired.Choices)
+	stop := o.Desired.Settings.Version
+	isOnItsWay := o.Desired.NoWay == "" && !o.Desired.IsMetBy(o.Desired.Settings)
 	isBehind := func(v etcdutil.Version) bool { return isOnItsWay || !v.IsZero() && v.Minor+1 == stop.Minor }
 	switch {
 	case o.Desired.Needs == etcdutil.NeedCluster && isBehind(at.Cluster):
@@ -113,7 +113,7 @@ func versionsAwaited(o judge.View, at etcdutil.Progress, what string) string {
 			"answers /version on its client port.", mute[0].Name)
 	}
 	return fmt.Sprintf("Every member runs etcd %s. etcd moves %s to it within seconds, once every member of its list "+
-		"has started and answers%s. %s", o.Desired.Choices.Version.MinorString(), what, holdsUp(o), whereItLasts)
+		"has started and answers%s. %s", o.Desired.Settings.Version.MinorString(), what, holdsUp(o), whereItLasts)
 }
 
 // whereItLasts is what a person can do about versions that do not move.

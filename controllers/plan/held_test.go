@@ -52,7 +52,7 @@ func TestAMemberWhosePodAFinalizerKeepsStaysOne(t *testing.T) {
 
 // Each waits for something to be gone.
 func TestWhateverIsWaitedForSaysWhichFinalizerKeepsIt(t *testing.T) {
-	three, restoring, laying := settledWorld(3), restoringWorld(3), layingWorld(requesting(settledWorld(3)))
+	three, restoring, filling := settledWorld(3), restoringWorld(3), fillingWorld(requesting(settledWorld(3)))
 	pod := func(r *facts.Replica) { leaving(r); r.Pod.HeldBy = hold }
 	volume := func(r *facts.Replica) { r.Pod, r.Volume.Terminating, r.Volume.HeldBy = nil, true, hold }
 	task := func(r *facts.Replica) { r.Restoring.Terminating, r.Restoring.HeldBy = true, hold }
@@ -71,7 +71,7 @@ func TestWhateverIsWaitedForSaysWhichFinalizerKeepsIt(t *testing.T) {
 	object := three
 	object.Objects = append([]facts.Object(nil), three.Objects...)
 	object.Objects[1].State, object.Objects[1].HeldBy = facts.ObjectTerminating, hold
-	preflight := looking(wishing(unborn(3)), hasFound, func(p *facts.Preflight) { p.Terminating, p.HeldBy = true, hold })
+	preflight := looking(wishing(notBootstrapped(3)), hasFound, func(p *facts.Preflight) { p.Terminating, p.HeldBy = true, hold })
 	moved := movedWorld(requesting(three)).unbudgeted().everyFormer(markedOld)
 	for _, w := range []struct {
 		name  string
@@ -80,14 +80,14 @@ func TestWhateverIsWaitedForSaysWhichFinalizerKeepsIt(t *testing.T) {
 		{"a member", three.edit(1, pod)},
 		{"one that was removed", three.with(voter(3)).edit(3, removed).edit(3, noSecret).edit(3, pod)},
 		{"a Service", object},
-		{"the Pods of a birth that is given up", every(void(atBirth(3)), pod)},
-		{"its volumes", every(void(atBirth(3)), volume)},
+		{"the Pods of a birth that is given up", every(void(atBootstrap(3)), pod)},
+		{"its volumes", every(void(atBootstrap(3)), volume)},
 		{"its restore Pods", every(void(restoring), task)},
 		{"a restore Pod", restoring.edit(1, task)},
 		{"the Pod that looks at a backup", preflight},
-		{"a restore Pod of a restore that is called off", everyNext(unrequested(laying), task)},
-		{"a volume of it", everyNext(everyNext(unrequested(laying), cleared), volume)},
-		{"a volume of a restore in place", laying.next(4, cleared, volume)},
+		{"a restore Pod of a restore that is called off", everyNext(unrequested(filling), task)},
+		{"a volume of it", everyNext(everyNext(unrequested(filling), cleared), volume)},
+		{"a volume of a restore in place", filling.next(4, cleared, volume)},
 		{"the Pods of the incarnation before", moved.everyFormer(leavingOld, unlabelledOld, func(r *facts.Replica) { r.Pod.HeldBy = hold })},
 		{"those that should be gone", moved.everyFormer(notLeftOld, unlabelledOld, func(r *facts.Replica) { r.Pod.HeldBy = hold })},
 	} {

@@ -13,8 +13,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Rules of a restore in place, up to the moment when the birth record moves. Until then whatever they made can be taken
-// back.
+// Rules of a restore in place, up to the moment when the bootstrap record moves. Until then whatever they made can be
+// taken back.
 
 // rebuilding is what a restore in place waits for, as a word that holds the rules after it back; nil when none is
 // carried out.
@@ -43,7 +43,7 @@ func restoreCallOff(o judge.View) *proposal {
 			return p
 		}
 	}
-	return act(changes.DropNext{Incarnation: o.Birth.Next.Incarnation}, facts.ReasonCallOff,
+	return act(changes.DropNext{Incarnation: o.Bootstrap.Next.Incarnation}, facts.ReasonCallOff,
 		"The restore in place is called off; nothing of it is left, and the cluster goes on as it was.")
 }
 
@@ -111,7 +111,7 @@ func restoreBegin(o judge.View) *proposal {
 	if !ok || request.Source == record.SourcePrevious || o.IsPreparing() || o.Desired.Fault != "" {
 		return nil
 	}
-	if why := whyNotLay(o, request); why != "" {
+	if why := whyNotRestore(o, request); why != "" {
 		return refuse(facts.ReasonRestoreHeld, cannotCarryOut, request.Name,
 			why).byHuman().unlessLater(request.WantedBackup).yielding()
 	}
@@ -121,23 +121,24 @@ func restoreBegin(o judge.View) *proposal {
 			return p.unlessActing()
 		}
 	}
-	life := nextFor(o, request)
-	if why := whyTooLow(o, life); why != "" {
+	incarnation := nextFor(o, request)
+	if why := whyTooLow(o, incarnation); why != "" {
 		return refuse(facts.ReasonRestoreHeld, cannotCarryOut, request.Name, why).byHuman().yielding()
 	}
-	return act(changes.BeginNext{From: o.Birth.Incarnation, Next: life, NextOrdinal: nextOrdinal(o) + len(life.Names)},
+	return act(changes.BeginNext{From: o.Bootstrap.Incarnation, Next: incarnation,
+		NextOrdinal: nextOrdinal(o) + len(incarnation.Names)},
 		facts.ReasonInPlace,
 		"The EtcdRestore %s is carried out: %s are made beside the members that there are, which serve on meanwhile.",
-		request.Name, strings.Join(life.Names, ", "))
+		request.Name, strings.Join(incarnation.Names, ", "))
 }
 
 // whyTooLow says why an incarnation may not begin with the revisions that it would have, or "". The number changes only
 // once in a billion writes: it is told again and again.
-func whyTooLow(o judge.View, life record.Next) string {
-	enough := life
-	enough.Bump = o.BumpFor(life)
+func whyTooLow(o judge.View, incarnation record.Next) string {
+	enough := incarnation
+	enough.Bump = o.BumpFor(incarnation)
 	switch {
-	case o.MayBegin(life):
+	case o.MayBegin(incarnation):
 		return ""
 	case !o.MayBegin(enough):
 		return "revisions would be nearly the highest that etcd can count. Delete the EtcdRestore, and create " +
@@ -145,7 +146,7 @@ func whyTooLow(o judge.View, life record.Next) string {
 	}
 	return fmt.Sprintf("with spec.bumpRevision %d the restored data would begin below the highest revision that the "+
 		"cluster has served, or too close to it. Clients that watch would then miss changes. Delete the EtcdRestore, "+
-		"and create it without spec.bumpRevision or with at least %d", life.Bump, enough.Bump)
+		"and create it without spec.bumpRevision or with at least %d", incarnation.Bump, enough.Bump)
 }
 
 // unlessLater asks no person about a backup that is still being taken.
@@ -162,8 +163,8 @@ func (p *proposal) unlessActing() *proposal {
 	return p
 }
 
-// whyNotLay says why a request cannot be carried out as the cluster stands, or "".
-func whyNotLay(o judge.View, request facts.Request) string {
+// whyNotRestore says why a request cannot be carried out as the cluster stands, or "".
+func whyNotRestore(o judge.View, request facts.Request) string {
 	switch {
 	case request.WantedBackup.Fault != "":
 		return request.WantedBackup.Fault
@@ -226,17 +227,17 @@ func revision(r facts.Replica) int64 {
 
 // freshCounter is above every counter that the record knows, and its incarnation has left no trace.
 func freshCounter(o judge.View) int {
-	counter := max(o.Birth.Counter, o.Birth.LastCounter) + 1
+	counter := max(o.Bootstrap.Counter, o.Bootstrap.LastCounter) + 1
 	for o.HasTraceOf(facts.IncarnationID(o.Cluster.UID, counter)) {
 		counter++
 	}
 	return counter
 }
 
-// goesOnWithout reports a birth that is not given up for a volume that was lost: one that was moved to, or that has
+// goesOnWithout reports a bootstrap that is not given up for a volume that was lost: one that was moved to, or that has
 // answered with what was restored.
 func goesOnWithout(o facts.Incarnation) bool {
-	return o.HasSwitchedOver() || !o.Birth.Origin.IsZero() && slices.ContainsFunc(o.Members, facts.HasWrites)
+	return o.HasSwitchedOver() || !o.Bootstrap.Origin.IsZero() && slices.ContainsFunc(o.Members, facts.HasWrites)
 }
 
 // needsNothing reports an incarnation that was moved to whose members lack nothing but their Pods: those start from
@@ -246,12 +247,12 @@ func needsNothing(o judge.View) bool {
 	isInPods := o.Desired.Ephemeral && o.Desired.Fault == ""
 	return o.HasSwitchedOver() && !slices.ContainsFunc(firstMembers(o), func(r facts.Replica) bool {
 		return o.Desired.TLS && r.Secret.State != facts.ObjectCurrent || !isInPods &&
-			(r.Volume == nil || r.Volume.Choices.IsZero())
+			(r.Volume == nil || r.Volume.Settings.IsZero())
 	})
 }
 
 // leaveOut takes from the change what first members start without. Where nothing but Pods is missing of an incarnation
-// that was moved to, all else that is amiss is put right once they serve. No authority is made anew where clients or
+// that was moved to, all else that is amiss is put right once they serve. No CA is made anew where clients or
 // members trust the one that there was. Without one there are no certificates, and those who have theirs start without
 // the others, if they are a quorum.
 func leaveOut(o judge.View, c *changes.Bootstrap) {
@@ -263,42 +264,42 @@ func leaveOut(o judge.View, c *changes.Bootstrap) {
 	}
 	c.Objects = slices.DeleteFunc(c.Objects, func(object facts.Object) bool { return object.Kind == kindSecret })
 	able := facts.Filter(firstMembers(o), func(r facts.Replica) bool { return r.Secret.State == facts.ObjectCurrent })
-	if len(able) < etcdutil.Quorum(len(o.Birth.Names)) {
+	if len(able) < etcdutil.Quorum(len(o.Bootstrap.Names)) {
 		return
 	}
 	c.Secrets = nil
 	c.Pods = slices.DeleteFunc(c.Pods, func(s changes.Start) bool { _, is := facts.Find(able, s.Name); return !is })
 }
 
-// firstMembers are those that a birth makes: all of them, or those whose volumes are what they were, where it goes on
-// without the others.
+// firstMembers are those that a bootstrap makes: all of them, or those whose volumes are what they were, where it goes
+// on without the others.
 func firstMembers(o judge.View) []facts.Replica {
 	if !goesOnWithout(o.Incarnation) {
-		return o.BirthReplicas()
+		return o.BootstrapReplicas()
 	}
-	return facts.Filter(o.BirthReplicas(), func(r facts.Replica) bool {
+	return facts.Filter(o.BootstrapReplicas(), func(r facts.Replica) bool {
 		return !o.HasLostVolume(r) && !o.Judge(r).IsOwnWord()
 	})
 }
 
 // unsaid restores nothing anew on volumes that the cluster switched over to: all of it was there then, and only the
 // word of that is gone. What a survivor held could not even be had again.
-func unsaid(o judge.View, of []changes.Laying) *proposal {
-	members := joinNames(of, func(l changes.Laying) string { return l.Name })
+func unsaid(o judge.View, of []changes.Restoring) *proposal {
+	members := joinNames(of, func(l changes.Restoring) string { return l.Name })
 	return refuse(facts.ReasonRestoreHeld, "The cluster switched over to what was restored on the volumes of %s, and "+
 		"the annotation etcdsteward.dev/restored that said so is gone. Nothing is restored over it. Put it back: "+
 		"kubectl annotate pvc %s -n %s etcdsteward.dev/restored=%s", members,
-		strings.ReplaceAll(members, ",", ""), o.Cluster.Namespace, o.Birth.Incarnation).byHuman()
+		strings.ReplaceAll(members, ",", ""), o.Cluster.Namespace, o.Bootstrap.Incarnation).byHuman()
 }
 
 // lostAfterMove refuses to begin what could not serve any more.
 func lostAfterMove(o judge.View) *proposal {
 	left := firstMembers(o)
-	if o.IsAlive() || len(left) >= etcdutil.Quorum(len(o.Birth.Names)) {
+	if o.IsAlive() || len(left) >= etcdutil.Quorum(len(o.Bootstrap.Names)) {
 		return nil
 	}
 	var lost []string
-	for _, r := range o.BirthReplicas() {
+	for _, r := range o.BootstrapReplicas() {
 		if _, isLeft := facts.Find(left, r.Name); !isLeft {
 			lost = append(lost, r.Name)
 		}

@@ -54,36 +54,36 @@ func coming(ordinal int) facts.Replica {
 		Name: name, Ordinal: ordinal, Secret: facts.Object{Kind: "Secret", Name: name + "-tls", UID: "secret-" + name,
 			State: facts.ObjectCurrent},
 		Volume: &facts.Volume{UID: "volume-" + name, Created: now.Add(-2 * time.Second), Phase: facts.VolumeBound,
-			Incarnation: incarnation, Choices: choices, Bytes: 8 << 30},
-		Restoring: &facts.RestorePod{Incarnation: incarnation, Choices: choices,
+			Incarnation: incarnation, Settings: settings, Bytes: 8 << 30},
+		Restoring: &facts.RestorePod{Incarnation: incarnation, Settings: settings,
 			Task: facts.Task{UID: "restore-" + name, Created: now.Add(-time.Second), Phase: facts.PodRunning,
 				Started: true}},
 	}
 }
 
-// layingWorld restores an incarnation of three beside one of three, for the first EtcdRestore.
-func layingWorld(o scene) scene {
+// fillingWorld restores an incarnation of three beside one of three, for the first EtcdRestore.
+func fillingWorld(o scene) scene {
 	r := o.Requests[0]
-	life := record.Next{Incarnation: facts.IncarnationID("u1", 1), Counter: 1,
+	incarnation := record.Next{Incarnation: facts.IncarnationID("u1", 1), Counter: 1,
 		Token: token("u1", facts.IncarnationID("u1", 1)), Source: r.Source, Survivor: r.Survivor, Bump: r.Bump,
 		Restore: r.ID}
 	n := o.Desired.Size
 	switch r.Source {
 	case record.SourceBackup:
-		life.Origin = backupOf
+		incarnation.Origin = backupOf
 	case record.SourceSurvivor:
-		n, life.Origin = 1, record.Origin{Hash: r.ID, Revision: 10, Version: choices.Version}
+		n, incarnation.Origin = 1, record.Origin{Hash: r.ID, Revision: 10, Version: settings.Version}
 	case record.SourceEmpty, record.SourcePrevious:
 	}
 	for i := range n {
-		c := coming(o.Current.Birth.NextOrdinal + i)
+		c := coming(o.Current.Bootstrap.NextOrdinal + i)
 		if r.Source == record.SourceEmpty {
 			c.Restoring = nil
 		}
-		life.Names, o.Next.Members = append(life.Names, c.Name), append(o.Next.Members, c)
+		incarnation.Names, o.Next.Members = append(incarnation.Names, c.Name), append(o.Next.Members, c)
 	}
-	o.Current.Birth.Next, o.Current.Birth.LastCounter, o.Current.Birth.NextOrdinal = life, 1,
-		o.Current.Birth.NextOrdinal+n
+	o.Current.Bootstrap.Next, o.Current.Bootstrap.LastCounter, o.Current.Bootstrap.NextOrdinal = incarnation, 1,
+		o.Current.Bootstrap.NextOrdinal+n
 	return o
 }
 
@@ -95,7 +95,7 @@ func (o scene) next(ordinal int, changes ...func(*facts.Replica)) scene {
 
 // former changes the member of an ordinal in the former incarnation.
 func (o scene) former(ordinal int, changes ...func(*facts.Replica)) scene {
-	o.Former = []facts.Incarnation{{Birth: o.Former[0].Birth, Members: changed(o.Former[0].Members, ordinal, changes)}}
+	o.Former = []facts.Incarnation{{Bootstrap: o.Former[0].Bootstrap, Members: changed(o.Former[0].Members, ordinal, changes)}}
 	return o
 }
 
@@ -112,9 +112,9 @@ func changed(in []facts.Replica, ordinal int, changes []func(*facts.Replica)) []
 	return out
 }
 
-// laidWorld has all of the next incarnation.
-func laidWorld(o scene) scene {
-	o = layingWorld(o)
+// filledWorld has all of the next incarnation.
+func filledWorld(o scene) scene {
+	o = fillingWorld(o)
 	for _, r := range o.Next.Members {
 		if r.Restoring != nil {
 			o = o.next(r.Ordinal, written, cleared)
@@ -125,7 +125,7 @@ func laidWorld(o scene) scene {
 
 // placed holds the place of a member whose volume is restored.
 func placed(r *facts.Replica) {
-	r.Restoring = &facts.RestorePod{Incarnation: r.Volume.Incarnation, Choices: r.Volume.Choices, Holds: true,
+	r.Restoring = &facts.RestorePod{Incarnation: r.Volume.Incarnation, Settings: r.Volume.Settings, Holds: true,
 		Task: facts.Task{UID: "place-" + r.Name, Created: now.Add(-time.Second), Phase: facts.PodRunning, Started: true}}
 }
 
@@ -140,7 +140,7 @@ func turnedAway(r *facts.Replica) { placed(r); r.Restoring.Unwanted = "node n2 i
 
 // placedWorld has all of the next incarnation, and a place for each of its members.
 func placedWorld(o scene) scene {
-	o = laidWorld(o)
+	o = filledWorld(o)
 	for _, r := range o.Next.Members {
 		o = o.next(r.Ordinal, placed)
 	}
@@ -149,21 +149,21 @@ func placedWorld(o scene) scene {
 
 // movedWorld has just moved to the next incarnation: the record is of it, and the members of the one before still run.
 func movedWorld(o scene) scene {
-	o = laidWorld(o)
-	life := o.Current.Birth.Next
-	o.Current.Birth.Former = []record.Former{{Incarnation: o.Current.Birth.Incarnation,
+	o = filledWorld(o)
+	incarnation := o.Current.Bootstrap.Next
+	o.Current.Bootstrap.Former = []record.Former{{Incarnation: o.Current.Bootstrap.Incarnation,
 		Voters: current(o.Observation).KnownVoters()}}
-	o.Current.Birth.Incarnation, o.Current.Birth.Counter, o.Current.Birth.Token,
-		o.Current.Birth.Names = life.Incarnation, life.Counter, life.Token, life.Names
-	o.Current.Birth.Origin, o.Current.Birth.Restore, o.Current.Birth.ClusterID, o.Current.Birth.Promised,
-		o.Current.Birth.Begun = life.Origin, life.Restore, 0, "", true
-	o.Current.Birth.Next, o.Current.Birth.Volumes = record.Next{}, map[string]string{}
+	o.Current.Bootstrap.Incarnation, o.Current.Bootstrap.Counter, o.Current.Bootstrap.Token,
+		o.Current.Bootstrap.Names = incarnation.Incarnation, incarnation.Counter, incarnation.Token, incarnation.Names
+	o.Current.Bootstrap.Origin, o.Current.Bootstrap.Restore, o.Current.Bootstrap.ClusterID, o.Current.Bootstrap.Promised,
+		o.Current.Bootstrap.Begun = incarnation.Origin, incarnation.Restore, 0, "", true
+	o.Current.Bootstrap.Next, o.Current.Bootstrap.Volumes = record.Next{}, map[string]string{}
 	for _, r := range o.Next.Members {
-		o.Current.Birth.Volumes[r.Name] = r.Volume.UID
+		o.Current.Bootstrap.Volumes[r.Name] = r.Volume.UID
 	}
-	ended := facts.Incarnation{Birth: record.Birth{Incarnation: o.Current.Birth.Former[0].Incarnation}}
+	ended := facts.Incarnation{Bootstrap: record.Bootstrap{Incarnation: o.Current.Bootstrap.Former[0].Incarnation}}
 	o.Current.Members, o.Next.Members = o.Next.Members, nil
-	for _, r := range settledWorld(len(o.Current.Birth.Former[0].Voters)).Current.Members {
+	for _, r := range settledWorld(len(o.Current.Bootstrap.Former[0].Voters)).Current.Members {
 		r.Member, r.Answer = nil, nil
 		ended.Members = append(ended.Members, r)
 	}
@@ -206,11 +206,11 @@ func fencedWorld(o scene) scene {
 // servingWorld is a cluster that was restored in place and serves again.
 func servingWorld(o scene) scene {
 	o = fencedWorld(o)
-	o.Current.Birth.ClusterID = clusterID
+	o.Current.Bootstrap.ClusterID = clusterID
 	for i, r := range o.Current.Members {
 		v := voter(r.Ordinal)
-		v.Pod.Incarnation, v.Volume.Incarnation, v.Volume.Restored = o.Current.Birth.Incarnation,
-			o.Current.Birth.Incarnation, o.Current.Birth.Incarnation
+		v.Pod.Incarnation, v.Volume.Incarnation, v.Volume.Restored = o.Current.Bootstrap.Incarnation,
+			o.Current.Bootstrap.Incarnation, o.Current.Bootstrap.Incarnation
 		v.Answer.Leader = etcdutil.ID(o.Current.Members[0].Ordinal + 1)
 		o.Current.Members[i] = v
 	}
@@ -229,7 +229,7 @@ func lostWorld() scene {
 	members := settledWorld(3).Current.Membership.Members
 	o = o.blind()
 	o.Current.Membership.LastKnown = members
-	o.Current.Members[0].Answer = &facts.Answer{ID: 1, ClusterID: clusterID, Version: choices.Version, Revision: 10,
+	o.Current.Members[0].Answer = &facts.Answer{ID: 1, ClusterID: clusterID, Version: settings.Version, Revision: 10,
 		Applied: 5000}
 	return o
 }
@@ -247,7 +247,7 @@ func putBackWorld() scene {
 func inPlace() []row {
 	three := settledWorld(3)
 	begin := requesting(three)
-	laying, laid, ready := layingWorld(begin), laidWorld(begin), placedWorld(begin)
+	restoring, taskDone, ready := fillingWorld(begin), filledWorld(begin), placedWorld(begin)
 	const rule = "restore-prepare"
 	return []row{
 		{"an EtcdRestore that nobody approved changes nothing", requesting(three, unapproved), Settled, RuleSettled,
@@ -255,19 +255,19 @@ func inPlace() []row {
 		{"nor does an approval of other evidence", requesting(three, staleApproval), Settled, RuleSettled,
 			facts.ReasonSettled, "", ""},
 		{"nor one that this incarnation came of",
-			func() scene { o := begin; o.Current.Birth.Restore = "r1"; return o }(), Settled, RuleSettled,
+			func() scene { o := begin; o.Current.Bootstrap.Restore = "r1"; return o }(), Settled, RuleSettled,
 			facts.ReasonSettled, "", ""},
 		{"nor one that an earlier incarnation came of", func() scene {
 			o := begin
-			o.Current.Birth.Former = []record.Former{{Incarnation: "old", Restore: "r1"}}
+			o.Current.Bootstrap.Former = []record.Former{{Incarnation: "old", Restore: "r1"}}
 			return requesting(o, func(r *facts.Request) { r.ID = "r2"; r.Approval = "" })
 		}(),
 			Settled, RuleSettled, facts.ReasonSettled, "", ""},
 		{"a paused cluster is not restored", desire(begin, func(d *facts.Desired) { d.Paused = true }), Wait,
 			"hands-off", facts.ReasonPaused, "", ""},
-		{"nor one that is being deleted", desire(laid, func(d *facts.Desired) { d.Deleting = true }), Wait, "hands-off",
+		{"nor one that is being deleted", desire(taskDone, func(d *facts.Desired) { d.Deleting = true }), Wait, "hands-off",
 			facts.ReasonDeleting, "", ""},
-		{"nor one whose spec is refused", desire(laid, func(d *facts.Desired) { d.Fault = "no such version" }), Refuse,
+		{"nor one whose spec is refused", desire(taskDone, func(d *facts.Desired) { d.Fault = "no such version" }), Refuse,
 			"spec-refused", facts.ReasonSpecRefused, "", ""},
 		{"the backup of an approved EtcdRestore is looked at", begin, Act, "restore-begin", facts.ReasonPreflight,
 			"StartPreflight", ""},
@@ -283,7 +283,7 @@ func inPlace() []row {
 			Refuse, "restore-begin", facts.ReasonRestoreHeld, "", "there is no EtcdBackup"},
 		{"so is one where the data lives in Pods", requesting(inMemory(three)), Refuse, "restore-begin",
 			facts.ReasonRestoreHeld, "", "ephemeral"},
-		{"and one whose members nobody would trust", withoutAuthority(begin),
+		{"and one whose members nobody would trust", withoutCA(begin),
 			Refuse, "restore-begin", facts.ReasonRestoreHeld, "", "put it back"},
 		{"and one for which a name is taken", taken(begin), Refuse, "restore-begin", facts.ReasonRestoreHeld, "",
 			"Service demo exists"},
@@ -312,80 +312,80 @@ func inPlace() []row {
 		{"so it is without a quorum", lookedAt(requesting(lostWorld()), hasFound), Act, "restore-begin",
 			facts.ReasonInPlace, "BeginNext", "demo-3"},
 		{"what the preflight found is written down; its Pod is a leftover",
-			func() scene { o := lookedAt(begin, hasFound); l := laying; l.Preflight = o.Preflight; return l }(),
+			func() scene { o := lookedAt(begin, hasFound); l := restoring; l.Preflight = o.Preflight; return l }(),
 			Act, "restore-leftover", facts.ReasonLeftover, "DeletePreflight", ""},
 		{"nobody deletes it before", lookedAt(begin), Wait, "restore-begin", facts.ReasonPreflight, "", ""},
 
-		{"what the next incarnation needs is made", func() scene { o := laying; o.Next.Members = nil; return o }(), Act,
+		{"what the next incarnation needs is made", func() scene { o := restoring; o.Next.Members = nil; return o }(), Act,
 			rule, facts.ReasonInPlace, "PrepareNext", "next 3 members"},
-		{"what is restored is waited for", laying, Wait, rule, facts.ReasonRestore, "", "demo-3, demo-4, demo-5"},
-		{"and the cluster is looked after", laying.edit(1, noPod), Act, "pods", facts.ReasonPodMissing, "StartPods",
+		{"what is restored is waited for", restoring, Wait, rule, facts.ReasonRestore, "", "demo-3, demo-4, demo-5"},
+		{"and the cluster is looked after", restoring.edit(1, noPod), Act, "pods", facts.ReasonPodMissing, "StartPods",
 			"demo-1"},
-		{"a member that lost its data is removed meanwhile", laying.edit(1, noData), Act, "replace", facts.ReasonRepair,
+		{"a member that lost its data is removed meanwhile", restoring.edit(1, noData), Act, "replace", facts.ReasonRepair,
 			"RemoveMember", "demo-1"},
-		{"but the cluster does not grow", desire(laying, func(d *facts.Desired) { d.Size = 5 }), Wait, rule,
+		{"but the cluster does not grow", desire(restoring, func(d *facts.Desired) { d.Size = 5 }), Wait, rule,
 			facts.ReasonRestore, "", ""},
-		{"nor shrink", desire(laying, func(d *facts.Desired) { d.Size = 1 }), Wait, rule, facts.ReasonRestore, "", ""},
-		{"unless it waits for a person: then lost members are made up for", staled(laying.edit(2, gone)), Act, "grow",
+		{"nor shrink", desire(restoring, func(d *facts.Desired) { d.Size = 1 }), Wait, rule, facts.ReasonRestore, "", ""},
+		{"unless it waits for a person: then lost members are made up for", staled(restoring.edit(2, gone)), Act, "grow",
 			facts.ReasonGrow, "PrepareMember", "demo-6"},
 		{"a volume that is not its own keeps a member from being restored",
-			laying.next(4, cleared, func(r *facts.Replica) {
+			restoring.next(4, cleared, func(r *facts.Replica) {
 				r.Volume.Incarnation, r.Volume.Restored = "old",
 					"old"
 			}).next(3, written, cleared).next(5, written, cleared),
 			Refuse, rule, facts.ReasonRestoreHeld, "", "demo-4"},
-		{"nor roll: the next members take the settings", wanting(laying, other), Act, rule, facts.ReasonNewChoices,
+		{"nor roll: the next members take the settings", wanting(restoring, other), Act, rule, facts.ReasonNewSettings,
 			"SetChoices", "demo-3"},
-		{"and so do those whose restore Pods Kubernetes did not admit", wanting(laying.next(4, cleared), other), Act,
-			rule, facts.ReasonNewChoices, "SetChoices", "spec: demo-4."},
-		{"then these are made", wanting(laying.next(4, cleared, given(other)), other), Act, rule, facts.ReasonInPlace,
+		{"and so do those whose restore Pods Kubernetes did not admit", wanting(restoring.next(4, cleared), other), Act,
+			rule, facts.ReasonNewSettings, "SetChoices", "spec: demo-4."},
+		{"then these are made", wanting(restoring.next(4, cleared, given(other)), other), Act, rule, facts.ReasonInPlace,
 			"PrepareNext", ""},
-		{"where it lies is written down", laying.next(4, laid1), Act, rule, facts.ReasonRestore, "RecordRestored",
+		{"where it lies is written down", restoring.next(4, restored1), Act, rule, facts.ReasonRestore, "RecordRestored",
 			"demo-4"},
-		{"then the Pod that restored it there goes", laying.next(4, laid1, written), Act, rule, facts.ReasonRestore,
+		{"then the Pod that restored it there goes", restoring.next(4, restored1, written), Act, rule, facts.ReasonRestore,
 			"DeleteRestores", "demo-4"},
-		{"what failed is said, and the cluster goes on", laying.next(4, failed(time.Second)), Refuse, rule,
+		{"what failed is said, and the cluster goes on", restoring.next(4, failed(time.Second)), Refuse, rule,
 			facts.ReasonRestoreFailed, "", "no room"},
-		{"and tried again", laying.next(4, failed(time.Hour)), Act, rule, facts.ReasonRestore, "DeleteRestores",
+		{"and tried again", restoring.next(4, failed(time.Hour)), Act, rule, facts.ReasonRestore, "DeleteRestores",
 			"demo-4"},
 		{"what was restored on a volume that is gone says nothing of the next one",
-			laying.next(4, laid1, func(r *facts.Replica) { r.Volume = nil }), Act, rule, facts.ReasonInPlace,
+			restoring.next(4, restored1, func(r *facts.Replica) { r.Volume = nil }), Act, rule, facts.ReasonInPlace,
 			"DeleteRestores", "demo-4"},
-		{"nor on one that is going", laying.next(4, laid1, doomed), Act, rule, facts.ReasonInPlace, "DeleteRestores",
+		{"nor on one that is going", restoring.next(4, restored1, doomed), Act, rule, facts.ReasonInPlace, "DeleteRestores",
 			"demo-4"},
-		{"then another volume is made", laying.next(4, cleared, func(r *facts.Replica) { r.Volume = nil }), Act, rule,
+		{"then another volume is made", restoring.next(4, cleared, func(r *facts.Replica) { r.Volume = nil }), Act, rule,
 			facts.ReasonInPlace, "PrepareNext", ""},
-		{"a new volume whose node is gone is another one", laying.next(4, written, cleared, stranded1), Act, rule,
+		{"a new volume whose node is gone is another one", restoring.next(4, written, cleared, stranded1), Act, rule,
 			facts.ReasonInPlace, "DeleteVolumes", "demo-4"},
-		{"an approval that went stale meanwhile drops nothing", staled(laying), Wait, rule, facts.ReasonRestore, "",
+		{"an approval that went stale meanwhile drops nothing", staled(restoring), Wait, rule, facts.ReasonRestore, "",
 			""},
 
-		{"an EtcdRestore that is deleted is called off", unrequested(laying), Act, "restore-call-off",
+		{"an EtcdRestore that is deleted is called off", unrequested(restoring), Act, "restore-call-off",
 			facts.ReasonCallOff, "DeleteRestores", "demo-3, demo-4, demo-5"},
-		{"so is one whose approval is taken back", requesting(unrequested(laid), unapproved), Act, "restore-call-off",
+		{"so is one whose approval is taken back", requesting(unrequested(taskDone), unapproved), Act, "restore-call-off",
 			facts.ReasonCallOff, "DeleteVolumes", "demo-3, demo-4, demo-5"},
 		{"and one that asks for something else by now",
-			requesting(unrequested(laid), func(r *facts.Request) { r.ID = "r2" }), Act, "restore-call-off",
+			requesting(unrequested(taskDone), func(r *facts.Request) { r.ID = "r2" }), Act, "restore-call-off",
 			facts.ReasonCallOff, "DeleteVolumes", ""},
 		{"a Pod on a node that does not answer asks for a person",
-			unrequested(laying.next(3, cleared).next(4, lostTask).next(5, cleared)), Refuse, "restore-call-off",
+			unrequested(restoring.next(3, cleared).next(4, lostTask).next(5, cleared)), Refuse, "restore-call-off",
 			facts.ReasonCallOff, "",
 			"out-of-service, or delete the Pod by force"},
-		{"so it does while something is restored", laying.next(4, lostTask), Refuse, rule, facts.ReasonPodLeaving, "",
+		{"so it does while something is restored", restoring.next(4, lostTask), Refuse, rule, facts.ReasonPodLeaving, "",
 			"out-of-service, or delete the Pod by force"},
-		{"and beside a volume that is gone", laying.next(4, lostTask, func(r *facts.Replica) { r.Volume = nil }),
+		{"and beside a volume that is gone", restoring.next(4, lostTask, func(r *facts.Replica) { r.Volume = nil }),
 			Refuse, rule, facts.ReasonInPlace, "", "out-of-service, or delete the Pod by force"},
-		{"volumes wait for the Pods on them", unrequested(laying.next(3, cleared).next(4, goingTask).next(5, cleared)),
+		{"volumes wait for the Pods on them", unrequested(restoring.next(3, cleared).next(4, goingTask).next(5, cleared)),
 			Wait, "restore-call-off", facts.ReasonCallOff, "", "demo-4"},
 		{"the cluster is looked after meanwhile, too",
-			unrequested(laying.next(3, cleared).next(4, goingTask).next(5, cleared)).edit(1, noPod), Act, "pods",
+			unrequested(restoring.next(3, cleared).next(4, goingTask).next(5, cleared)).edit(1, noPod), Act, "pods",
 			facts.ReasonPodMissing, "StartPods", ""},
-		{"then the certificates go", unrequested(emptied(laid)), Act, "restore-call-off", facts.ReasonCallOff,
+		{"then the certificates go", unrequested(emptied(taskDone)), Act, "restore-call-off", facts.ReasonCallOff,
 			"DeleteSecret", "demo-3"},
-		{"then the promise", unrequested(emptied(laid).next(3, noSecret).next(4, noSecret).next(5, noSecret)), Act,
+		{"then the promise", unrequested(emptied(taskDone).next(3, noSecret).next(4, noSecret).next(5, noSecret)), Act,
 			"restore-call-off", facts.ReasonCallOff, "DropNext", ""},
 
-		{"once all of it is restored, places are held for those who serve next", laid, Act, "restore-switch-over",
+		{"once all of it is restored, places are held for those who serve next", taskDone, Act, "restore-switch-over",
 			facts.ReasonInPlace, "PrepareNext", "demo-3, demo-4, demo-5 where their volumes are"},
 		{"a place that a member lacks is looked for again", ready.next(4, cleared), Act, "restore-switch-over",
 			facts.ReasonInPlace, "PrepareNext", "nodes take demo-4"},
@@ -396,7 +396,7 @@ func inPlace() []row {
 		{"a node that takes it no more is no place", ready.next(4, turnedAway), Act, "restore-switch-over",
 			facts.ReasonInPlace, "DeleteRestores", "node n2 is cordoned"},
 		{"nor is one that a member with other settings got", ready.next(4, placed, given(other)), Act,
-			"restore-switch-over", facts.ReasonNewChoices, "SetChoices", "demo-4"},
+			"restore-switch-over", facts.ReasonNewSettings, "SetChoices", "demo-4"},
 		{"which is looked for anew", wanting(ready.next(3, given(other)).next(4, given(other)).next(5, given(other)),
 			other), Act, "restore-switch-over", facts.ReasonInPlace, "DeleteRestores", "demo-3, demo-4, demo-5"},
 		{"a Pod that failed to hold a place rests", ready.next(4, failed(time.Second)), Refuse, "restore-switch-over",
@@ -409,56 +409,56 @@ func inPlace() []row {
 			"DeleteRestores", "demo-3, demo-4, demo-5"},
 		{"the cluster switches over once all of it is restored, and has its place", ready, Act, "restore-switch-over",
 			facts.ReasonInPlace, "SwitchOver", "cannot be called off"},
-		{"not while a restore Pod is there", laid.next(4, func(r *facts.Replica) { r.Restoring = coming(4).Restoring },
+		{"not while a restore Pod is there", taskDone.next(4, func(r *facts.Replica) { r.Restoring = coming(4).Restoring },
 			written), Act, rule, facts.ReasonRestore, "DeleteRestores", ""},
-		{"not without a member's certificates", laid.next(4, noSecret), Act, rule, facts.ReasonInPlace, "PrepareNext",
+		{"not without a member's certificates", taskDone.next(4, noSecret), Act, rule, facts.ReasonInPlace, "PrepareNext",
 			""},
-		{"not while a name that its members need is taken", taken(laid), Refuse, "restore-switch-over",
+		{"not while a name that its members need is taken", taken(taskDone), Refuse, "restore-switch-over",
 			facts.ReasonRestoreHeld, "",
 			"serve on: something that the cluster needs is not to be had. Service demo exists"},
-		{"nor while the spec is refused", refusing(laid), Refuse, "spec-refused", facts.ReasonSpecRefused, "", ""},
-		{"nor while something that failed would be the same again", laying.next(4, task(func(p *facts.RestorePod) {
+		{"nor while the spec is refused", refusing(taskDone), Refuse, "spec-refused", facts.ReasonSpecRefused, "", ""},
+		{"nor while something that failed would be the same again", restoring.next(4, task(func(p *facts.RestorePod) {
 			p.Phase, p.Finished, p.Reason, p.Failure = facts.PodFailed, now, "DataExists", "it is so"
 		})),
 			Refuse, rule, facts.ReasonRestoreFailed, "", "delete the EtcdRestore and create another"},
-		{"not on an approval of other evidence", staled(laid), Refuse, "restore-switch-over", facts.ReasonRestoreHeld,
+		{"not on an approval of other evidence", staled(taskDone), Refuse, "restore-switch-over", facts.ReasonRestoreHeld,
 			"", "approve that"},
-		{"not where the spec asks for an older minor version by now", wanting(laid, older), Refuse,
+		{"not where the spec asks for an older minor version by now", wanting(taskDone, older), Refuse,
 			"restore-switch-over", facts.ReasonRestoreHeld, "", "Put spec.version back"},
 		{"but where it asks for a newer one: members go up from there", wanting(ready, newer), Act,
 			"restore-switch-over", facts.ReasonInPlace, "SwitchOver", ""},
 		{"what cannot be moved to keeps nobody from looking after the cluster",
-			laid.next(4, func(r *facts.Replica) { r.Pod = voter(4).Pod }).edit(1, noPod), Act, "pods",
+			taskDone.next(4, func(r *facts.Replica) { r.Pod = voter(4).Pod }).edit(1, noPod), Act, "pods",
 			facts.ReasonPodMissing, "StartPods", "demo-1"},
 		{"a backup that is not named any more is said",
-			layingWorld(requesting(three,
+			fillingWorld(requesting(three,
 				func(r *facts.Request) { r.WantedBackup.Fault = "there is no EtcdBackup b" })), Refuse, rule,
 			facts.ReasonRestoreHeld, "", "there is no EtcdBackup"},
 		{"so is one that is another backup by now, and the cluster is looked after",
-			layingWorld(requesting(three, func(r *facts.Request) { r.WantedBackup.Hash = "another" })), Refuse, rule,
+			fillingWorld(requesting(three, func(r *facts.Request) { r.WantedBackup.Hash = "another" })), Refuse, rule,
 			facts.ReasonRestoreHeld, "", "Delete the EtcdRestore, and make another"},
-		{"the next members take the settings before it moves", wanting(laid, other), Act, "restore-switch-over",
-			facts.ReasonNewChoices, "SetChoices", "spec: demo-3, demo-4, demo-5."},
-		{"a name that turns out to be a member's is given back", namesake(laid), Act, "restore-call-off",
+		{"the next members take the settings before it moves", wanting(taskDone, other), Act, "restore-switch-over",
+			facts.ReasonNewSettings, "SetChoices", "spec: demo-3, demo-4, demo-5."},
+		{"a name that turns out to be a member's is given back", namesake(taskDone), Act, "restore-call-off",
 			facts.ReasonCallOff, "DeleteVolumes", "demo-3, demo-4, demo-5"},
 		{"and nobody is counted until then",
-			desire(namesake(laying.next(3, cleared).next(4, goingTask).next(5, cleared)),
+			desire(namesake(restoring.next(3, cleared).next(4, goingTask).next(5, cleared)),
 				func(d *facts.Desired) { d.Size = 1 }), Wait, "membership", facts.ReasonCallOff, "",
 			"nothing is added or removed"},
-		{"not while a member that somebody added could go on without the others", strangers(laid).budgeting(3), Refuse,
+		{"not while a member that somebody added could go on without the others", strangers(taskDone).budgeting(3), Refuse,
 			"membership", facts.ReasonStranger, "", ""},
-		{"not while the authority is gone that clients trust", withoutAuthority(laid), Refuse, "restore-switch-over",
+		{"not while the authority is gone that clients trust", withoutCA(taskDone), Refuse, "restore-switch-over",
 			facts.ReasonRestoreHeld, "", "demo-ca, which holds a CA of this cluster"},
 		{"once it is restored nobody needs its name",
 			placedWorld(requesting(three, func(r *facts.Request) { r.WantedBackup.Fault = "there is no EtcdBackup b" })),
 			Act, "restore-switch-over", facts.ReasonInPlace, "SwitchOver", ""},
-		{"a member that was replaced meanwhile needs another approval", laid.edit(2, gone).with(voter(9)), Refuse,
+		{"a member that was replaced meanwhile needs another approval", taskDone.edit(2, gone).with(voter(9)), Refuse,
 			"restore-switch-over", facts.ReasonRestoreHeld, "", "approve that"},
 	}
 }
 
-// withoutAuthority has lost the Secret of an authority.
-func withoutAuthority(o scene) scene {
+// withoutCA has lost the Secret of a CA.
+func withoutCA(o scene) scene {
 	o.Objects = append([]facts.Object(nil), o.Objects...)
 	o.Objects[0].State = facts.ObjectAbsent
 	return o
@@ -496,7 +496,7 @@ func reticent(o scene) scene {
 	return requesting(unrequested(o.blind().edit(0, func(r *facts.Replica) { r.Answer = voter(0).Answer })))
 }
 
-func laid1(r *facts.Replica) { laid(r) }
+func restored1(r *facts.Replica) { taskDone(r) }
 
 func stranded1(r *facts.Replica) { r.Volume.Stranded = "node-2 was deleted" }
 

@@ -110,11 +110,11 @@ func calledCorrupt(member etcdutil.ID) func(*facts.Replica) {
 func identities() []judged {
 	three := settledWorld(3)
 	unknown := three.edit(1, foreign)
-	unknown.Current.Birth.ClusterID = 0
+	unknown.Current.Bootstrap.ClusterID = 0
 	alone := three.edit(1, foreign).edit(1, ofOtherCluster).blind().edit(1,
 		func(r *facts.Replica) { r.Answer = &facts.Answer{ID: 99, ClusterID: clusterID + 1} })
 	forgotten := three.edit(1, unrecorded).edit(1, noPod)
-	forgotten.Current.Birth.Origin = backupOf
+	forgotten.Current.Bootstrap.Origin = backupOf
 	return []judged{
 		{"it answers as another cluster than the list and the birth record say", three.edit(1, foreign),
 			lostFor(facts.CauseIdentity)},
@@ -281,7 +281,7 @@ func processes() []judged {
 	three := settledWorld(3)
 	outside := judge.Judgement{State: judge.Behind, Cause: facts.CauseUnknown, Cure: judge.Await}
 	unnamed := three.edit(1, func(r *facts.Replica) { r.Answer.ClusterID++ })
-	unnamed.Current.Birth.ClusterID = 0
+	unnamed.Current.Bootstrap.ClusterID = 0
 	return []judged{
 		{"it never served with the settings of the spec, and no other member does",
 			wanting(three.edit(1, failsWithOther), other), judge.Judgement{State: judge.Unresponsive,

@@ -54,7 +54,7 @@ func guardedAlarms() []guardRow {
 	three := settledWorld(3)
 	equal := hashing(raising(three, 10, corruptFormer), 7, 7, 7)
 	restored, unknown := equal, equal
-	restored.Current.Birth.Origin = backupOf
+	restored.Current.Bootstrap.Origin = backupOf
 	unknown.Current.Membership.Known = false
 	disarm := changes.DisarmAlarms{Alarms: []facts.Alarm{corruptFormer}}
 	disarming := func(more facts.Alarm) changes.DisarmAlarms {
@@ -79,7 +79,7 @@ func guardedAlarms() []guardRow {
 func keeping(cause facts.Cause, since time.Duration) scene {
 	o := desire(settledWorld(3), func(d *facts.Desired) { d.KeepVolumes = 24 * time.Hour })
 	o.Kept = []facts.KeptVolume{{Name: "demo-9", UID: "volume-demo-9", Ordinal: 9, For: cause, Since: now.Add(-since)}}
-	o.Current.Birth.NextOrdinal = 10
+	o.Current.Bootstrap.NextOrdinal = 10
 	return o
 }
 
@@ -155,7 +155,7 @@ func keptRows() []row {
 	dead.Volume.RemovedFor = facts.CauseDisk
 	five := settledWorld(5).edit(1, uncompared)
 	grown := desire(keeping(facts.CauseDisk, time.Hour), func(d *facts.Desired) { d.Size = 5 })
-	grown.Current.Birth.NextOrdinal = 3
+	grown.Current.Bootstrap.NextOrdinal = 3
 	undated, undatedCopy := withoutTime(keeping(facts.CauseDisk, 0)), withoutTime(keeping(facts.CauseCorruption, 0))
 	return []row{
 		{"the volume of a member whose data cannot be read is marked before the member is removed",

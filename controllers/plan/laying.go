@@ -37,7 +37,7 @@ func restorePrepare(o judge.View) *proposal {
 // again may name other data than what lies on some of the volumes already.
 func whyNotFurther(o facts.Incarnation, request facts.Request) string {
 	if request.WantedBackup.Fault != "" || request.Source != record.SourceBackup ||
-		request.WantedBackup.Hash == o.Birth.Next.Origin.Hash {
+		request.WantedBackup.Hash == o.Bootstrap.Next.Origin.Hash {
 		return request.WantedBackup.Fault
 	}
 	return "the EtcdBackup that it names is another one than when that began. Delete the EtcdRestore, and make another"
@@ -46,7 +46,7 @@ func whyNotFurther(o facts.Incarnation, request facts.Request) string {
 // lacking says what the next incarnation waits for when nothing can be done about it.
 func lacking(o facts.Observation) *proposal {
 	ahead := judge.Of(o.OfNext())
-	for _, r := range ahead.BirthReplicas() {
+	for _, r := range ahead.BootstrapReplicas() {
 		if why := notFilled(ahead, r); why != "" {
 			return refuse(facts.ReasonRestoreHeld,
 				"The next member %s cannot be restored: %s. Something else stands in its place. Delete that, or the "+
@@ -90,10 +90,11 @@ func clearOne(o judge.View, r facts.Replica) *proposal {
 
 func prepareMissing(o judge.View) *proposal {
 	ahead, missing := judge.Of(o.OfNext()), changes.Bootstrap{}
-	for _, r := range ahead.BirthReplicas() {
+	for _, r := range ahead.BootstrapReplicas() {
 		addMissing(ahead, &missing, r)
 	}
-	c := changes.PrepareNext{Incarnation: ahead.Birth.Incarnation, Secrets: missing.Secrets, Volumes: missing.Volumes,
+	c := changes.PrepareNext{Incarnation: ahead.Bootstrap.Incarnation,
+		Secrets: missing.Secrets, Volumes: missing.Volumes,
 		Restores: missing.Restores}
 	for i := range c.Restores {
 		c.Restores[i] = readFrom(o.Incarnation, c.Restores[i])
@@ -104,16 +105,16 @@ func prepareMissing(o judge.View) *proposal {
 	if why := o.WhyNoCertificates(); why != "" && len(c.Secrets) > 0 {
 		return refuse(facts.ReasonRestoreHeld, "The next members have no certificates: %s.", why).byHuman().yielding()
 	}
-	if p := cmp.Or(withoutRoom(ahead, c.Volumes), newChoices(ahead)); p != nil {
+	if p := cmp.Or(withoutRoom(ahead, c.Volumes), newSettings(ahead)); p != nil {
 		return p
 	}
 	return act(c, facts.ReasonInPlace, "The next %d members are restored beside those that serve.",
-		len(ahead.Birth.Names))
+		len(ahead.Bootstrap.Names))
 }
 
-// restoreOn follows the restore Pods, as a birth does.
+// restoreOn follows the restore Pods, as a bootstrap does.
 func restoreOn(o judge.View) *proposal {
-	if o.Birth.Next.Origin.IsZero() {
+	if o.Bootstrap.Next.Origin.IsZero() {
 		return nil
 	}
 	return restored(judge.Of(o.OfNext()))
@@ -122,7 +123,9 @@ func restoreOn(o judge.View) *proposal {
 // isNextReady reports whether nothing is missing any more of the next incarnation.
 func isNextReady(o facts.Observation) bool {
 	ahead := judge.Of(o.OfNext())
-	return !slices.ContainsFunc(ahead.BirthReplicas(), func(r facts.Replica) bool { return notFilled(ahead, r) != "" })
+	return !slices.ContainsFunc(ahead.BootstrapReplicas(), func(r facts.Replica) bool {
+		return notFilled(ahead, r) != ""
+	})
 }
 
 // notFilled says what a member of the next incarnation still needs, or "".
@@ -132,9 +135,9 @@ func notFilled(o judge.View, r facts.Replica) string {
 		return "its restore Pod is there"
 	case o.Desired.TLS && r.Secret.State != facts.ObjectCurrent:
 		return "it has no certificates"
-	case o.Desired.Ephemeral && o.Birth.Origin.IsZero():
+	case o.Desired.Ephemeral && o.Bootstrap.Origin.IsZero():
 		return ""
-	case o.LacksVolume(r) || r.Volume.Incarnation != o.Birth.Incarnation:
+	case o.LacksVolume(r) || r.Volume.Incarnation != o.Bootstrap.Incarnation:
 		return "it has no volume of its own"
 	case !o.IsFilled(r):
 		return "nothing says that its volume was restored completely"
@@ -154,7 +157,7 @@ func restoreSwitchOver(o judge.View) *proposal {
 			"All that the EtcdRestore %s asks for is restored, and the members that there are serve on: %s.",
 			request.Name, why).byHuman().yielding())
 	}
-	if p := newChoices(judge.Of(o.OfNext())); p != nil {
+	if p := newSettings(judge.Of(o.OfNext())); p != nil {
 		return p
 	}
 	if p := holdPlaces(o, request); p != nil {
@@ -166,8 +169,8 @@ func restoreSwitchOver(o judge.View) *proposal {
 }
 
 func switchOver(o judge.View) changes.SwitchOver {
-	c := changes.SwitchOver{From: o.Birth.Incarnation, To: o.Birth.Next.Incarnation, Voters: o.KnownVoters(),
-		Successors: birthStarts(judge.Of(o.OfNext()))}
+	c := changes.SwitchOver{From: o.Bootstrap.Incarnation, To: o.Bootstrap.Next.Incarnation, Voters: o.KnownVoters(),
+		Successors: bootstrapStarts(judge.Of(o.OfNext()))}
 	for _, r := range o.Next.Members {
 		if r.Volume != nil && !o.Desired.Ephemeral {
 			if c.Volumes == nil {
@@ -180,13 +183,13 @@ func switchOver(o judge.View) changes.SwitchOver {
 }
 
 // whyNotEnd says why this incarnation cannot be ended for another one, or "". Members that somebody added by hand are
-// not stopped with it, and might be a quorum of their own; and members that follow are nothing without the authority
+// not stopped with it, and might be a quorum of their own; and members that follow are nothing without the CA
 // that clients trust.
 func whyNotEnd(o judge.View) string {
 	return cmp.Or(o.WhyServedOn(o.IsLost), o.WhyNoCertificates())
 }
 
-// isWithoutCertificates reports a member that cannot start, and gets no certificates before a person put the authority
+// isWithoutCertificates reports a member that cannot start, and gets no certificates before a person put the CA
 // back.
 func isWithoutCertificates(o facts.Observation, r facts.Replica) bool {
 	return r.Secret.State == facts.ObjectAbsent && o.WhyNoCertificates() != ""
@@ -194,7 +197,7 @@ func isWithoutCertificates(o facts.Observation, r facts.Replica) bool {
 
 // whyOvertaken says why the cluster has served too much since its next incarnation was prepared, or "".
 func whyOvertaken(o judge.View) string {
-	if o.IsStillAbove(o.Birth.Next) {
+	if o.IsStillAbove(o.Bootstrap.Next) {
 		return ""
 	}
 	return "the restored data would begin below the highest revision that the cluster has served by now, or too " +
@@ -203,7 +206,7 @@ func whyOvertaken(o judge.View) string {
 
 // whyNotMove says why the incarnation that is ready may not take the place of this one, or "".
 func whyNotMove(o judge.View, request facts.Request) string {
-	life := o.Birth.Next
+	incarnation := o.Bootstrap.Next
 	if why := cmp.Or(whyTaken(o), whyNotEnd(o), whyOvertaken(o)); why != "" {
 		return why
 	}
@@ -211,22 +214,23 @@ func whyNotMove(o judge.View, request facts.Request) string {
 		return "its approval quotes the evidence " + request.Approval + ", and by now it is " + evidence.Digest +
 			". Look at status.evidence and approve that, or delete the EtcdRestore"
 	}
-	if life.Source != record.SourceBackup && o.HasQuorum() {
+	if incarnation.Source != record.SourceBackup && o.HasQuorum() {
 		return "the quorum came back, and without a backup more would be given up than what was lost. Delete " +
 			"the EtcdRestore"
 	}
-	if life.Source != record.SourceBackup && quorumState(o) != QuorumLost {
+	if incarnation.Source != record.SourceBackup && quorumState(o) != QuorumLost {
 		return "it is not certain any more that the quorum is lost, and without a backup more could be given up than " +
 			"what was: members may serve that the operator cannot reach. " +
 			"Let it reach them, or delete the EtcdRestore"
 	}
-	if life.Source == record.SourceSurvivor && !o.IsAsRestored() {
-		return life.Survivor + " does not answer, so nothing says that it still holds just what was restored. Let " +
+	if incarnation.Source == record.SourceSurvivor && !o.IsAsRestored() {
+		return incarnation.Survivor +
+			" does not answer, so nothing says that it still holds just what was restored. Let " +
 			"the operator reach it; or take the approval away and " +
 			"approve again: then it is read on its volume"
 	}
-	why := etcdutil.WhyNotBegin(life.Origin.Version, o.Desired.Newest())
-	if life.Source == record.SourceBackup && why != "" {
+	why := etcdutil.WhyNotBegin(incarnation.Origin.Version, o.Desired.Newest())
+	if incarnation.Source == record.SourceBackup && why != "" {
 		return "what was restored cannot serve as the spec asks: " + why + ". Put spec.version back, or delete the " +
 			"EtcdRestore"
 	}

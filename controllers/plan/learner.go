@@ -53,7 +53,7 @@ func whyAbandon(o judge.View, r facts.Replica) string {
 // mayStartOtherwise reports a Pod that cannot start as it was made, while a new member would be made from something
 // else.
 func mayStartOtherwise(o judge.View, r facts.Replica) bool {
-	return r.CannotRun() && (r.Pod.Choices != memberChoices(o) || r.Pod.OtherImage)
+	return r.CannotRun() && (r.Pod.Settings != memberSettings(o) || r.Pod.OtherImage)
 }
 
 // isLate reports a learner whose Pod started, or has a node that is why it did not, and is older than it takes to join,

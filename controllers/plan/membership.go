@@ -85,7 +85,7 @@ func recordOf(o judge.View, r facts.Replica) (record.Member, bool) {
 	}
 	version := r.Answer.Version
 	if version.IsZero() { // a build that is no release: what it was made from must do
-		version = r.Choices().Version
+		version = r.Settings().Version
 	}
 	mounted, backing := mountedBy(r)
 	answered := r.Record().Answered(r.Answer.ClusterID, r.Answer.ID, version, mounted, backing)
@@ -95,7 +95,7 @@ func recordOf(o judge.View, r facts.Replica) (record.Member, bool) {
 		answered.LogMark = o.NextLogMark(r)
 	}
 	if answered != r.Record() { // no reason of its own to write
-		answered.Began = o.Birth.BeganAt()
+		answered.Began = o.Bootstrap.BeganAt()
 	}
 	return answered, !answered.Version.IsZero()
 }
@@ -110,13 +110,13 @@ func mountedBy(r facts.Replica) (uid, backing string) {
 }
 
 // isDataOfThisIncarnation reports whether the replica's data is of this incarnation and will stay. Before the cluster's
-// identity is written down one that will not stay counts too: a birth that could be given up was by now, so it holds
-// what would be lost, and once it is written down a successor joins it.
+// identity is written down one that will not stay counts too: a bootstrap that could be given up was by now, so it
+// holds what would be lost, and once it is written down a successor joins it.
 func isDataOfThisIncarnation(o judge.View, r facts.Replica) bool {
-	if r.Pod == nil || r.Pod.Terminating || r.Incarnation() != o.Birth.Incarnation {
+	if r.Pod == nil || r.Pod.Terminating || r.Incarnation() != o.Bootstrap.Incarnation {
 		return false
 	}
-	return o.Desired.Ephemeral || r.Volume != nil && (!r.Volume.Terminating || o.Birth.ClusterID == 0)
+	return o.Desired.Ephemeral || r.Volume != nil && (!r.Volume.Terminating || o.Bootstrap.ClusterID == 0)
 }
 
 // labelRole lets the client Service follow the roles. It comes before what may wait for a person, so that a member that
@@ -161,7 +161,7 @@ func wakeMember(o judge.View) *proposal {
 		return nil
 	}
 	for _, r := range o.Members {
-		if r.Member == nil || !r.IsUp() || r.Pod.Choices.Version.Compare(countsLate) < 0 {
+		if r.Member == nil || !r.IsUp() || r.Pod.Settings.Version.Compare(countsLate) < 0 {
 			continue
 		}
 		what := ""

@@ -10,25 +10,25 @@ import (
 )
 
 func TestANewMemberJoinsWithTheLowestMinorThatThereIs(t *testing.T) {
-	mixed := settledWorld(3).edit(1, inNewer(choices.Version)).edit(2, inNewer(choices.Version))
-	d := Decide(desire(mixed, func(d *facts.Desired) { d.Size, d.Choices = 5, newer }).Observation)
+	mixed := settledWorld(3).edit(1, inNewer(settings.Version)).edit(2, inNewer(settings.Version))
+	d := Decide(desire(mixed, func(d *facts.Desired) { d.Size, d.Settings = 5, newer }).Observation)
 	made, isPrepared := d.Change.(changes.PrepareMember)
-	if !isPrepared || made.Volume.Choices != choices {
-		t.Errorf("%s: %s, from %+v", d.Rule, d.Message, made.Volume.Choices)
+	if !isPrepared || made.Volume.Settings != settings {
+		t.Errorf("%s: %s, from %+v", d.Rule, d.Message, made.Volume.Settings)
 	}
 }
 
 func TestOneOfTwoMembersLeavesAlsoWhileTheirMinorsDiffer(t *testing.T) {
-	mixed := settledWorld(3).edit(1, inNewer(choices.Version))
+	mixed := settledWorld(3).edit(1, inNewer(settings.Version))
 	for _, row := range []struct {
 		name  string
 		world scene
 		rule  string
 	}{
 		{"of three none leaves for the size, since the others can be rolled", mixed, "roll"},
-		{"of two neither could be rolled", settledWorld(2).edit(1, inNewer(choices.Version)), "shrink"},
+		{"of two neither could be rolled", settledWorld(2).edit(1, inNewer(settings.Version)), "shrink"},
 	} {
-		d := Decide(desire(row.world, func(d *facts.Desired) { d.Size, d.Choices = 1, newer }).Observation)
+		d := Decide(desire(row.world, func(d *facts.Desired) { d.Size, d.Settings = 1, newer }).Observation)
 		if d.Verdict != Act || d.Rule != row.rule {
 			t.Errorf("%s: %s: %s", row.name, d.Rule, d.Message)
 		}
@@ -37,7 +37,7 @@ func TestOneOfTwoMembersLeavesAlsoWhileTheirMinorsDiffer(t *testing.T) {
 
 // unheardInNewer is a member that was given the newer minor and was not heard since: its own record is of before.
 func unheardInNewer(r *facts.Replica) {
-	r.Volume.Choices, r.Pod.Choices, r.Answer = newer, newer, nil
+	r.Volume.Settings, r.Pod.Settings, r.Answer = newer, newer, nil
 }
 
 func TestASilentMemberGoesToNoMinorBelowWhatOthersSayTheClusterIsOf(t *testing.T) {
@@ -46,12 +46,12 @@ func TestASilentMemberGoesToNoMinorBelowWhatOthersSayTheClusterIsOf(t *testing.T
 		cluster etcdutil.Version
 		isBack  bool
 	}{
-		{"the cluster is of the lower version yet", choices.Version, true},
+		{"the cluster is of the lower version yet", settings.Version, true},
 		{"the others say that the cluster moved, so it ran the higher minor", newer.Version, false},
 	} {
 		world := settledWorld(3).edit(0, inNewer(row.cluster)).edit(2, inNewer(row.cluster)).edit(1, unheardInNewer)
-		world = desire(world.edit(1, unpullable), func(d *facts.Desired) { d.Choices = choices })
-		taken, isTaken := Decide(world.Observation).Change.(changes.SetChoices)
+		world = desire(world.edit(1, unpullable), func(d *facts.Desired) { d.Settings = settings })
+		taken, isTaken := Decide(world.Observation).Change.(changes.WriteSettings)
 		if isBack := isTaken && taken.Volumes[0].Name == "demo-1"; isBack != row.isBack {
 			t.Errorf("%s: %+v", row.name, Decide(world.Observation))
 		}
@@ -59,7 +59,7 @@ func TestASilentMemberGoesToNoMinorBelowWhatOthersSayTheClusterIsOf(t *testing.T
 }
 
 func TestAMinorThatWasBegunIsGoneOnWithBlind(t *testing.T) {
-	mended := facts.Choices{Version: newer.Version, Inputs: "mended", QuotaBytes: 2 << 30}
+	mended := facts.Settings{Version: newer.Version, Inputs: "mended", QuotaBytes: 2 << 30}
 	for _, row := range []struct {
 		name    string
 		edit    func(*facts.Replica)
@@ -69,8 +69,8 @@ func TestAMinorThatWasBegunIsGoneOnWithBlind(t *testing.T) {
 		{"nothing ever asked for it", func(*facts.Replica) {}, false},
 	} {
 		world := desire(settledWorld(3).edit(0, unpullable).edit(1, row.edit).edit(1, unpullable).blind(),
-			func(d *facts.Desired) { d.Choices = mended })
-		taken, isTaken := Decide(world.Observation).Change.(changes.SetChoices)
+			func(d *facts.Desired) { d.Settings = mended })
+		taken, isTaken := Decide(world.Observation).Change.(changes.WriteSettings)
 		if isTaken = isTaken && taken.Volumes[0].Name == "demo-1"; isTaken != row.isTaken {
 			t.Errorf("%s: %+v", row.name, Decide(world.Observation))
 		}
@@ -80,20 +80,20 @@ func TestAMinorThatWasBegunIsGoneOnWithBlind(t *testing.T) {
 func TestALearnerThatCannotRunTakesTheSettingsOfTheMembersWhileThoseOfTheSpecAreOfAnotherMinor(t *testing.T) {
 	stuck := func(r *facts.Replica) {
 		unpullable(r)
-		r.Volume.Choices, r.Pod.Choices, r.Volume.Record = other, other, facts.Replica{}.Record()
+		r.Volume.Settings, r.Pod.Settings, r.Volume.Record = other, other, facts.Replica{}.Record()
 		r.Member.Name, r.Member.ClientURLs, r.Pod.Role = "", nil, ""
 	}
 	world := settledWorld(2).with(learner(2)).edit(2, stuck)
-	world = desire(world, func(d *facts.Desired) { d.Size, d.Choices = 3, newer })
+	world = desire(world, func(d *facts.Desired) { d.Size, d.Settings = 3, newer })
 	d := Decide(world.Observation)
-	if taken, isTaken := d.Change.(changes.SetChoices); !isTaken || taken.Choices != choices || d.Rule != "settings" {
+	if taken, isTaken := d.Change.(changes.WriteSettings); !isTaken || taken.Settings != settings || d.Rule != "settings" {
 		t.Errorf("%+v", d)
 	}
 }
 
 func TestASilentMemberMayRunWhatItsVolumeAsksFor(t *testing.T) {
 	at := settledWorld(1).edit(0, unheardInNewer).blind().Current.Progress()
-	if want := []etcdutil.Version{choices.Version, newer.Version}; !slices.Equal(at.Members, want) {
+	if want := []etcdutil.Version{settings.Version, newer.Version}; !slices.Equal(at.Members, want) {
 		t.Errorf("%+v", at)
 	}
 }
@@ -101,7 +101,7 @@ func TestASilentMemberMayRunWhatItsVolumeAsksFor(t *testing.T) {
 // heldAtWaypoint is an only member that was given a patch that may be left, and was not heard since.
 func heldAtWaypoint(r *facts.Replica) {
 	r.Volume.Record.Version = etcdutil.Version{Major: 3, Minor: 6, Patch: 4}
-	r.Volume.Choices, r.Pod.Choices, r.Answer = choices, choices, nil
+	r.Volume.Settings, r.Pod.Settings, r.Answer = settings, settings, nil
 }
 
 // outrun is an only member whose etcd calls itself too old for the data: the next minor ran on it, and was not heard.
@@ -119,11 +119,11 @@ func TestAnOnlyMemberThatIsNotHeardGoesOnFromWhereItIs(t *testing.T) {
 		stop   etcdutil.Version
 	}{
 		{"it starts with the patch that may be left, and is not sent back for being slow", heldAtWaypoint,
-			newer.Version, choices.Version},
+			newer.Version, settings.Version},
 		{"it is sent back where the spec asks for that", heldAtWaypoint, lowest, lowest},
 		{"its etcd says that the next minor ran on its data, and the spec asks for that", outrun, newer.Version,
 			newer.Version},
-		{"the spec asks for what it cannot run any more", outrun, choices.Version, choices.Version},
+		{"the spec asks for what it cannot run any more", outrun, settings.Version, settings.Version},
 	} {
 		at := settledWorld(1).edit(0, row.edit).blind().Current.Progress()
 		if stop, err := etcdutil.NextStop(at, row.target); err != nil || stop.Version != row.stop {
@@ -140,18 +140,18 @@ func TestAnOnlyMemberWhoseEtcdIsTooOldForItsDataGoesToTheMinorThatRanOnIt(t *tes
 	}{
 		{"its etcd says so", outrun, true},
 		{"it crashes for another cause", crashing, false},
-		{"etcd of another minor said so", func(r *facts.Replica) { outrun(r); r.Pod.Choices = older }, false},
+		{"etcd of another minor said so", func(r *facts.Replica) { outrun(r); r.Pod.Settings = older }, false},
 	} {
-		world := desire(settledWorld(1).edit(0, row.edit).blind(), func(d *facts.Desired) { d.Choices = newer })
-		taken, isTaken := Decide(world.Observation).Change.(changes.SetChoices)
-		if isTaken = isTaken && taken.Choices == newer; isTaken != row.isTaken {
+		world := desire(settledWorld(1).edit(0, row.edit).blind(), func(d *facts.Desired) { d.Settings = newer })
+		taken, isTaken := Decide(world.Observation).Change.(changes.WriteSettings)
+		if isTaken = isTaken && taken.Settings == newer; isTaken != row.isTaken {
 			t.Errorf("%s: %+v", row.name, Decide(world.Observation))
 		}
 	}
 }
 
 func TestAFirstMemberThatStartedCountsBeforeAnythingIsWrittenDown(t *testing.T) {
-	if at := atBirth(3).edit(0, unpullable).Current.Progress(); len(at.Members) != 2 {
+	if at := atBootstrap(3).edit(0, unpullable).Current.Progress(); len(at.Members) != 2 {
 		t.Errorf("%+v", at)
 	}
 }

@@ -47,10 +47,10 @@ func moves() []row {
 			up.edit(4, func(r *facts.Replica) { r.Volume, r.Pod = nil, nil }), Wait, "first-quorum",
 			facts.ReasonFirstQuorum, "", "2 of 3"},
 		{"nor does one whose volume is going keep the others from following the spec",
-			wanting(idle.edit(3, doomed), other), Act, "settings", facts.ReasonNewChoices, "SetChoices",
+			wanting(idle.edit(3, doomed), other), Act, "settings", facts.ReasonNewSettings, "SetChoices",
 			"demo-4, demo-5"},
 		{"and from being made anew", wanting(idle.edit(3, doomed).edit(4, adopted).edit(5, adopted), other), Act,
-			"pods", facts.ReasonNewChoices, "DeletePods", "demo-5 (made from other settings"},
+			"pods", facts.ReasonNewSettings, "DeletePods", "demo-5 (made from other settings"},
 		{"nobody waits for it", fenced.edit(4, func(r *facts.Replica) { r.Volume = nil }), Act, "bootstrap",
 			facts.ReasonBootstrap, "Bootstrap", ""},
 		{"an incarnation that cannot serve any more is never begun again empty",
@@ -72,12 +72,12 @@ func moves() []row {
 		{"and so does the spec", refusing(fenced.edit(4, noSecret)), Refuse, "spec-refused", facts.ReasonSpecRefused,
 			"", "no such version"},
 		{"those who have certificates start without the authority, if they are a quorum",
-			withoutAuthority(fenced.edit(4, noSecret)), Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap", ""},
-		{"then they look for each other", withoutAuthority(up.edit(4, noSecret).edit(4, noPod)), Wait, "first-quorum",
+			withoutCA(fenced.edit(4, noSecret)), Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap", ""},
+		{"then they look for each other", withoutCA(up.edit(4, noSecret).edit(4, noPod)), Wait, "first-quorum",
 			facts.ReasonFirstQuorum, "", "2 of 3"},
-		{"no authority is made anew for it", withoutAuthority(fenced.edit(4, noSecret).edit(5, noSecret)), Refuse,
-			"bootstrap", facts.ReasonAuthorityLost, "", "put it back from a copy"},
-		{"nor keeps one that is gone its members from starting", withoutAuthority(fenced), Act, "bootstrap",
+		{"no authority is made anew for it", withoutCA(fenced.edit(4, noSecret).edit(5, noSecret)), Refuse,
+			"bootstrap", facts.ReasonCALost, "", "put it back from a copy"},
+		{"nor keeps one that is gone its members from starting", withoutCA(fenced), Act, "bootstrap",
 			facts.ReasonBootstrap, "Bootstrap", ""},
 		{"what was restored is not restored over when somebody takes the word of it away",
 			fenced.edit(4, func(r *facts.Replica) { r.Volume.Restored = "" }), Refuse, "bootstrap",
@@ -105,10 +105,10 @@ func moves() []row {
 		{"not by another EtcdRestore", requesting(unrequested(serving), givingUp,
 			func(r *facts.Request) { r.ID = "r2" }, staleApproval), Settled, RuleSettled, facts.ReasonSettled, "", ""},
 		{"a lost record is written anew from what lives, not from what ended",
-			func() scene { o := serving; o.Current.Birth = record.Birth{}; return o }(), Act, "birth-record",
-			facts.ReasonBeginBirth, "BeginBirth", ""},
+			func() scene { o := serving; o.Current.Bootstrap = record.Bootstrap{}; return o }(), Act, "birth-record",
+			facts.ReasonBeginBootstrap, "BeginBirth", ""},
 		{"nothing is born beside what ended", func() scene {
-			o := unborn(3)
+			o := notBootstrapped(3)
 			o.Former = fenced.Former
 			return o
 		}(), Refuse, "birth-record", facts.ReasonRecordLost, "",
@@ -148,13 +148,13 @@ func upAgain(r *facts.Replica) {
 
 // unvoiced does not know who had a vote in the previous incarnation.
 func unvoiced(o scene) scene {
-	o.Current.Birth.Former = []record.Former{{Incarnation: o.Current.Birth.Former[0].Incarnation}}
+	o.Current.Bootstrap.Former = []record.Former{{Incarnation: o.Current.Bootstrap.Former[0].Incarnation}}
 	return o
 }
 
 // retainingFormer has nothing but volumes that a restore in place switched over from.
 func retainingFormer() scene {
-	o := retaining(unborn(3))
+	o := retaining(notBootstrapped(3))
 	o.Retained = append([]facts.Retained(nil), o.Retained...)
 	for i := range o.Retained {
 		o.Retained[i].Superseded = "later"
@@ -164,7 +164,7 @@ func retainingFormer() scene {
 
 // returning has the volumes of two incarnations, of which the later one served. A person took up the earlier one again.
 func returning(edits ...func(*facts.Retained)) scene {
-	o := retaining(unborn(3))
+	o := retaining(notBootstrapped(3))
 	first := slices.Clone(o.Retained)
 	for i := range first {
 		later := first[i]
@@ -209,7 +209,7 @@ func losses() []row {
 		{"the next member gets what is on it", reading(back.edit2(0, flushed)), Act, "restore-prepare",
 			facts.ReasonInPlace, "PrepareNext", "next 1 members"},
 		{"volumes that were put back are taken over from an earlier cluster",
-			retaining(unborn(3), func(r *facts.Retained) { r.Record.VolumeUID = "another" }), Act, "retained-data",
+			retaining(notBootstrapped(3), func(r *facts.Retained) { r.Record.VolumeUID = "another" }), Act, "retained-data",
 			facts.ReasonResume, "AdoptData", "demo-2"},
 		{"not beside one that nothing tells for a copy", halfPutBack(), Refuse, "retained-data",
 			facts.ReasonRetainedData, "", "nothing says whether demo-2 was as well"},
@@ -225,7 +225,7 @@ func losses() []row {
 			noSecret), Wait, "membership", facts.ReasonMembershipUnknown, "", ""},
 		{"what such a survivor holds can be restored", requesting(forgetful(mutedFor(time.Minute)), ofDemo0), Act,
 			"restore-begin", facts.ReasonInPlace, "BeginNext", "demo-3 are"},
-		{"and moved to", laidWorld(requesting(forgetful(mutedFor(time.Minute).edit2(0, flushed, noPod)), ofDemo0)), Act,
+		{"and moved to", filledWorld(requesting(forgetful(mutedFor(time.Minute).edit2(0, flushed, noPod)), ofDemo0)), Act,
 			"restore-switch-over", facts.ReasonInPlace, "SwitchOver", ""},
 		{"the next incarnation is made of one survivor", requesting(lost, ofDemo0), Act, "restore-begin",
 			facts.ReasonInPlace, "BeginNext", "demo-3 are"},
@@ -241,7 +241,7 @@ func losses() []row {
 			requesting(lost.edit2(0, func(r *facts.Replica) { r.Answer.ClusterID, r.Pod.Role = 77, "" }), ofDemo0),
 			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", ""},
 		{"a survivor's data is restored on a volume of its own",
-			func() scene { o := layingWorld(requesting(lost, ofDemo0)); o.Next.Members = nil; return o }(), Act,
+			func() scene { o := fillingWorld(requesting(lost, ofDemo0)); o.Next.Members = nil; return o }(), Act,
 			"restore-prepare", facts.ReasonInPlace, "PrepareNext", ""},
 		{"one that does not answer runs alone first", reading(mutedFor(time.Second)), Wait, "quorum-lost",
 			facts.ReasonQuorumLost, "", "demo-0 does not answer"},
@@ -249,15 +249,15 @@ func losses() []row {
 			"StartPods", "demo-0"},
 		{"that it wrote out all it had is written down", reading(mutedFor(time.Minute)), Act, "restore-prepare",
 			facts.ReasonInPlace, "MarkFlushed", "demo-0"},
-		{"but first the Pod that did not get it by asking goes", laidInPart(mutedFor(time.Minute)).next(3,
+		{"but first the Pod that did not get it by asking goes", restoredInPart(mutedFor(time.Minute)).next(3,
 			failed(time.Second)), Act, "restore-prepare", facts.ReasonInPlace, "DeleteRestores", "demo-3"},
-		{"and its volume, which may lie where nobody could mount both", laidInPart(mutedFor(time.Minute)).next(3,
+		{"and its volume, which may lie where nobody could mount both", restoredInPart(mutedFor(time.Minute)).next(3,
 			cleared), Act, "restore-prepare", facts.ReasonInPlace, "DeleteVolumes", "demo-3"},
 		{"then it is stopped", reading(mutedFor(time.Minute).edit2(0, flushed)), Act, "restore-prepare",
 			facts.ReasonInPlace, "DeletePods", "demo-0"},
 		{"its volume is read once it is gone", reading(mutedFor(time.Minute).edit2(0, flushed, noPod)), Act,
 			"restore-prepare", facts.ReasonInPlace, "PrepareNext", ""},
-		{"it is not started meanwhile", laidInPart(mutedFor(time.Minute).edit2(0, flushed, noPod)), Wait, "quorum-lost",
+		{"it is not started meanwhile", restoredInPart(mutedFor(time.Minute).edit2(0, flushed, noPod)), Wait, "quorum-lost",
 			facts.ReasonQuorumLost, "", "demo-3"},
 		{"but once the restore was called off", lost.edit2(0, flushed, noPod), Act, "pods", facts.ReasonPodMissing,
 			"StartPods", "demo-0"},
@@ -266,27 +266,27 @@ func losses() []row {
 			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "has served"},
 		{"one that cannot start is no survivor", requesting(lost.edit2(0, silent, crashing), ofDemo0), Refuse,
 			"quorum-lost", facts.ReasonQuorumLost, "", ""},
-		{"then the cluster switches over to it", laidWorld(requesting(lost, ofDemo0)), Act, "restore-switch-over",
+		{"then the cluster switches over to it", filledWorld(requesting(lost, ofDemo0)), Act, "restore-switch-over",
 			facts.ReasonInPlace, "SwitchOver", ""},
-		{"when the quorum came back what was restored is of the past", laidWorld(requesting(settledWorld(3), ofDemo0)),
+		{"when the quorum came back what was restored is of the past", filledWorld(requesting(settledWorld(3), ofDemo0)),
 			Act, "restore-call-off", facts.ReasonCallOff, "DeleteVolumes", "demo-3"},
-		{"so it is when the survivor went on meanwhile", laidWorld(requesting(lost, ofDemo0)).edit2(0,
+		{"so it is when the survivor went on meanwhile", filledWorld(requesting(lost, ofDemo0)).edit2(0,
 			func(r *facts.Replica) { r.Answer.Revision = 11 }), Act, "restore-call-off", facts.ReasonCallOff,
 			"DeleteVolumes", "demo-3"},
 		{"and when others may come back while it is stopped",
-			staled(laidWorld(requesting(mutedFor(time.Minute).edit2(0, flushed, noPod), ofDemo0))), Act,
+			staled(filledWorld(requesting(mutedFor(time.Minute).edit2(0, flushed, noPod), ofDemo0))), Act,
 			"restore-call-off", facts.ReasonCallOff, "DeleteVolumes", "demo-3"},
 		{"not when it was stopped to be read",
-			laidWorld(requesting(mutedFor(time.Minute).edit2(0, flushed, noPod), ofDemo0)), Act, "restore-switch-over",
+			filledWorld(requesting(mutedFor(time.Minute).edit2(0, flushed, noPod), ofDemo0)), Act, "restore-switch-over",
 			facts.ReasonInPlace, "SwitchOver", ""},
-		{"a survivor that fell silent since may have gone on", laidWorld(requesting(lost, ofDemo0)).edit2(0, silent),
+		{"a survivor that fell silent since may have gone on", filledWorld(requesting(lost, ofDemo0)).edit2(0, silent),
 			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "still holds just what was restored"},
 		{"where all is lost the next incarnation begins empty", requesting(all, forNothing), Act, "restore-begin",
 			facts.ReasonInPlace, "BeginNext", "demo-3, demo-4, demo-5"},
 		{"its volumes are made before the cluster switches over",
-			func() scene { o := layingWorld(requesting(all, forNothing)); o.Next.Members = nil; return o }(), Act,
+			func() scene { o := fillingWorld(requesting(all, forNothing)); o.Next.Members = nil; return o }(), Act,
 			"restore-prepare", facts.ReasonInPlace, "PrepareNext", ""},
-		{"then it moves", laidWorld(requesting(all, forNothing)), Act, "restore-switch-over", facts.ReasonInPlace,
+		{"then it moves", filledWorld(requesting(all, forNothing)), Act, "restore-switch-over", facts.ReasonInPlace,
 			"SwitchOver", ""},
 		{"then it is born", fencedWorld(requesting(all, forNothing)), Act, "bootstrap", facts.ReasonBootstrap,
 			"Bootstrap", ""},
@@ -306,12 +306,12 @@ func forgetful(o scene) scene { o.Current.Membership.LastKnown = nil; return o }
 
 // reading restores an incarnation that begins with what demo-0 holds, of which nothing is there yet.
 func reading(o scene) scene {
-	o = layingWorld(requesting(o, ofDemo0))
+	o = fillingWorld(requesting(o, ofDemo0))
 	return o.next(3, cleared, func(r *facts.Replica) { r.Volume = nil })
 }
 
-// laidInPart has a restore Pod that reads what demo-0 holds.
-func laidInPart(o scene) scene { return layingWorld(requesting(o, ofDemo0)) }
+// restoredInPart has a restore Pod that reads what demo-0 holds.
+func restoredInPart(o scene) scene { return fillingWorld(requesting(o, ofDemo0)) }
 
 func flushed(r *facts.Replica) { r.Volume.Flushed = facts.IncarnationID("u1", 1) }
 

@@ -117,10 +117,10 @@ func beginningAfter(o scene, earlier string) scene {
 	return desire(o, func(d *facts.Desired) { d.BeginEmpty = earlier })
 }
 
-// begunEmpty has the birth record of a cluster that begins empty, and the CAs are still to be taken over.
+// begunEmpty has the bootstrap record of a cluster that begins empty, and the CAs are still to be taken over.
 func begunEmpty() scene {
-	o := beginningEmpty(leavingCAs(unborn(3)))
-	o.Current.Birth = record.Birth(Decide(o.Observation).Change.(changes.BeginBirth))
+	o := beginningEmpty(leavingCAs(notBootstrapped(3)))
+	o.Current.Bootstrap = record.Bootstrap(Decide(o.Observation).Change.(changes.BeginBootstrap))
 	o.ClaimedBy = o.Cluster.Operator
 	return o
 }
@@ -137,7 +137,7 @@ func askedFor(operator, claim string) scene {
 // another one, or for none.
 func unserviced(asked, data string) scene {
 	o := askedFor(asked, "")
-	o.Current.Birth, o.DataClaim = record.Birth{}, data
+	o.Current.Bootstrap, o.DataClaim = record.Bootstrap{}, data
 	return o
 }
 
@@ -179,7 +179,7 @@ func rows() []row {
 		{"a cluster whose birth record was lost is left to the install that claims it",
 			func() scene {
 				o := settledWorld(3)
-				o.ClaimedBy, o.Current.Birth = "other/op", record.Birth{}
+				o.ClaimedBy, o.Current.Bootstrap = "other/op", record.Bootstrap{}
 				return o
 			}(),
 			Refuse, "other-operator", facts.ReasonOtherOperator, "", "annotate etcd demo"},
@@ -208,20 +208,20 @@ func rows() []row {
 		{"a cluster that no install claims is left to the one that is asked for", askedFor("third/op", ""),
 			Refuse, "other-operator", facts.ReasonOtherOperator, "", "has not claimed the cluster yet"},
 		{"a cluster that another install is asked to begin is not begun",
-			func() scene { o := unborn(3); o.Desired.Operator = "other/op"; return o }(),
+			func() scene { o := notBootstrapped(3); o.Desired.Operator = "other/op"; return o }(),
 			Refuse, "other-operator", facts.ReasonOtherOperator, "", "other/op"},
 		{"a cluster whose peer Service is deleted is left to the install that its data names",
 			unserviced("", "other/op"), Refuse, "other-operator", facts.ReasonOtherOperator, "",
 			"The peer Service with the birth record is gone. By its data, the operator other/op looks after this " +
 				"cluster; this one (ns/op) changes nothing of it. To have this one take it over, whether the other one " +
 				"runs or not: kubectl annotate etcd demo -n default etcdsteward.dev/operator=ns/op --overwrite"},
-		{"that install writes it anew at once", unserviced("", "ns/op"), Act, "birth-record", facts.ReasonBeginBirth,
+		{"that install writes it anew at once", unserviced("", "ns/op"), Act, "birth-record", facts.ReasonBeginBootstrap,
 			"BeginBirth", "written anew"},
 		{"so does the one that a person asks for", unserviced("ns/op", "other/op"), Act, "birth-record",
-			facts.ReasonBeginBirth, "BeginBirth", "written anew"},
+			facts.ReasonBeginBootstrap, "BeginBirth", "written anew"},
 		{"and no other one, although the data names it", unserviced("third/op", "ns/op"), Refuse, "other-operator",
 			facts.ReasonOtherOperator, "", "asks for the operator third/op"},
-		{"data that names no install keeps none away", unserviced("", ""), Act, "birth-record", facts.ReasonBeginBirth,
+		{"data that names no install keeps none away", unserviced("", ""), Act, "birth-record", facts.ReasonBeginBootstrap,
 			"BeginBirth", "written anew"},
 		{"a claim that was taken off the peer Service is left to the install that the data names",
 			named(askedFor("", ""), "other/op"), Refuse, "other-operator", facts.ReasonOtherOperator, "",
@@ -250,18 +250,18 @@ func rows() []row {
 		{"a cluster being deleted is left to the garbage collector",
 			desire(settledWorld(3).edit(1, noPod), func(d *facts.Desired) { d.Deleting = true }),
 			Wait, "hands-off", facts.ReasonDeleting, "", ""},
-		{"a refused spec stops a birth", desire(unborn(3), func(d *facts.Desired) { d.Fault = "no such version" }),
+		{"a refused spec stops a birth", desire(notBootstrapped(3), func(d *facts.Desired) { d.Fault = "no such version" }),
 			Refuse, "spec-refused", facts.ReasonSpecRefused, "", "no such version"},
 		{"a refused spec does not stop healing",
 			desire(settledWorld(3).edit(1, noPod), func(d *facts.Desired) { d.Fault = "no such version" }),
 			Act, "pods", facts.ReasonPodMissing, "StartPods", "demo-1"},
-		{"over retained volumes nothing is born", retaining(unborn(3), anonymous), Refuse, "retained-data",
+		{"over retained volumes nothing is born", retaining(notBootstrapped(3), anonymous), Refuse, "retained-data",
 			facts.ReasonRetainedData, "", "PersistentVolumeClaim demo-0"},
-		{"CAs without a volume keep a cluster from being made, and the message names the way on", leavingCAs(unborn(3)),
+		{"CAs without a volume keep a cluster from being made, and the message names the way on", leavingCAs(notBootstrapped(3)),
 			Refuse, "retained-data", facts.ReasonRetainedData, "",
 			"kubectl annotate etcd demo -n default --overwrite etcdsteward.dev/begin-empty=u0"},
 		{"over CAs without a volume a cluster begins once a person names the one that left them",
-			beginningEmpty(leavingCAs(unborn(3))), Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", "3 members"},
+			beginningEmpty(leavingCAs(notBootstrapped(3))), Act, "birth-record", facts.ReasonBeginBootstrap, "BeginBirth", "3 members"},
 		{"then the CAs are taken over", begunEmpty(), Act, "bootstrap", facts.ReasonResume, "AdoptData",
 			"Secret demo-ca, Secret demo-ca-peer"},
 		{"an operator that died between the two goes on with the other", func() scene {
@@ -275,123 +275,123 @@ func rows() []row {
 			return o
 		}(), Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap", "The first 3 members"},
 		{"of a cluster that began so and left its CAs again, a person is asked again",
-			beginningAfter(leavingCAs(unborn(3)), "u-before"), Refuse, "retained-data", facts.ReasonRetainedData, "",
+			beginningAfter(leavingCAs(notBootstrapped(3)), "u-before"), Refuse, "retained-data", facts.ReasonRetainedData, "",
 			"begin-empty=u-before does not name the cluster that left them. It counts once"},
-		{"what any cluster could be asked counts for none", beginningAfter(leavingCAs(unborn(3)), "true"), Refuse,
+		{"what any cluster could be asked counts for none", beginningAfter(leavingCAs(notBootstrapped(3)), "true"), Refuse,
 			"retained-data", facts.ReasonRetainedData, "", "--overwrite etcdsteward.dev/begin-empty=u0"},
 		{"CAs of two earlier clusters are for a person to delete", func() scene {
-			o := beginningEmpty(leavingCAs(unborn(3)))
+			o := beginningEmpty(leavingCAs(notBootstrapped(3)))
 			o.Retained[1].Owner = "u-other"
 			return o
 		}(), Refuse, "retained-data", facts.ReasonRetainedData, "", "of more than one earlier cluster. To begin with an " +
 			"empty cluster, delete the CAs: kubectl delete secret demo-ca demo-ca-peer"},
 		{"where only CAs are left of a cluster that lived, what it was once asked does not count",
-			beginningEmpty(withCA(unborn(3))), Refuse, "birth-record", facts.ReasonRecordLost, "", "Secret demo-ca"},
-		{"volumes are taken over although the annotation asks to begin empty", beginningEmpty(retaining(unborn(3))),
+			beginningEmpty(withCA(notBootstrapped(3))), Refuse, "birth-record", facts.ReasonRecordLost, "", "Secret demo-ca"},
+		{"volumes are taken over although the annotation asks to begin empty", beginningEmpty(retaining(notBootstrapped(3))),
 			Act, "retained-data", facts.ReasonResume, "AdoptData", "PersistentVolumeClaim demo-0"},
-		{"and nothing over volumes that cannot be resumed", beginningEmpty(leavingCAs(retaining(unborn(3), anonymous))),
+		{"and nothing over volumes that cannot be resumed", beginningEmpty(leavingCAs(retaining(notBootstrapped(3), anonymous))),
 			Refuse, "retained-data", facts.ReasonRetainedData, "", "delete what is listed"},
-		{"nor over a volume that was put aside", beginningEmpty(keptBeside(leavingCAs(unborn(3)))),
+		{"nor over a volume that was put aside", beginningEmpty(keptBeside(leavingCAs(notBootstrapped(3)))),
 			Refuse, "retained-data", facts.ReasonRetainedData, "", "PersistentVolumeClaim demo-7"},
-		{"nor where there is a backup", beginningEmpty(backedUp(leavingCAs(unborn(3)))),
+		{"nor where there is a backup", beginningEmpty(backedUp(leavingCAs(notBootstrapped(3)))),
 			Refuse, "retained-data", facts.ReasonRetainedData, "",
 			"EtcdBackup nightly. To begin with a backup, or empty all the same, delete the CAs: kubectl delete secret " +
 				"demo-ca demo-ca-peer -n default"},
-		{"nor where the spec names one", beginningEmpty(desire(leavingCAs(unborn(3)),
+		{"nor where the spec names one", beginningEmpty(desire(leavingCAs(notBootstrapped(3)),
 			func(d *facts.Desired) { d.Restore.Hash = "h" })),
 			Refuse, "retained-data", facts.ReasonRetainedData, "", "spec.bootstrap.restore"},
-		{"nor once the CAs were taken over", beginningEmpty(backedUp(withCA(unborn(3)))),
+		{"nor once the CAs were taken over", beginningEmpty(backedUp(withCA(notBootstrapped(3)))),
 			Refuse, "birth-record", facts.ReasonRecordLost, "", "Secret demo-ca"},
-		{"nor where the earlier cluster's volume was put aside and taken over", beginningEmpty(asideOurs(withCA(unborn(3)))),
+		{"nor where the earlier cluster's volume was put aside and taken over", beginningEmpty(asideOurs(withCA(notBootstrapped(3)))),
 			Refuse, "birth-record", facts.ReasonRecordLost, "", "Secret demo-ca"},
 		{"somebody else's Service is never adopted",
-			func() scene { o := unborn(3); o.Objects[1].State = facts.ObjectForeign; return o }(),
+			func() scene { o := notBootstrapped(3); o.Objects[1].State = facts.ObjectForeign; return o }(),
 			Refuse, "name-taken", facts.ReasonNameTaken, "", "Service demo"},
 
-		{"a birth begins with its record", unborn(3), Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth",
+		{"a birth begins with its record", notBootstrapped(3), Act, "birth-record", facts.ReasonBeginBootstrap, "BeginBirth",
 			"3 members"},
 		{"a lost record is written anew from the volumes",
-			func() scene { o := settledWorld(3); o.Current.Birth = record.Birth{}; return o }(),
-			Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", "anew"},
+			func() scene { o := settledWorld(3); o.Current.Bootstrap = record.Bootstrap{}; return o }(),
+			Act, "birth-record", facts.ReasonBeginBootstrap, "BeginBirth", "anew"},
 		{"nothing is born when the record and all volumes are gone",
-			func() scene { o := unborn(1); o.Objects[0].State = facts.ObjectCurrent; return o }(),
+			func() scene { o := notBootstrapped(1); o.Objects[0].State = facts.ObjectCurrent; return o }(),
 			Refuse, "birth-record", facts.ReasonRecordLost, "", "Secret demo-ca"},
 		{"the first members are created in one step", func() scene {
-			o := atBirth(3)
-			o.Current.Members, o.Current.Birth.Begun, o.Current.Birth.Volumes = nil, false, nil
+			o := atBootstrap(3)
+			o.Current.Members, o.Current.Bootstrap.Begun, o.Current.Bootstrap.Volumes = nil, false, nil
 			return o
 		}(),
 			Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap", "3 members"},
 		{"first members whose Pods Kubernetes did not admit take a corrected setting",
-			wanting(atBirth(3).edit(0, noPod).edit(1, noPod).edit(2, noPod), other),
-			Act, "bootstrap", facts.ReasonNewChoices, "SetChoices", "spec: demo-0, demo-1, demo-2."},
+			wanting(atBootstrap(3).edit(0, noPod).edit(1, noPod).edit(2, noPod), other),
+			Act, "bootstrap", facts.ReasonNewSettings, "SetChoices", "spec: demo-0, demo-1, demo-2."},
 		{"then they are created with it",
-			wanting(atBirth(3).edit(0, adopted).edit(0, noPod).edit(1, adopted).edit(1, noPod).edit(2, adopted).edit(2,
+			wanting(atBootstrap(3).edit(0, adopted).edit(0, noPod).edit(1, adopted).edit(1, noPod).edit(2, adopted).edit(2,
 				noPod), other), Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap", ""},
-		{"but no other version where one has started", wanting(atBirth(3).edit(2, noPod), newer), Act, "bootstrap",
+		{"but no other version where one has started", wanting(atBootstrap(3).edit(2, noPod), newer), Act, "bootstrap",
 			facts.ReasonBootstrap, "Bootstrap", ""},
-		{"first members that look for each other are waited for", atBirth(3), Wait, "first-quorum",
+		{"first members that look for each other are waited for", atBootstrap(3), Wait, "first-quorum",
 			facts.ReasonFirstQuorum, "", "once 2 have found each other."},
 		{"first members that never find each other may be kept apart by a policy", func() scene {
-			o := atBirth(3)
+			o := atBootstrap(3)
 			o.Now = o.Now.Add(facts.StartDeadline)
 			return o
 		}(), Refuse, "first-quorum", facts.ReasonFirstQuorum, "", "NetworkPolicy"},
-		{"an image that cannot be pulled at birth is named", atBirth(3).edit(0, unpullable), Wait, "first-quorum",
+		{"an image that cannot be pulled at birth is named", atBootstrap(3).edit(0, unpullable), Wait, "first-quorum",
 			facts.ReasonImagePull, "", "not found"},
-		{"a birth whose volume is lost is voided", atBirth(3).edit(1, func(r *facts.Replica) { r.Volume = nil }), Act,
-			"void-birth", facts.ReasonVoidBirth, "VoidBirth", "volume of demo-1"},
+		{"a birth whose volume is lost is voided", atBootstrap(3).edit(1, func(r *facts.Replica) { r.Volume = nil }), Act,
+			"void-birth", facts.ReasonVoidBootstrap, "VoidBirth", "volume of demo-1"},
 		{"a birth of other size is voided while too few have started",
-			desire(atBirth(3).edit(0, unpullable).edit(1, unpullable), func(d *facts.Desired) { d.Size = 5 }),
-			Act, "void-birth", facts.ReasonVoidBirth, "VoidBirth", "other first members"},
+			desire(atBootstrap(3).edit(0, unpullable).edit(1, unpullable), func(d *facts.Desired) { d.Size = 5 }),
+			Act, "void-birth", facts.ReasonVoidBootstrap, "VoidBirth", "other first members"},
 		{"a birth whose volume is another one is voided",
-			atBirth(3).edit(1, func(r *facts.Replica) { r.Volume.UID = "another" }), Act, "void-birth",
-			facts.ReasonVoidBirth, "VoidBirth", "volume of demo-1"},
-		{"a volume that cannot be made at birth is named, with what helps", atBirth(3).edit(0, unmade).ofClass("a"),
+			atBootstrap(3).edit(1, func(r *facts.Replica) { r.Volume.UID = "another" }), Act, "void-birth",
+			facts.ReasonVoidBootstrap, "VoidBirth", "volume of demo-1"},
+		{"a volume that cannot be made at birth is named, with what helps", atBootstrap(3).edit(0, unmade).ofClass("a"),
 			Wait, "first-quorum", facts.ReasonProvisioning, "", `"a" not found. Put spec.storage.storageClassName`},
 		{"a birth whose volumes were never made is voided for another StorageClass",
-			atBirth(3).edit(0, unmade).edit(1, unmade).edit(2, unmade).ofClass("b"), Act, "void-birth",
-			facts.ReasonVoidBirth, "VoidBirth", "another StorageClass"},
+			atBootstrap(3).edit(0, unmade).edit(1, unmade).edit(2, unmade).ofClass("b"), Act, "void-birth",
+			facts.ReasonVoidBootstrap, "VoidBirth", "another StorageClass"},
 		{"also for smaller volumes",
-			atBirth(3).edit(0, unmade).edit(1, unmade).edit(2, unmade).edit(0, volumeOf(80<<30)).ofClass("a"), Act,
-			"void-birth", facts.ReasonVoidBirth, "VoidBirth", "a smaller volume"},
-		{"also where one of three has started", atBirth(3).edit(0, unmade).edit(1, unmade).ofClass("b"), Act,
-			"void-birth", facts.ReasonVoidBirth, "VoidBirth", "another StorageClass"},
-		{"not once a quorum has started", atBirth(3).edit(2, unmade).ofClass("b"), Wait, "first-quorum",
+			atBootstrap(3).edit(0, unmade).edit(1, unmade).edit(2, unmade).edit(0, volumeOf(80<<30)).ofClass("a"), Act,
+			"void-birth", facts.ReasonVoidBootstrap, "VoidBirth", "a smaller volume"},
+		{"also where one of three has started", atBootstrap(3).edit(0, unmade).edit(1, unmade).ofClass("b"), Act,
+			"void-birth", facts.ReasonVoidBootstrap, "VoidBirth", "another StorageClass"},
+		{"not once a quorum has started", atBootstrap(3).edit(2, unmade).ofClass("b"), Wait, "first-quorum",
 			facts.ReasonProvisioning, "", "demo-2"},
-		{"nor for volumes that were made", atBirth(3).edit(0, unpullable).edit(1, unpullable).ofClass("b"), Wait,
+		{"nor for volumes that were made", atBootstrap(3).edit(0, unpullable).edit(1, unpullable).ofClass("b"), Wait,
 			"first-quorum", facts.ReasonImagePull, "", ""},
 		{"a volume that was never made is made, not missed", func() scene {
-			o := atBirth(3).edit(1, noData)
-			o.Current.Birth.Begun, o.Current.Birth.Volumes = false, nil
+			o := atBootstrap(3).edit(1, noData)
+			o.Current.Bootstrap.Begun, o.Current.Bootstrap.Volumes = false, nil
 			return o
 		}(), Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap", ""},
 		{"what another incarnation left under a first member's name is deleted",
-			atBirth(3).edit(1, func(r *facts.Replica) { r.Pod.Incarnation = "old" }),
-			Act, "void-birth", facts.ReasonVoidBirth, "DeletePods", "demo-1"},
+			atBootstrap(3).edit(1, func(r *facts.Replica) { r.Pod.Incarnation = "old" }),
+			Act, "void-birth", facts.ReasonVoidBootstrap, "DeletePods", "demo-1"},
 		{"a birth that another cluster answers for is not recorded", func() scene {
-			o := atBirth(1)
+			o := atBootstrap(1)
 			o.Current.Membership = facts.Membership{Known: true, ClusterID: 9,
 				Members: []etcdutil.Member{{ID: 9, PeerURLs: []string{"https://demo-0.demo-peers.elsewhere.svc:2380"}}}}
 			return o
 		}(), Refuse, "first-quorum", facts.ReasonForeignData, "", "no member of this birth"},
 		{"a first member that stops again and again takes a corrected setting",
-			desire(atBirth(3).edit(0, crashing), func(d *facts.Desired) { d.Choices = other }),
-			Act, "settings", facts.ReasonNewChoices, "SetChoices", ""},
-		{"a birth goes on when a quorum has started", desire(atBirth(3), func(d *facts.Desired) { d.Size = 5 }), Wait,
+			desire(atBootstrap(3).edit(0, crashing), func(d *facts.Desired) { d.Settings = other }),
+			Act, "settings", facts.ReasonNewSettings, "SetChoices", ""},
+		{"a birth goes on when a quorum has started", desire(atBootstrap(3), func(d *facts.Desired) { d.Size = 5 }), Wait,
 			"first-quorum", facts.ReasonFirstQuorum, "", ""},
 		{"a birth with writes is never voided",
-			atBirth(3).edit(0, func(r *facts.Replica) { r.Answer = voter(0).Answer }).edit(1,
+			atBootstrap(3).edit(0, func(r *facts.Replica) { r.Answer = voter(0).Answer }).edit(1,
 				func(r *facts.Replica) { r.Volume = nil }),
 			Wait, "first-quorum", facts.ReasonFirstQuorum, "", ""},
 		{"a first Pod that never started takes the new settings",
-			desire(atBirth(3).edit(0, unpullable), func(d *facts.Desired) { d.Choices = other }),
-			Act, "settings", facts.ReasonNewChoices, "SetChoices", ""},
+			desire(atBootstrap(3).edit(0, unpullable), func(d *facts.Desired) { d.Settings = other }),
+			Act, "settings", facts.ReasonNewSettings, "SetChoices", ""},
 
 		{"a first member that started before the spec changed keeps what it was made from",
-			desire(atBirth(3).edit(0, func(r *facts.Replica) { r.Volume.Choices = other }),
-				func(d *facts.Desired) { d.Choices = other }),
-			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-0"},
+			desire(atBootstrap(3).edit(0, func(r *facts.Replica) { r.Volume.Settings = other }),
+				func(d *facts.Desired) { d.Settings = other }),
+			Act, "settings", facts.ReasonNewSettings, "SetChoices", "demo-0"},
 
 		{"a Pod that is gone is started on its volume", settledWorld(3).edit(2, noPod), Act, "pods",
 			facts.ReasonPodMissing, "StartPods", "demo-2"},
@@ -399,7 +399,7 @@ func rows() []row {
 			settledWorld(3).blind().edit(0, noPod).edit(1, noPod).edit(2, noPod),
 			Act, "pods", facts.ReasonPodMissing, "StartPods", "demo-0, demo-1, demo-2"},
 		{"one that has no certificates, and gets none, keeps nobody from looking after the others",
-			withoutAuthority(settledWorld(3).edit(1, func(r *facts.Replica) { r.Pod.Role = facts.RoleLearner }).edit(2,
+			withoutCA(settledWorld(3).edit(1, func(r *facts.Replica) { r.Pod.Role = facts.RoleLearner }).edit(2,
 				noPod).edit(2, noSecret)),
 			Act, "label-role", facts.ReasonLabelRole, "LabelRole", "demo-1"},
 		{"a Pod on a volume that is being deleted is not started", settledWorld(3).edit(2, noPod).edit(2, doomed), Act,
@@ -419,17 +419,17 @@ func rows() []row {
 			facts.ReasonScaffold, "ApplyObjects", ""},
 		{"a lost authority is not made anew under members that trust it",
 			func() scene { o := settledWorld(3); o.Objects[0].State = facts.ObjectAbsent; return o }(),
-			Refuse, "scaffold", facts.ReasonAuthorityLost, "", "demo-ca"},
+			Refuse, "scaffold", facts.ReasonCALost, "", "demo-ca"},
 		{"a deleted budget is put back", func() scene { o := settledWorld(3); o.Budget = facts.Budget{}; return o }(),
 			Act, "budget", facts.ReasonBudget, "SetBudget", "2 of 3"},
 		{"a Pod made from other settings than its volume says is made anew when it does not run",
-			settledWorld(3).edit(1, unpullable).edit(1, func(r *facts.Replica) { r.Pod.Choices = other }),
-			Act, "pods", facts.ReasonNewChoices, "DeletePods", "demo-1"},
+			settledWorld(3).edit(1, unpullable).edit(1, func(r *facts.Replica) { r.Pod.Settings = other }),
+			Act, "pods", facts.ReasonNewSettings, "DeletePods", "demo-1"},
 		{"so is a Pod that waits for an image which the operator would not take now",
-			settledWorld(3).edit(1, unpullable).edit(1, otherImage), Act, "pods", facts.ReasonNewChoices, "DeletePods",
+			settledWorld(3).edit(1, unpullable).edit(1, otherImage), Act, "pods", facts.ReasonNewSettings, "DeletePods",
 			"demo-1 (waits for an image that it would no longer be made from)"},
 		{"also of a learner", settledWorld(2).with(starting(2)).edit(2, unpullable).edit(2, otherImage).sized(3), Act,
-			"pods", facts.ReasonNewChoices, "DeletePods", "demo-2"},
+			"pods", facts.ReasonNewSettings, "DeletePods", "demo-2"},
 		{"a learner in memory is given up for that",
 			inMemory(settledWorld(2).with(starting(2))).edit(2, unpullable).edit(2, otherImage).sized(3), Act,
 			"abandon-learner", facts.ReasonAbandon, "RemoveMember", "demo-2"},
@@ -473,15 +473,15 @@ func rows() []row {
 			o := settledWorld(3)
 			o.Desired.Size, o.Objects[0].State = 5, facts.ObjectAbsent
 			return o
-		}(), Refuse, "scaffold", facts.ReasonAuthorityLost, "", "demo-ca"},
+		}(), Refuse, "scaffold", facts.ReasonCALost, "", "demo-ca"},
 		{"no member is removed for a successor that could get no certificates",
-			withoutAuthority(settledWorld(3).edit(1, noData)), Refuse, "scaffold", facts.ReasonAuthorityLost, "",
+			withoutCA(settledWorld(3).edit(1, noData)), Refuse, "scaffold", facts.ReasonCALost, "",
 			"demo-ca"},
 		{"certificates wait while their authority is gone, and the words are about it", func() scene {
 			o := settledWorld(3).edit(1, noSecret)
 			o.Objects[0].State = facts.ObjectAbsent
 			return o
-		}(), Refuse, "scaffold", facts.ReasonAuthorityLost, "", "demo-ca"},
+		}(), Refuse, "scaffold", facts.ReasonCALost, "", "demo-ca"},
 		{"a refused scaffold does not keep a lost Pod from being started", func() scene {
 			o := settledWorld(3).edit(1, noPod)
 			o.Objects[1].State = facts.ObjectDrifted
@@ -489,12 +489,12 @@ func rows() []row {
 			return o
 		}(), Act, "pods", facts.ReasonPodMissing, "StartPods", "demo-1"},
 		{"a refused birth record holds everything back", func() scene {
-			o := unborn(3)
+			o := notBootstrapped(3)
 			o.Refused = []facts.Note{{Rule: "birth-record", Reason: "QuotaExceeded", Message: "no"}}
 			return o
-		}(), Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", ""},
+		}(), Act, "birth-record", facts.ReasonBeginBootstrap, "BeginBirth", ""},
 		{"another cluster's answer stops everything",
-			func() scene { o := settledWorld(3); o.Current.Birth.ClusterID = 9; return o }(),
+			func() scene { o := settledWorld(3); o.Current.Bootstrap.ClusterID = 9; return o }(),
 			Refuse, "membership", facts.ReasonMembersDisagree, "", "born as 9"},
 		{"a learner that follows the leader of the past is not promoted",
 			desire(settledWorld(1).with(learner(1)).edit(1, func(r *facts.Replica) { r.Answer.Leader = 77 }),
@@ -610,7 +610,7 @@ func rows() []row {
 			Act, "collect", facts.ReasonLeftover, "DeleteSecret", "demo-7"},
 		{"a name that was promised once is not promised again", func() scene {
 			o := desire(settledWorld(3), func(d *facts.Desired) { d.Size = 5 })
-			o.Current.Birth.NextOrdinal = 9
+			o.Current.Bootstrap.NextOrdinal = 9
 			return o
 		}(), Act, "grow", facts.ReasonGrow, "PrepareMember", "demo-9"},
 
@@ -624,8 +624,8 @@ func rows() []row {
 				func(d *facts.Desired) { d.Size = 3 }),
 			Act, "abandon-learner", facts.ReasonAbandon, "RemoveMember", "demo-2"},
 		{"a size that is lowered waits until all run one minor",
-			desire(settledWorld(3).edit(1, inNewer(choices.Version)), func(d *facts.Desired) {
-				d.Size, d.Choices = 1, newer
+			desire(settledWorld(3).edit(1, inNewer(settings.Version)), func(d *facts.Desired) {
+				d.Size, d.Settings = 1, newer
 			}), Act, "roll", facts.ReasonRoll, "SetChoices", "demo-2"},
 		{"shrinking takes the label from the highest ordinal first",
 			desire(settledWorld(3), func(d *facts.Desired) { d.Size = 1 }), Act, "shrink", facts.ReasonShrink,
@@ -674,7 +674,7 @@ func rows() []row {
 		{"a step that this release does not take is not begun", noWay(settledWorld(3)),
 			Refuse, "roll", facts.ReasonNotSupported, "", "put spec.version back to 3.6.x"},
 		{"volumes larger than the spec are no fault, and all else is followed",
-			desire(settledWorld(3), func(d *facts.Desired) { d.StorageBytes, d.Choices = 4<<30, other }),
+			desire(settledWorld(3), func(d *facts.Desired) { d.StorageBytes, d.Settings = 4<<30, other }),
 			Act, "roll", facts.ReasonRoll, "SetChoices", ""},
 		{"a larger volume size is not begun", desire(settledWorld(3), func(d *facts.Desired) { d.StorageBytes = 20 << 30 }),
 			Refuse, "roll", facts.ReasonNotSupported, "", "replace one member after the other"},
@@ -682,35 +682,35 @@ func rows() []row {
 			func(d *facts.Desired) { d.StorageBytes = 20 << 30 }),
 			Refuse, "roll", facts.ReasonNotSupported, "", "The volume of demo-1 has 8Gi"},
 		{"a size that is put back is followed, whoever has got the other one meanwhile",
-			desire(settledWorld(3).edit(0, volumeOf(20<<30)), func(d *facts.Desired) { d.Choices = other }),
+			desire(settledWorld(3).edit(0, volumeOf(20<<30)), func(d *facts.Desired) { d.Settings = other }),
 			Act, "roll", facts.ReasonRoll, "SetChoices", ""},
 		{"while a change is refused a lost Pod is started as it was",
 			noWay(settledWorld(3).edit(1, noPod)), Act, "pods", facts.ReasonPodMissing, "StartPods", "demo-1"},
 		{"a Pod that cannot start takes a corrected setting", desire(settledWorld(3).edit(1, unpullable),
-			func(d *facts.Desired) { d.Choices = other }),
-			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
+			func(d *facts.Desired) { d.Settings = other }),
+			Act, "settings", facts.ReasonNewSettings, "SetChoices", "demo-1"},
 		{"a member that stops again and again takes a corrected setting", desire(settledWorld(3).edit(1, crashing),
-			func(d *facts.Desired) { d.Choices = other }),
-			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
+			func(d *facts.Desired) { d.Settings = other }),
+			Act, "settings", facts.ReasonNewSettings, "SetChoices", "demo-1"},
 		{"settings that were stripped from a volume are written back",
-			settledWorld(3).edit(1, func(r *facts.Replica) { r.Volume.Choices = facts.Choices{} }),
-			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
+			settledWorld(3).edit(1, func(r *facts.Replica) { r.Volume.Settings = facts.Settings{} }),
+			Act, "settings", facts.ReasonNewSettings, "SetChoices", "demo-1"},
 		{"but no version to which this release takes no step", noWay(settledWorld(3).edit(1, unpullable)),
 			Refuse, "roll", facts.ReasonNotSupported, "", ""},
 		{"a higher minor is given to one member, as any setting is",
 			wanting(covered(settledWorld(3)), newer), Act, "roll", facts.ReasonRoll, "SetChoices",
 			"demo-2 is to run etcd 3.7.3"},
 		{"and on one whose Pod cannot start only while all others serve",
-			wanting(settledWorld(3).edit(0, inNewer(choices.Version)).edit(1, unpullable), newer), Act, "settings",
-			facts.ReasonNewChoices, "SetChoices", "demo-1"},
+			wanting(settledWorld(3).edit(0, inNewer(settings.Version)).edit(1, unpullable), newer), Act, "settings",
+			facts.ReasonNewSettings, "SetChoices", "demo-1"},
 		{"and not while one does not", wanting(settledWorld(3).edit(1, unpullable).edit(2, silent), newer), Refuse,
 			"member-health", facts.ReasonImagePull, "", ""},
 		{"a member that never came up with a higher minor goes back to the one that wrote its data",
 			settledWorld(3).edit(1, unpullable).edit(1, func(r *facts.Replica) {
-				r.Volume.Choices, r.Pod.Choices = newer, newer
-			}).blind(), Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
+				r.Volume.Settings, r.Pod.Settings = newer, newer
+			}).blind(), Act, "settings", facts.ReasonNewSettings, "SetChoices", "demo-1"},
 		{"and one that did goes back while the cluster is of the lower version",
-			settledWorld(3).edit(1, inNewer(choices.Version)), Act, "roll", facts.ReasonRoll, "SetChoices",
+			settledWorld(3).edit(1, inNewer(settings.Version)), Act, "roll", facts.ReasonRoll, "SetChoices",
 			"demo-1 is to run etcd 3.6.16"},
 		{"what has to be put right before a minor version is left is told", held(settledWorld(3)), Refuse,
 			"check-minor", facts.ReasonMinorHeld, "", "nightly has no good backup of its last two runs"},
@@ -759,14 +759,14 @@ func rows() []row {
 			desire(lowering(etcdutil.NeedNothing).with(added(3)), func(d *facts.Desired) { d.Size = 4 }), Act,
 			"cancel-downgrade", facts.ReasonDowngrade, "CancelDowngrade", "demo-3 could not join"},
 		{"but one that was begun goes on while the spec is refused: no volume could be told otherwise",
-			desire(lowering(etcdutil.NeedNoDowngrade).edit(1, func(r *facts.Replica) { r.Volume.Choices = older }),
+			desire(lowering(etcdutil.NeedNoDowngrade).edit(1, func(r *facts.Replica) { r.Volume.Settings = older }),
 				func(d *facts.Desired) { d.Fault = "spec.size is 2." }), Refuse, "spec-refused",
 			facts.ReasonSpecRefused, "", "spec.size is 2"},
 		{"while it is wanted it is waited for, however long ago a Pod changed", lowering(etcdutil.NeedStorage), Wait,
 			"member-health", facts.ReasonVersions, "", "etcd lowers the format of each member's data to 3.5"},
 		{"a member without a Pod whose volume asks for what cannot start any more takes the settings of the spec",
-			toLower().edit(1, noPod).edit(1, func(r *facts.Replica) { r.Volume.Choices = older }), Act, "settings",
-			facts.ReasonNewChoices, "SetChoices", "demo-1"},
+			toLower().edit(1, noPod).edit(1, func(r *facts.Replica) { r.Volume.Settings = older }), Act, "settings",
+			facts.ReasonNewSettings, "SetChoices", "demo-1"},
 		{"entries are not added where a member does not say what came of it",
 			toCover(3).edit(1, func(r *facts.Replica) { r.Answer.Snapshots = nil }), Wait, "cover-log",
 			facts.ReasonCoverLog, "", "demo-1 does not say how many snapshots"},
@@ -830,7 +830,7 @@ func rolls() []row {
 		{"but a sick one is cured beside it, for which no successor could join",
 			settledWorld(3).edit(1, doomed).edit(2, failsWithOther), Act, "roll", facts.ReasonRoll, "SetChoices",
 			"demo-2"},
-		{"what was begun is taken back when the spec is", wanting(settledWorld(3).edit(2, rolled), choices), Act,
+		{"what was begun is taken back when the spec is", wanting(settledWorld(3).edit(2, rolled), settings), Act,
 			"roll", facts.ReasonRoll, "SetChoices", "demo-2"},
 		{"a Pod that does not say what it was made from is told", settledWorld(3).edit(1, unspoken), Act,
 			"pod-metadata", facts.ReasonPodMetadata, "RestoreInputs", "demo-1"},
@@ -864,11 +864,11 @@ func rolls() []row {
 			"DressPods", "demo-1"},
 		{"a Pod that Kubernetes refuses takes a corrected setting",
 			rejecting(wanting(settledWorld(3).edit(1, noPod), other), "pods"),
-			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
+			Act, "settings", facts.ReasonNewSettings, "SetChoices", "demo-1"},
 		{"a new member whose Pod Kubernetes refuses takes a corrected setting",
 			rejecting(desire(wanting(settledWorld(1).with(added(1)), other), func(d *facts.Desired) { d.Size = 3 }),
 				"first-pod"),
-			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
+			Act, "settings", facts.ReasonNewSettings, "SetChoices", "demo-1"},
 		{"a Pod that Kubernetes took and that is not there takes none", func() scene {
 			o := rejecting(wanting(settledWorld(3).edit(1, noPod), other), "pods")
 			o.Refused[0].Reason = facts.ReasonNoEffect
@@ -881,14 +881,14 @@ func rolls() []row {
 			wanting(settledWorld(3).edit(2, rolled).edit(2, silent).edit(1, unpullable), other).blind(),
 			Refuse, "membership", facts.ReasonImagePull, "", "demo-1"},
 		{"what others serve with is given back, whatever ails a third",
-			wanting(settledWorld(3).edit(2, rolled).edit(2, unpullable).edit(1, crashing), choices).blind(),
-			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-2"},
+			wanting(settledWorld(3).edit(2, rolled).edit(2, unpullable).edit(1, crashing), settings).blind(),
+			Act, "settings", facts.ReasonNewSettings, "SetChoices", "demo-2"},
 		{"where nobody serves with what it has, a member need not wait for another to try",
 			wanting(settledWorld(3).edit(0, silent).edit(1, mistaken).edit(2, rolled).edit(2, silent), other).blind(),
-			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
+			Act, "settings", facts.ReasonNewSettings, "SetChoices", "demo-1"},
 		{"no other minor version starts on data, whatever was lost that said so",
 			wanting(settledWorld(1).edit(0, noPod).edit(0,
-				func(r *facts.Replica) { r.Volume.Choices = facts.Choices{} }), newer).blind(),
+				func(r *facts.Replica) { r.Volume.Settings = facts.Settings{} }), newer).blind(),
 			Refuse, "membership", facts.ReasonMembershipUnknown, "", ""},
 		{"a successor that stops answering for a moment is not the one that goes",
 			wanting(inMemory(settledWorld(3).with(newcomer(3)).budgeting(3).edit(3, unanswered).edit(3, unlabelledOld)),
@@ -902,38 +902,38 @@ func rolls() []row {
 // returns are worlds in which a cluster is created where an earlier one of its name left data.
 func returns() []row {
 	return []row{
-		{"what an earlier cluster left is taken over", retaining(unborn(3)), Act, "retained-data", facts.ReasonResume,
+		{"what an earlier cluster left is taken over", retaining(notBootstrapped(3)), Act, "retained-data", facts.ReasonResume,
 			"AdoptData", "demo-0"},
 		{"and the rest of it, where the operator died in between",
 			retaining(settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, gone).unwritten()), Act, "retained-data",
 			facts.ReasonResume, "AdoptData", ""},
 		{"then the birth record is written from it", settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2,
-			bereft).unwritten(), Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth",
+			bereft).unwritten(), Act, "birth-record", facts.ReasonBeginBootstrap, "BeginBirth",
 			"from the members' records"},
 		{"not while Pods of the earlier cluster are leaving", func() scene {
-			o := retaining(unborn(3))
+			o := retaining(notBootstrapped(3))
 			o.Objects = append(o.Objects, facts.Object{Kind: "Pod", Name: "demo-0", State: facts.ObjectTerminating})
 			return o
 		}(), Wait, "retained-data", facts.ReasonOldObjects, "", "Pod demo-0"},
-		{"not when it is of two clusters", retaining(unborn(3), func(r *facts.Retained) { r.Record.ClusterID++ }),
+		{"not when it is of two clusters", retaining(notBootstrapped(3), func(r *facts.Retained) { r.Record.ClusterID++ }),
 			Refuse, "retained-data", facts.ReasonRetainedData, "", "different etcd clusters"},
 		{"not when a newer release wrote a record of it",
-			retaining(unborn(3), func(r *facts.Retained) { r.TooNew = "a newer release wrote it" }), Refuse,
+			retaining(notBootstrapped(3), func(r *facts.Retained) { r.TooNew = "a newer release wrote it" }), Refuse,
 			"retained-data", facts.ReasonRetainedData, "", "upgrade the operator"},
-		{"not when it was left by two objects", retaining(unborn(3), func(r *facts.Retained) { r.Owner = "u-other" }),
+		{"not when it was left by two objects", retaining(notBootstrapped(3), func(r *facts.Retained) { r.Owner = "u-other" }),
 			Refuse, "retained-data", facts.ReasonRetainedData, "", "more than one"},
 		{"not when it is of two incarnations",
-			retaining(unborn(3), func(r *facts.Retained) { r.Incarnation = "other" }), Refuse, "retained-data",
+			retaining(notBootstrapped(3), func(r *facts.Retained) { r.Incarnation = "other" }), Refuse, "retained-data",
 			facts.ReasonRetainedData, "", "different incarnations"},
-		{"not under another TLS mode", retaining(desire(unborn(3), func(d *facts.Desired) { d.TLS = false })), Refuse,
+		{"not under another TLS mode", retaining(desire(notBootstrapped(3), func(d *facts.Desired) { d.TLS = false })), Refuse,
 			"retained-data", facts.ReasonRetainedData, "", "put the mode back"},
-		{"not for data in Pods", retaining(desire(unborn(3), func(d *facts.Desired) { d.Ephemeral = true })), Refuse,
+		{"not for data in Pods", retaining(desire(notBootstrapped(3), func(d *facts.Desired) { d.Ephemeral = true })), Refuse,
 			"retained-data", facts.ReasonRetainedData, "", "ephemeral"},
 		{"what lies beside a living cluster is nothing to it", retaining(settledWorld(3)), Settled, RuleSettled,
 			facts.ReasonSettled, "", ""},
 		{"not even when its birth record is lost",
-			func() scene { o := retaining(settledWorld(3)); o.Current.Birth = record.Birth{}; return o }(),
-			Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", "from the members' records"},
+			func() scene { o := retaining(settledWorld(3)); o.Current.Bootstrap = record.Bootstrap{}; return o }(),
+			Act, "birth-record", facts.ReasonBeginBootstrap, "BeginBirth", "from the members' records"},
 	}
 }
 
@@ -1110,14 +1110,14 @@ func silences() []row {
 	three := settledWorld(3).edit(0, failsWithOther).edit(1, servedBefore)
 	return []row{
 		{"the only member, which runs and never answers, takes a corrected setting", one.blind(), Act, "settings",
-			facts.ReasonNewChoices, "SetChoices", "demo-0"},
-		{"then it is started anew", one.edit(0, given(choices)).blind(), Act, "pods", facts.ReasonNewChoices,
+			facts.ReasonNewSettings, "SetChoices", "demo-0"},
+		{"then it is started anew", one.edit(0, given(settings)).blind(), Act, "pods", facts.ReasonNewSettings,
 			"DeletePods", "demo-0"},
 		{"one that its kubelet hears, and no client, takes a corrected setting",
 			settledWorld(1).edit(0, rolled).edit(0, unheard).blind(),
-			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-0"},
-		{"then it is evicted", settledWorld(1).edit(0, rolled).edit(0, unheard).edit(0, given(choices)).blind(), Act,
-			"pods", facts.ReasonNewChoices, "EvictPod", "demo-0"},
+			Act, "settings", facts.ReasonNewSettings, "SetChoices", "demo-0"},
+		{"then it is evicted", settledWorld(1).edit(0, rolled).edit(0, unheard).edit(0, given(settings)).blind(), Act,
+			"pods", facts.ReasonNewSettings, "EvictPod", "demo-0"},
 		{"not while it may still be starting", one.edit(0, startedAgo(time.Minute)).blind(), Wait, "membership",
 			facts.ReasonMembershipUnknown, "", ""},
 		{"not when it runs with what the spec asks for", wanting(one, other).blind(), Refuse, "membership",
@@ -1128,12 +1128,12 @@ func silences() []row {
 		{"not on a volume that is going", one.edit(0, doomed).blind(), Refuse, "membership",
 			facts.ReasonMembershipUnknown, "", ""},
 		{"not with its data in its Pod",
-			inMemory(settledWorld(1)).edit(0, func(r *facts.Replica) { r.Pod.Choices = other; neverHeard(r) }).blind(),
+			inMemory(settledWorld(1)).edit(0, func(r *facts.Replica) { r.Pod.Settings = other; neverHeard(r) }).blind(),
 			Refuse, "membership", facts.ReasonMembershipUnknown, "", ""},
 		{"not to another minor version", wanting(one, newer).blind(), Refuse, "membership",
 			facts.ReasonMembershipUnknown, "", ""},
 		{"without a quorum a member that never answered takes back what the others have",
-			three.edit(2, stranded).blind(), Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-0"},
+			three.edit(2, stranded).blind(), Act, "settings", facts.ReasonNewSettings, "SetChoices", "demo-0"},
 		{"nobody runs twice for one setting", wanting(three.edit(2, stranded), other).blind(), Refuse, "membership",
 			facts.ReasonMembershipUnknown, "", ""},
 		{"not while another one is ready: the operator is the one that is cut off", three.blind(), Refuse, "membership",
@@ -1143,24 +1143,24 @@ func silences() []row {
 			Refuse, "membership", facts.ReasonMembershipUnknown, "", ""},
 		{"unless a quorum runs with it and never answered", settledWorld(3).edit(0, failsWithOther).edit(1,
 			failsWithOther).edit(2, failsWithOther).blind(),
-			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-0"},
+			Act, "settings", facts.ReasonNewSettings, "SetChoices", "demo-0"},
 		{"one member at a time", settledWorld(3).edit(0, neverHeard).edit(0, startedAgo(time.Minute)).edit(1,
 			failsWithOther).edit(2, failsWithOther).blind(),
 			Wait, "membership", facts.ReasonMembershipUnknown, "", ""},
 		{"the next one when the last had its time", settledWorld(3).edit(0, neverHeard).edit(0,
 			startedAgo(3*time.Minute)).edit(1, failsWithOther).edit(2, failsWithOther).blind(),
-			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1"},
+			Act, "settings", facts.ReasonNewSettings, "SetChoices", "demo-1"},
 		{"one that does not say any more what it runs with is told first", one.edit(0, unspoken).blind(), Act,
 			"settings", facts.ReasonPodMetadata, "RestoreInputs", "demo-0"},
 		{"first members that never find each other take a corrected setting",
-			wanting(atBirth(3).edit(0, neverHeard).edit(1, neverHeard).edit(2, neverHeard), other),
-			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-0, demo-1, demo-2"},
+			wanting(atBootstrap(3).edit(0, neverHeard).edit(1, neverHeard).edit(2, neverHeard), other),
+			Act, "settings", facts.ReasonNewSettings, "SetChoices", "demo-0, demo-1, demo-2"},
 		{"one that does not say what it was made from is not written down as made from nothing",
-			atBirth(3).edit(0, unspoken), Wait, "first-quorum", facts.ReasonFirstQuorum, "", ""},
+			atBootstrap(3).edit(0, unspoken), Wait, "first-quorum", facts.ReasonFirstQuorum, "", ""},
 		{"then they are started anew",
-			wanting(atBirth(3).edit(0, neverHeard).edit(0, given(other)).edit(1, neverHeard).edit(1,
+			wanting(atBootstrap(3).edit(0, neverHeard).edit(0, given(other)).edit(1, neverHeard).edit(1,
 				given(other)).edit(2, neverHeard).edit(2, given(other)), other),
-			Act, "pods", facts.ReasonNewChoices, "DeletePods", "demo-2 (does not answer"},
+			Act, "pods", facts.ReasonNewSettings, "DeletePods", "demo-2 (does not answer"},
 		{"a member that never was ready with new settings is not replaced: the next one would take them too",
 			patient(wanting(settledWorld(3).edit(2, failsWithOther), other)),
 			Refuse, "member-health", facts.ReasonNotReady, "", "demo-2"},

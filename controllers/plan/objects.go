@@ -88,7 +88,7 @@ func collectVolume(o judge.View, r facts.Replica) *proposal {
 		return nil
 	}
 	record := r.Volume.Record
-	if !record.IsZero() && r.Volume.Incarnation != o.Birth.Incarnation {
+	if !record.IsZero() && r.Volume.Incarnation != o.Bootstrap.Incarnation {
 		return nil // another incarnation's data is kept
 	}
 	if !record.IsZero() && record.ClusterID != o.Membership.ClusterID {
@@ -148,12 +148,12 @@ func isAskedAgain(o judge.View, p *facts.Preflight) bool {
 		p.Asked == judge.Of(o.Asking(request)).Inquiry()
 }
 
-// scaffold puts Services, Secrets and the NetworkPolicy right. An authority that is gone is not made anew under members
+// scaffold puts Services, Secrets and the NetworkPolicy right. A CA that is gone is not made anew under members
 // that trust the old one, and without it no certificate can be. From another one none is issued: etcd reads at its
 // start whom it trusts, and would refuse whom that one signed.
 func scaffold(o judge.View) *proposal {
 	c := changes.ApplyObjects{Objects: needed(o.Objects), Secrets: neededSecrets(o)}
-	lost := o.LostAuthorities()
+	lost := o.LostCAs()
 	if len(lost) == 0 {
 		return putRight(c)
 	}

@@ -29,7 +29,7 @@ func otherOperator(o judge.View) *proposal {
 	switch {
 	case o.IsAnothers():
 		return ofAnother(o)
-	case o.ClaimedBy == "" && o.Birth.Exists(): // it was taken off by hand, or by a tool
+	case o.ClaimedBy == "" && o.Bootstrap.Exists(): // it was taken off by hand, or by a tool
 		return act(changes.TakeOver{}, facts.ReasonTakeOver,
 			"No operator claims the cluster. This one (%s) claims it now, and goes on %s later.", us, claimRests)
 	case o.TakenOver.After(o.Now.Add(claimRests)): // a leader whose clock was ahead wrote it
@@ -82,7 +82,7 @@ func ofAnother(o judge.View) *proposal {
 
 // howClaimIsLost is a sentence on a peer Service that does not say which install looks after the cluster.
 func howClaimIsLost(o judge.View) string {
-	if o.Birth.Exists() {
+	if o.Bootstrap.Exists() {
 		return "The peer Service names no operator."
 	}
 	return "The peer Service with the birth record is gone."
@@ -150,7 +150,7 @@ func stillWritten(o judge.View) string {
 		"written to them is lost. Take spec.paused back, and they are stopped."
 }
 
-// specRefused stops a birth, and nothing that members need to live.
+// specRefused stops a bootstrap, and nothing that members need to live.
 func specRefused(o judge.View) *proposal {
 	if o.Desired.Fault == "" {
 		return nil

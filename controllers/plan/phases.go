@@ -43,7 +43,7 @@ var phases = []phase{
 		{"hands-off", "A cluster that is paused, or is being deleted, is looked at and reported, and not touched.",
 			handsOff, holds, always},
 	}},
-	{name: "unborn", holds: isUnborn, rules: []rule{
+	{name: "unborn", holds: isNotBootstrapped, rules: []rule{
 		{"spec-refused", "A spec that is refused changes nothing; members that are there are kept alive.",
 			specRefused, holds, always},
 		{"retained-data",
@@ -56,7 +56,7 @@ var phases = []phase{
 		{"birth-record",
 			"The birth record is written before anything else is made; a lost one is written anew from the " +
 				"members' records.",
-			birthRecord, holds, always},
+			bootstrapRecord, holds, always},
 	}},
 	{name: "moving", holds: isBegun, beside: true, rules: []rule{
 		{"restore-fence",
@@ -78,7 +78,7 @@ var phases = []phase{
 				"on the evidence that was approved.",
 			restoreSwitchOver, givesWay, always},
 	}},
-	{name: "being born", holds: isBeingBorn, rules: []rule{
+	{name: "being born", holds: isBootstrapping, rules: []rule{
 		{"spec-refused", "A spec that is refused changes nothing; members that are there are kept alive.",
 			specRefused, holds, always},
 		{"name-taken", "An object that does not belong to the cluster is never adopted or changed.",
@@ -87,13 +87,13 @@ var phases = []phase{
 			restoreSource, holds, always},
 		{"void-birth",
 			"A bootstrap that cannot succeed is repeated under a new incarnation, where nothing can be lost by that.",
-			voidBirth, holds, always},
+			voidBootstrap, holds, always},
 		{"bootstrap", "Objects, volumes and then Pods of the first members are made, in parallel.",
 			bootstrap, holds, always},
 		{"restored", "Restored members start only after every volume is restored and marked complete.",
 			restored, holds, always},
 		{"settings", "A member that does not run, or never answers, takes the settings of the spec.",
-			settings, holds, always},
+			keepSettings, holds, always},
 		{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, holds, always},
 		{"first-quorum", "The cluster is alive once its members agree on one list.", firstQuorum, holds, always},
 	}},
@@ -119,7 +119,7 @@ var phases = []phase{
 				"it.",
 			checkRoom, givesWay, always},
 		{"settings", "A member that does not run, or never answers, takes the settings of the spec.",
-			settings, givesWay, always},
+			keepSettings, givesWay, always},
 		{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, givesWay, always},
 		{"label-role", "The client Service leads to sealed voters that serve.", labelRole, givesWay, always},
 		{ruleLeadAway,
@@ -183,20 +183,21 @@ var phases = []phase{
 	}},
 }
 
-// isUnborn reports a cluster of which no birth record was read: there never was one, or its peer Service was deleted.
-// Then it may serve all the same, and birthRecord writes the record anew.
-func isUnborn(o judge.View) bool { return !o.Birth.Exists() }
+// isNotBootstrapped reports a cluster of which no bootstrap record was read: there never was one, or its peer Service
+// was deleted. Then it may serve all the same, and bootstrapRecord writes the record anew.
+func isNotBootstrapped(o judge.View) bool { return !o.Bootstrap.Exists() }
 
-// isBegun reports a cluster with a birth record, whether an EtcdRestore names it or not. Birth.Begun says more: that
-// all first volumes were there.
-func isBegun(o judge.View) bool { return o.Birth.Exists() }
+// isBegun reports a cluster with a bootstrap record, whether an EtcdRestore names it or not. Bootstrap.Begun says more:
+// that all first volumes were there.
+func isBegun(o judge.View) bool { return o.Bootstrap.Exists() }
 
-// isBeingBorn reports a birth record without a cluster ID, which was given up or of which no member is recorded.
-func isBeingBorn(o judge.View) bool { return o.Birth.Exists() && !o.IsAlive() }
+// isBootstrapping reports a bootstrap record without a cluster ID, which was given up or of which no member is
+// recorded.
+func isBootstrapping(o judge.View) bool { return o.Bootstrap.Exists() && !o.IsAlive() }
 
-// isLiving reports a cluster whose identity is in its birth record, or on any volume: see IsAlive. The second comes
+// isLiving reports a cluster whose identity is in its bootstrap record, or on any volume: see IsAlive. The second comes
 // first, so first-quorum is asked here as well.
-func isLiving(o judge.View) bool { return o.Birth.Exists() && o.IsAlive() }
+func isLiving(o judge.View) bool { return o.Bootstrap.Exists() && o.IsAlive() }
 
 // rulesFor are the rules of all the phases that a cluster is in, and whether each is asked beside the others.
 func rulesFor(o judge.View) []turn {
@@ -226,7 +227,7 @@ type turn struct {
 // isEnding reports that a restore in place is about to end this incarnation. Where that waits for a person, who may be
 // long, it is not.
 func isEnding(o judge.View) bool {
-	_, isAwaited := o.ApprovedNow(o.Birth.Next.Restore)
+	_, isAwaited := o.ApprovedNow(o.Bootstrap.Next.Restore)
 	return o.IsPreparing() && isAwaited
 }
 

@@ -14,7 +14,7 @@ func phaseRows() []row {
 	three := settledWorld(3)
 	sized := func(o scene, n int) scene { return desire(o, func(d *facts.Desired) { d.Size = n }) }
 	elsewhere := settledWorld(1).budgeting(2)
-	elsewhere.Current.Birth.ClusterID = 9
+	elsewhere.Current.Bootstrap.ClusterID = 9
 	const refused = "no such version"
 	firstReady := func(r *facts.Replica) { r.Pod.Ready, r.Pod.RunningSince = true, now.Add(-10*time.Minute) }
 	return []row{
@@ -39,14 +39,14 @@ func phaseRows() []row {
 			facts.ReasonMembersDisagree, "", "born as 9"},
 
 		{"a first member that its kubelet calls ready is deleted and not evicted: no list says who votes",
-			wanting(atBirth(3).edit(0, firstReady).edit(0, given(other)), other),
-			Act, "pods", facts.ReasonNewChoices, "DeletePods", "demo-0"},
+			wanting(atBootstrap(3).edit(0, firstReady).edit(0, given(other)), other),
+			Act, "pods", facts.ReasonNewSettings, "DeletePods", "demo-0"},
 		{"of two members that cannot start one takes the settings of the spec",
 			wanting(three.edit(1, unpullable).edit(2, unpullable), other),
-			Act, "settings", facts.ReasonNewChoices, "SetChoices", "demo-1 cannot serve"},
+			Act, "settings", facts.ReasonNewSettings, "SetChoices", "demo-1 cannot serve"},
 		{"of two members that run and never answered one is made anew",
 			three.edit(0, unheardAndGiven).edit(1, unheardAndGiven).edit(2, servedBefore).blind(),
-			Act, "pods", facts.ReasonNewChoices, "DeletePods",
+			Act, "pods", facts.ReasonNewSettings, "DeletePods",
 			"made anew: demo-0 (does not answer, and is started anew with other settings)."},
 	}
 }

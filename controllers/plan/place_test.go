@@ -56,7 +56,7 @@ func TestWhereNoNodeTakesASuccessor(t *testing.T) {
 	late := three.edit(3, func(r *facts.Replica) { r.Pod.Created = now.Add(-time.Hour) }).edit(3,
 		func(r *facts.Replica) { r.Pod.UnplacedFrom = now.Add(-4 * time.Minute) })
 	surging := inMemory(wanting(settledWorld(3), other)).with(starting(3)).edit(3, ofMemory).edit(3, tied("no room")).
-		edit(3, func(r *facts.Replica) { r.Pod.Created, r.Pod.Choices = now.Add(-6*time.Minute), other })
+		edit(3, func(r *facts.Replica) { r.Pod.Created, r.Pod.Settings = now.Add(-6*time.Minute), other })
 	growing := settledWorld(3).sized(5).with(starting(3)).edit(3, tied("no room")).edit(3,
 		func(r *facts.Replica) { r.Pod.Created = now.Add(-6 * time.Minute) })
 	const refused, why = facts.ReasonUnschedulable, "only its Pod keeps its successor demo-3 from every node"
@@ -82,7 +82,7 @@ func TestWhereNoNodeTakesASuccessor(t *testing.T) {
 				"if it would find room on node node-1 then: that costs this one copy, and the others serve on. Until then " +
 				"no other member is restarted"},
 		{"nor where nothing says that its going makes room",
-			nowhere(6*time.Minute).edit(3, madeFrom(choices)), Refuse, "promote",
+			nowhere(6*time.Minute).edit(3, madeFrom(settings)), Refuse, "promote",
 			refused, "", "selector. No node has taken it for 5m0s. Add a node, or have spec.pod ask less of nodes."},
 		{"nor beside one that is not ready, and then no one is told to stop it", three.edit(2, unready), Refuse,
 			"promote", refused, "", "or have spec.pod ask less of nodes."},

@@ -14,13 +14,13 @@ func holdPlaces(o judge.View, request facts.Request) *proposal {
 	if !o.NeedsPlaces() {
 		return nil
 	}
-	var missing []changes.Laying
+	var missing []changes.Restoring
 	var spent []facts.PodRef
-	next := judge.Of(o.OfNext()).BirthReplicas()
+	next := judge.Of(o.OfNext()).BootstrapReplicas()
 	for _, r := range next {
 		switch pod := r.Restoring; {
 		case pod == nil:
-			missing = append(missing, changes.Laying{Name: r.Name, Choices: r.Volume.Choices, Holds: true})
+			missing = append(missing, changes.Restoring{Name: r.Name, Settings: r.Volume.Settings, Holds: true})
 		case pod.Terminating:
 			return taskLeaving(pod.Task, o, facts.ReasonInPlace, "The Pod that held the place of %s is terminating.",
 				r.Name)
@@ -33,9 +33,10 @@ func holdPlaces(o judge.View, request facts.Request) *proposal {
 		return act(changes.DeleteRestores{Pods: spent}, facts.ReasonInPlace,
 			"The places of %s are looked for anew: %s.", podNames(spent), whyPlaceLost(next))
 	case len(missing) > 0:
-		return act(changes.PrepareNext{Incarnation: o.Birth.Next.Incarnation, Restores: missing}, facts.ReasonInPlace,
+		return act(changes.PrepareNext{Incarnation: o.Bootstrap.Next.Incarnation, Restores: missing},
+			facts.ReasonInPlace,
 			"All is restored. Before a member is stopped, Kubernetes shows that nodes take %s where their volumes are.",
-			joinNames(missing, func(l changes.Laying) string { return l.Name }))
+			joinNames(missing, func(l changes.Restoring) string { return l.Name }))
 	}
 	return placesWait(o, request, next)
 }
@@ -45,7 +46,7 @@ func holdPlaces(o judge.View, request facts.Request) *proposal {
 func isPlaceLost(o judge.View, r facts.Replica) bool {
 	pod := r.Restoring
 	hasEnded := pod.HasFailed() || pod.HasSucceeded()
-	return pod.Choices != r.Volume.Choices || pod.OtherImage || pod.Unwanted != "" && pod.Phase == facts.PodRunning ||
+	return pod.Settings != r.Volume.Settings || pod.OtherImage || pod.Unwanted != "" && pod.Phase == facts.PodRunning ||
 		hasEnded && hasRested(pod.Task, o.Now, r.Volume.Created)
 }
 
@@ -83,7 +84,7 @@ func placesWait(o judge.View, request facts.Request, next []facts.Replica) *prop
 
 // letPlacesGo gives the places back while the cluster does not switch over for another reason.
 func letPlacesGo(o judge.View, why string) *proposal {
-	places := heldPlaces(judge.Of(o.OfNext()).BirthReplicas())
+	places := heldPlaces(judge.Of(o.OfNext()).BootstrapReplicas())
 	if len(places) == 0 {
 		return nil
 	}

@@ -14,15 +14,15 @@ import (
 // The Pod that each member should have: from which settings it is made, whether the one that it has is made anew, and
 // how it starts. What may be stopped for that is in stopping.go.
 
-// settings keeps on every volume the settings that its member's Pod should be made from. Putting a spec right always
-// recovers: a member that does not run, or never answers, takes the settings of the spec.
-func settings(o judge.View) *proposal {
+// keepSettings keeps on every volume the settings that its member's Pod should be made from. Putting a spec right
+// always recovers: a member that does not run, or never answers, takes the settings of the spec.
+func keepSettings(o judge.View) *proposal {
 	var takers []facts.Replica
 	for _, r := range o.Members {
 		if p := cmp.Or(writtenBack(o, r), madeLikeOthers(o, r)); p != nil {
 			return p
 		}
-		if r.Volume != nil && !r.Volume.Terminating && r.Volume.Choices != o.Desired.Choices && takesSpec(o, r) {
+		if r.Volume != nil && !r.Volume.Terminating && r.Volume.Settings != o.Desired.Settings && takesSpec(o, r) {
 			takers = append(takers, r)
 		}
 	}
@@ -32,11 +32,11 @@ func settings(o judge.View) *proposal {
 	if o.IsAlive() {
 		takers = takers[:1] // what is not known to work is tried on one member
 	}
-	c := changes.SetChoices{Choices: o.Desired.Choices, Rehearse: takers[0].IsRunning()}
+	c := changes.WriteSettings{Settings: o.Desired.Settings, Rehearse: takers[0].IsRunning()}
 	for _, r := range takers {
 		c.Volumes = append(c.Volumes, r.VolumeRef())
 	}
-	return act(c, facts.ReasonNewChoices,
+	return act(c, facts.ReasonNewSettings,
 		"%s cannot serve with the settings on its volume; it takes those of the spec.",
 		joinNames(takers, func(r facts.Replica) string { return r.Name }))
 }
@@ -46,14 +46,15 @@ func settings(o judge.View) *proposal {
 func madeLikeOthers(o judge.View, r facts.Replica) *proposal {
 	isStuck := o.IsAlive() && r.IsLearner() && !r.IsRecorded() && r.Volume != nil && !r.Volume.Terminating &&
 		r.Pod != nil && r.CannotRun()
-	if !isStuck || r.Choices().Version.SameMinor(o.Desired.Choices.Version) {
+	if !isStuck || r.Settings().Version.SameMinor(o.Desired.Settings.Version) {
 		return nil
 	}
-	choices := memberChoices(o)
-	if choices == r.Choices() {
+	settings := memberSettings(o)
+	if settings == r.Settings() {
 		return nil
 	}
-	return act(changes.SetChoices{Volumes: []facts.VolumeRef{r.VolumeRef()}, Choices: choices}, facts.ReasonNewChoices,
+	return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: settings},
+		facts.ReasonNewSettings,
 		"%s cannot start with the settings on its volume; it takes those of the other members.", r.Name)
 }
 
@@ -64,14 +65,14 @@ func writtenBack(o judge.View, r facts.Replica) *proposal {
 	switch {
 	case !r.IsUp() || r.Pod.HasEnded():
 		return nil
-	case r.Pod.Choices.IsZero():
+	case r.Pod.Settings.IsZero():
 		if o.Membership.Known || !isUnresponsive(o.Observation, r) {
 			return nil // see podMetadata
 		}
 		return toldAgain(o, r)
-	case hasVolume && (r.Volume.Choices.IsZero() || startedBefore(o, r)):
-		return act(changes.SetChoices{Volumes: []facts.VolumeRef{r.VolumeRef()}, Choices: r.Pod.Choices},
-			facts.ReasonNewChoices,
+	case hasVolume && (r.Volume.Settings.IsZero() || startedBefore(o, r)):
+		return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: r.Pod.Settings},
+			facts.ReasonNewSettings,
 			"The volume of %s does not say what its Pod is made from; it is written back.", r.Name)
 	}
 	return nil
@@ -79,36 +80,36 @@ func writtenBack(o judge.View, r facts.Replica) *proposal {
 
 // startedBefore reports a first member that runs with other settings than its volume was given meanwhile.
 func startedBefore(o judge.View, r facts.Replica) bool {
-	return !o.IsAlive() && r.Pod.Running && r.Volume.Choices != r.Pod.Choices && !mayStopFirst(o, r)
+	return !o.IsAlive() && r.Pod.Running && r.Volume.Settings != r.Pod.Settings && !mayStopFirst(o, r)
 }
 
 // toldAgain tells a sealed Pod what it was made from: a roll would never find it otherwise. Where nothing fits, the
 // roll finds it by the version that it answers with.
 func toldAgain(o judge.View, r facts.Replica) *proposal {
-	choices := likelyChoices(o, r)
-	if !r.Pod.Choices.IsZero() || !r.IsSealed() || choices.IsZero() {
+	settings := likelySettings(o, r)
+	if !r.Pod.Settings.IsZero() || !r.IsSealed() || settings.IsZero() {
 		return nil
 	}
-	return act(changes.RestoreInputs{Pod: r.PodRef(), Choices: choices}, facts.ReasonPodMetadata,
+	return act(changes.RestoreInputs{Pod: r.PodRef(), Settings: settings}, facts.ReasonPodMetadata,
 		"The Pod of %s no longer says what it was made from; it is written back.", r.Name)
 }
 
-// likelyChoices are what a Pod was made from that does not say so: what its volume asks for; else what other members
+// likelySettings are what a Pod was made from that does not say so: what its volume asks for; else what other members
 // run with, or what the spec asks for. It was made from nothing of another version than it answers with.
-func likelyChoices(o judge.View, r facts.Replica) facts.Choices {
-	candidates := []facts.Choices{r.Choices()}
+func likelySettings(o judge.View, r facts.Replica) facts.Settings {
+	candidates := []facts.Settings{r.Settings()}
 	if o.Membership.Known {
 		for _, other := range o.Voters() {
-			candidates = append(candidates, other.Choices())
+			candidates = append(candidates, other.Settings())
 		}
-		candidates = append(candidates, o.Desired.Choices)
+		candidates = append(candidates, o.Desired.Settings)
 	}
 	for _, c := range candidates {
 		if !c.IsZero() && !answersOther(r, c.Version) {
 			return c
 		}
 	}
-	return facts.Choices{}
+	return facts.Settings{}
 }
 
 // answersOther reports a member that answers, with another version than this.
@@ -120,7 +121,7 @@ func answersOther(r facts.Replica, v etcdutil.Version) bool {
 func takesSpec(o judge.View, r facts.Replica) bool {
 	switch {
 	case !o.IsAlive():
-		return r.IsUp() && (mayStopFirst(o, r) || !r.Pod.Running && mayTake(o, o.Desired.Choices))
+		return r.IsUp() && (mayStopFirst(o, r) || !r.Pod.Running && mayTake(o, o.Desired.Settings))
 	case r.Pod == nil:
 		return (isRefused(o, r) || mayNotStart(o, r)) && mayAdopt(o, r)
 	case r.CannotRun():
@@ -132,7 +133,7 @@ func takesSpec(o judge.View, r facts.Replica) bool {
 // mayNotStart reports a member whose volume asks for a version that cannot start on its data any more, as when the
 // cluster version moved meanwhile.
 func mayNotStart(o judge.View, r facts.Replica) bool {
-	return r.IsRecorded() && !r.Choices().IsZero() && o.WhyNotOnData(r, r.Choices().Version) != ""
+	return r.IsRecorded() && !r.Settings().IsZero() && o.WhyNotOnData(r, r.Settings().Version) != ""
 }
 
 // isRefused reports whether Kubernetes refused to make the member's Pod in this pass.
@@ -154,20 +155,20 @@ func isRejected(o facts.Observation, rule string) bool {
 // start on its data, and not where others serve with the ones it has while no member does with those of the spec. What
 // is not known to work is tried on one member at a time, and what works is not given up for it.
 func mayAdopt(o judge.View, r facts.Replica) bool {
-	current := r.Choices()
-	if current == o.Desired.Choices || !mayTakeSpec(o, r) {
+	current := r.Settings()
+	if current == o.Desired.Settings || !mayTakeSpec(o, r) {
 		return false
 	}
 	isGiven := slices.ContainsFunc(o.Members, func(other facts.Replica) bool {
-		return other.Name != r.Name && other.IsRecorded() && other.Choices() == o.Desired.Choices
+		return other.Name != r.Name && other.IsRecorded() && other.Settings() == o.Desired.Settings
 	})
-	return !isGiven || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)
+	return !isGiven || o.IsServedWith(o.Desired.Settings) || !o.IsServedWith(current)
 }
 
 // mayTakeSpec reports whether the settings of the spec suit a member's data, and that of the others.
 func mayTakeSpec(o judge.View, r facts.Replica) bool {
-	isCrowded := len(o.Crowded(o.Desired.Choices)) > 0
-	return o.Desired.Fault == "" && !isCrowded && mayTakeVersion(o, r, o.Desired.Choices.Version)
+	isCrowded := len(o.Crowded(o.Desired.Settings)) > 0
+	return o.Desired.Fault == "" && !isCrowded && mayTakeVersion(o, r, o.Desired.Settings.Version)
 }
 
 // mayTakeVersion reports whether a member may be made from this version although it does not run: etcd starts on its
@@ -176,7 +177,7 @@ func mayTakeSpec(o judge.View, r facts.Replica) bool {
 func mayTakeVersion(o judge.View, r facts.Replica, version etcdutil.Version) bool {
 	switch {
 	case !r.IsRecorded():
-		return r.Choices().Version.SameMinor(version)
+		return r.Settings().Version.SameMinor(version)
 	case o.Desired.NoWay != "" || o.WhyNotOnData(r, version) != "":
 		return false
 	case o.HasBegun(r, version):
@@ -190,7 +191,7 @@ func mayTakeVersion(o judge.View, r facts.Replica, version etcdutil.Version) boo
 // pods makes a Pod anew that is not what its member should have, where that may be done without asking etcd, and starts
 // those that are missing. What can be asked for first is restarted by the rule roll.
 func pods(o judge.View) *proposal {
-	c, says, reason := changes.DeletePods{}, []string(nil), facts.ReasonNewChoices
+	c, says, reason := changes.DeletePods{}, []string(nil), facts.ReasonNewSettings
 	for _, r := range o.Members {
 		why := whyUnfit(o, r)
 		if why == "" || !mayStopUnasked(o, r) {
@@ -198,7 +199,7 @@ func pods(o judge.View) *proposal {
 		}
 		if r.Pod.Running && r.Pod.Ready && o.IsAlive() {
 			return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r)},
-				facts.ReasonNewChoices,
+				facts.ReasonNewSettings,
 				"%s runs and does not answer. It is started anew with the settings of the spec.", r.Name)
 		}
 		c.Pods, says = append(c.Pods, r.PodRef()), append(says, r.Name+" ("+why+")")
@@ -248,18 +249,18 @@ func whyOutOfDate(o judge.View, r facts.Replica) string {
 // asks for.
 func isOutOfDate(o judge.View, r facts.Replica) bool {
 	if r.Volume == nil {
-		return r.Pod.Choices != o.Desired.Choices && takesSpec(o, r)
+		return r.Pod.Settings != o.Desired.Settings && takesSpec(o, r)
 	}
-	return r.Pod.Choices != r.Choices() && (!r.Pod.Running || r.Choices() == o.Desired.Choices)
+	return r.Pod.Settings != r.Settings() && (!r.Pod.Running || r.Settings() == o.Desired.Settings)
 }
 
 // restartOf is the Pod that follows one of a recorded member.
 func restartOf(r facts.Replica) changes.Start {
-	return changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Choices: r.Choices()}
+	return changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Settings: r.Settings()}
 }
 
 // missingPods starts the Pods of recorded members on their own volumes, sealed. A member known to be removed is no
-// member. First members that were interrupted before enough of them were recorded start as they were born.
+// member. First members that were interrupted before enough of them were recorded start as they were bootstrapped.
 func missingPods(o judge.View) *proposal {
 	var starts []changes.Start
 	for _, r := range o.Members {
@@ -293,14 +294,14 @@ func startOf(o judge.View, r facts.Replica) (changes.Start, bool) {
 	isListed := r.Member != nil && !r.IsRecorded() && !o.Judge(r).IsLost()
 	switch {
 	case o.MayRestart(r):
-		start := changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Choices: startChoices(o, r),
+		start := changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Settings: startSettings(o, r),
 			Role: roleAtStart(r)}
-		return start, o.WhyNotStart(r, start.Choices) == ""
+		return start, o.WhyNotStart(r, start.Settings) == ""
 	case isListed && r.IsLearner():
 		return changes.Start{Name: r.Name, Flags: facts.FlagsJoin, Initial: liveList(o.Incarnation),
-			Choices: startChoices(o, r)}, true
+			Settings: startSettings(o, r)}, true
 	case isListed || o.MayRebirth(r):
-		return birthStart(o, r), true
+		return bootstrapStart(o, r), true
 	}
 	return changes.Start{}, false
 }
@@ -313,11 +314,11 @@ func roleAtStart(r facts.Replica) string {
 	return ""
 }
 
-func startChoices(o judge.View, r facts.Replica) facts.Choices {
-	if c := r.Choices(); !c.IsZero() {
+func startSettings(o judge.View, r facts.Replica) facts.Settings {
+	if c := r.Settings(); !c.IsZero() {
 		return c
 	}
-	return memberChoices(o)
+	return memberSettings(o)
 }
 
 // liveList is the list as it is now, which the flags of a joining member must match in count and URLs.

@@ -21,7 +21,7 @@ func homeward(r *facts.Request) {
 // failingWorld has restored members whose Pods do not start.
 func failingWorld() scene {
 	o := fencedWorld(requesting(settledWorld(3)))
-	o.Current.Birth.Served = asked.Bump + backupOf.Revision
+	o.Current.Bootstrap.Served = asked.Bump + backupOf.Revision
 	for _, r := range o.Current.Members {
 		o = o.edit2(r.Ordinal, upAgain, unpullable)
 	}
@@ -47,10 +47,10 @@ func lateWorld() scene {
 func goneBackWorld(o scene) scene {
 	o = requesting(o, homeward)
 	c := Decide(o.Observation).Change.(changes.GoBack)
-	if !o.Current.Birth.GoBack(c.From, c.Restore, record.Birth(c.BeginBirth)) {
+	if !o.Current.Bootstrap.GoBack(c.From, c.Restore, record.Bootstrap(c.BeginBootstrap)) {
 		panic("the record is another one")
 	}
-	failed := facts.Incarnation{Birth: record.Birth{Incarnation: c.From}, Members: o.Current.Members}
+	failed := facts.Incarnation{Bootstrap: record.Bootstrap{Incarnation: c.From}, Members: o.Current.Members}
 	o.Current.Members, o.Former = o.Former[0].Members, []facts.Incarnation{failed}
 	return o
 }
@@ -144,7 +144,7 @@ func waysBack() []row {
 			RuleSettled, facts.ReasonSettled, "", ""},
 		{"nor does the one give them up that the previous incarnation came of", func() scene {
 			o := homeAgain()
-			o.Current.Birth.Restore = "r0"
+			o.Current.Bootstrap.Restore = "r0"
 			return requesting(unrequested(o), givingUp, func(r *facts.Request) { r.ID = "r0" })
 		}(), Settled, RuleSettled, facts.ReasonSettled, "", ""},
 		{"until the EtcdRestore gives them up for which it went back",
@@ -192,7 +192,7 @@ func TestAClusterThatCannotGoBackSaysWhyAndWhatElse(t *testing.T) {
 		"members lived: 0 of 0":                                        unvoiced(failing.everyFormer(copiedClaim)),
 		"volumes of demo-0 and demo-2 say":                             failing.former(2, func(r *facts.Replica) { r.Volume.Record.ClusterID++ }),
 		"too few volumes":                                              failing.everyFormer(func(r *facts.Replica) { r.Volume.Superseded = "later" }),
-		"Secret demo-ca, which":                                        withoutAuthority(failing),
+		"Secret demo-ca, which":                                        withoutCA(failing),
 	} {
 		d := Decide(requesting(o, homeward).Observation)
 		held := d.Trace.Yielded()
@@ -232,18 +232,18 @@ func TestAClusterGoesBackOnlyFromWhatNeverServedAndToWhatIsThere(t *testing.T) {
 			otherwise(good, func(c *changes.GoBack) { c.Restore = "r1" }), false},
 		{"it is carried out once", approving(func() scene {
 			o := asked
-			o.Current.Birth.Former = append([]record.Former{{Incarnation: "old", Back: "r2"}}, o.Current.Birth.Former...)
+			o.Current.Bootstrap.Former = append([]record.Former{{Incarnation: "old", Back: "r2"}}, o.Current.Bootstrap.Former...)
 			return o
 		}()), good, false},
 		{"another incarnation lives", asked, otherwise(good, func(c *changes.GoBack) { c.From = "old" }), false},
 		{"another one ended last", asked, elsewhere, false},
-		{"none ended", func() scene { o := asked; o.Current.Birth.Former = nil; return o }(), good, false},
+		{"none ended", func() scene { o := asked; o.Current.Bootstrap.Former = nil; return o }(), good, false},
 		{"another one is prepared", func() scene {
 			o := asked
-			o.Current.Birth.Next = record.Next{Incarnation: "next", Restore: "r1"}
+			o.Current.Bootstrap.Next = record.Next{Incarnation: "next", Restore: "r1"}
 			return o
 		}(), good, false},
-		{"what was restored has its identity", approving(func() scene { o := asked; o.Current.Birth.ClusterID = 7; return o }()),
+		{"what was restored has its identity", approving(func() scene { o := asked; o.Current.Bootstrap.ClusterID = 7; return o }()),
 			good, false},
 		{"one of its members is recorded",
 			approving(asked.edit2(3, func(r *facts.Replica) { r.Volume.Record = voter(3).Record() })), good, false},
@@ -275,11 +275,11 @@ func TestAVolumeOfAnIncarnationThatWasGoneBackToIsMarkedAnew(t *testing.T) {
 	marked := back.everyFormer(endedFailed)
 	ref := facts.VolumeRef{Name: "demo-1", UID: "volume-demo-1"}
 	good := changes.MarkCurrent{After: facts.IncarnationID("u1", 1), Volumes: []facts.VolumeRef{ref}}
-	start := changes.StartPods{Pods: []changes.Start{{Name: "demo-1", Flags: facts.FlagsSealed, Choices: choices}}}
-	failed := changes.StartPods{Pods: []changes.Start{{Name: "demo-4", Flags: facts.FlagsSealed, Choices: choices}}}
-	still := func(o scene) scene { o.Current.Birth.Former = slices.Clone(o.Current.Birth.Former); return o }
+	start := changes.StartPods{Pods: []changes.Start{{Name: "demo-1", Flags: facts.FlagsSealed, Settings: settings}}}
+	failed := changes.StartPods{Pods: []changes.Start{{Name: "demo-4", Flags: facts.FlagsSealed, Settings: settings}}}
+	still := func(o scene) scene { o.Current.Bootstrap.Former = slices.Clone(o.Current.Bootstrap.Former); return o }
 	given := still(marked)
-	given.Current.Birth.Former[0].Back = ""
+	given.Current.Bootstrap.Former[0].Back = ""
 	checkGuard(t, []guarded1{
 		{"once what it went back from is marked", marked, good, true},
 		{"not before", back, good, false},
@@ -313,7 +313,7 @@ func TestAnApprovalFromBeforeAClusterWentBackIsOfOtherEvidence(t *testing.T) {
 		t.Error("it counts again")
 	}
 	lost := homeAgain()
-	lost.Current.Birth.Former = nil // the record was lost, and written anew from the volumes
+	lost.Current.Bootstrap.Former = nil // the record was lost, and written anew from the volumes
 	if EvidenceOf(lost.Observation).Digest != EvidenceOf(after.Observation).Digest {
 		t.Error("the volumes do not say it")
 	}
@@ -326,7 +326,7 @@ func TestAnApprovalFromBeforeAClusterWentBackIsOfOtherEvidence(t *testing.T) {
 func TestAGoingBackIsOnItsWayUntilThePreviousMembersAnswer(t *testing.T) {
 	back, home := goneBackWorld(failingWorld()), homeAgain()
 	later := home
-	later.Current.Birth.Former = append(slices.Clone(later.Current.Birth.Former), record.Former{Incarnation: "later"})
+	later.Current.Bootstrap.Former = append(slices.Clone(later.Current.Bootstrap.Former), record.Former{Incarnation: "later"})
 	for name, row := range map[string]struct {
 		world scene
 		want  map[string]Standing
@@ -352,10 +352,10 @@ func TestARestoreAfterAClusterWentBackUsesNothingThatWasUsed(t *testing.T) {
 		!slices.Equal(c.Names, []string{"demo-6", "demo-7", "demo-8"}) {
 		t.Fatalf("%+v", Decide(o.Observation))
 	}
-	if begins, floor := o.Current.Birth.BeginsAt(c.Next), o.Current.Birth.Served; floor == 0 || begins < floor+record.DefaultBump/2 {
+	if begins, floor := o.Current.Bootstrap.BeginsAt(c.Next), o.Current.Bootstrap.Served; floor == 0 || begins < floor+record.DefaultBump/2 {
 		t.Errorf("it begins at %d, and the one that never served at %d", begins, floor)
 	}
-	if got := etcdutil.MemberName("demo", o.Current.Birth.NextOrdinal); got != "demo-6" {
+	if got := etcdutil.MemberName("demo", o.Current.Bootstrap.NextOrdinal); got != "demo-6" {
 		t.Errorf("the next name is %s", got)
 	}
 }

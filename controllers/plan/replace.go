@@ -20,7 +20,7 @@ func replace(o judge.View) *proposal {
 		return replacementWaits(o, facts.ReasonSpecRefused, "the spec is put right")
 	}
 	if o.WhyNoCertificates() != "" {
-		lost := o.LostAuthorities()
+		lost := o.LostCAs()
 		return replacementWaits(o, facts.ReasonLost(lost), "the Secret "+lost[0].Name+
 			" is put back: a new member would get no certificates")
 	}
@@ -100,12 +100,12 @@ func successor(o judge.View) changes.NewVolume {
 		return changes.NewVolume{}
 	}
 	next := newMember(o)
-	next.Choices = memberChoices(o)
+	next.Settings = memberSettings(o)
 	for _, r := range o.Learners() {
 		if r.Pod != nil {
 			return changes.NewVolume{}
 		}
-		next.Name, next.Choices = r.Name, startChoices(o, r)
+		next.Name, next.Settings = r.Name, startSettings(o, r)
 	}
 	return next
 }

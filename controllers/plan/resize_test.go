@@ -12,13 +12,13 @@ import (
 
 // Settings that differ in amounts alone, and in more.
 var (
-	few     = facts.Choices{Version: choices.Version, Inputs: "few", QuotaBytes: 2 << 30, Fixed: "same"}
-	many    = facts.Choices{Version: choices.Version, Inputs: "many", QuotaBytes: 2 << 30, Fixed: "same"}
-	flagged = facts.Choices{Version: choices.Version, Inputs: "flag", QuotaBytes: 2 << 30, Fixed: "another"}
+	few     = facts.Settings{Version: settings.Version, Inputs: "few", QuotaBytes: 2 << 30, Fixed: "same"}
+	many    = facts.Settings{Version: settings.Version, Inputs: "many", QuotaBytes: 2 << 30, Fixed: "same"}
+	flagged = facts.Settings{Version: settings.Version, Inputs: "flag", QuotaBytes: 2 << 30, Fixed: "another"}
 )
 
 // running is a cluster of three whose members were made from few, and whose spec asks for these.
-func running(wanted facts.Choices) scene {
+func running(wanted facts.Settings) scene {
 	o := wanting(settledWorld(3), wanted)
 	for i := range o.Current.Members {
 		o = o.edit(i, madeFrom(few))
@@ -27,12 +27,12 @@ func running(wanted facts.Choices) scene {
 }
 
 // madeFrom is a member whose Pod and volume say that.
-func madeFrom(c facts.Choices) func(*facts.Replica) {
-	return func(r *facts.Replica) { r.Volume.Choices, r.Pod.Choices = c, c }
+func madeFrom(c facts.Settings) func(*facts.Replica) {
+	return func(r *facts.Replica) { r.Volume.Settings, r.Pod.Settings = c, c }
 }
 
 // having is a member that was given those amounts, and what came of that.
-func having(c facts.Choices, r facts.Resize) func(*facts.Replica) {
+func having(c facts.Settings, r facts.Resize) func(*facts.Replica) {
 	return func(m *facts.Replica) {
 		madeFrom(c)(m)
 		m.Pod.Node, m.Pod.Resize = "node-1", r
@@ -45,7 +45,7 @@ func TestOtherAmountsReachMembersThatRunOneAfterTheOther(t *testing.T) {
 	infeasible := facts.Resize{State: facts.ResizeInfeasible, Message: "never room"}
 	failed := facts.Resize{State: facts.ResizeFailed, Message: "in use", Since: now.Add(-10 * time.Second)}
 	failedLong := facts.Resize{State: facts.ResizeFailed, Message: "in use", Since: now.Add(-2 * resizeDeadline)}
-	written := func(r *facts.Replica) { r.Volume.Choices = many }
+	written := func(r *facts.Replica) { r.Volume.Settings = many }
 	rest := running(many).edit(0, madeFrom(many)).edit(1, madeFrom(many))
 	for _, row := range []struct {
 		name               string
@@ -74,7 +74,7 @@ func TestOtherAmountsReachMembersThatRunOneAfterTheOther(t *testing.T) {
 			"PrepareMember", "demo-3"},
 		{"putting them back is none", running(few).edit(2, having(many, infeasible)), "resize", "SetChoices", "demo-2"},
 		{"not even while the kubelet still speaks of those of before", running(few).edit(2, having(many, infeasible)).
-			edit(2, func(r *facts.Replica) { r.Volume.Choices = few }), "resize", "ResizePod", "demo-2"},
+			edit(2, func(r *facts.Replica) { r.Volume.Settings = few }), "resize", "ResizePod", "demo-2"},
 		{"what fails is tried for a while", rest.edit(2, having(many, failed)), "resize", "", "in use. It tries again"},
 		{"and then is a restart", rest.edit(2, having(many, failedLong)), "roll", "EvictPod", "in use"},
 		{"what Kubernetes refuses is a restart", rejecting(running(many).edit(2, written), ruleResize), "roll",
@@ -119,7 +119,7 @@ func TestANodeWithoutRoomIsToldAsOverdueAndRestartsNobody(t *testing.T) {
 }
 
 func TestTheGuardGivesAmountsToNoOtherPodAndOnlyBesideAQuorum(t *testing.T) {
-	good := changes.ResizePod{Pod: facts.PodRef{Name: "demo-2", UID: "pod-demo-2"}, Choices: many}
+	good := changes.ResizePod{Pod: facts.PodRef{Name: "demo-2", UID: "pod-demo-2"}, Settings: many}
 	little := many
 	little.MemoryBytes = 1 << 20
 	three := running(many)
@@ -127,10 +127,10 @@ func TestTheGuardGivesAmountsToNoOtherPodAndOnlyBesideAQuorum(t *testing.T) {
 	for _, row := range []guardRow{
 		{"another Pod", three, good, three, otherwise(good, func(c *changes.ResizePod) { c.Pod.UID = "another" }),
 			"the Pod demo-2 is another one by now"},
-		{"other settings", three, good, three, otherwise(good, func(c *changes.ResizePod) { c.Choices = flagged }),
+		{"other settings", three, good, three, otherwise(good, func(c *changes.ResizePod) { c.Settings = flagged }),
 			"was made from other settings"},
 		{"less memory than the data has", holding, good, holding,
-			otherwise(good, func(c *changes.ResizePod) { c.Choices = little }), "the database of demo-2 has no room"},
+			otherwise(good, func(c *changes.ResizePod) { c.Settings = little }), "the database of demo-2 has no room"},
 		{"beside no quorum", three, good, three.edit(1, silent), good, "which is no quorum"},
 	} {
 		t.Run(row.name, row.check)

@@ -10,14 +10,14 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 )
 
-// Rules of a birth that begins with a backup: find it, lay it on every first volume, then start the members from their
-// data.
+// Rules of a bootstrap that begins with a backup: find it, lay it on every first volume, then start the members from
+// their data.
 
 // restoreDeadline is for a Pod that fetches a backup, from its creation to its end.
 const restoreDeadline = 30 * time.Minute
 
-// restoreSource has the backup that the spec asks for looked at, before a birth is written down. The operator reads no
-// store: a Pod does.
+// restoreSource has the backup that the spec asks for looked at, before a bootstrap is written down. The operator reads
+// no store: a Pod does.
 func restoreSource(o judge.View) *proposal {
 	if o.Desired.Restore.IsZero() || !isToBegin(o) {
 		return nil
@@ -55,15 +55,15 @@ func refusalOf(w facts.WantedBackup, format string) *proposal {
 	return p
 }
 
-// isToBegin reports whether the next thing to write down is a birth: there is no record and no trace of any, or only
-// one that was given up and of which nothing is left.
+// isToBegin reports whether the next thing to write down is a bootstrap: there is no record and no trace of any, or
+// only one that was given up and of which nothing is left.
 func isToBegin(o judge.View) bool {
 	switch {
 	case o.IsAlive():
 		return false
-	case o.Birth.Exists():
-		return o.Birth.Void && !slices.ContainsFunc(o.Members,
-			func(r facts.Replica) bool { return r.HasAnyOf(o.Birth.Incarnation) })
+	case o.Bootstrap.Exists():
+		return o.Bootstrap.Void && !slices.ContainsFunc(o.Members,
+			func(r facts.Replica) bool { return r.HasAnyOf(o.Bootstrap.Incarnation) })
 	}
 	return traceOf(o) == ""
 }
@@ -89,13 +89,13 @@ func judgePreflight(o judge.View, p *facts.Preflight) *proposal {
 // restored writes down where the backup was restored completely, and clears away the Pods that did it. Members start
 // only after all of that: then every first member has its data, whatever happens to the others.
 func restored(o judge.View) *proposal {
-	if o.IsAlive() || o.Birth.Origin.IsZero() {
+	if o.IsAlive() || o.Bootstrap.Origin.IsZero() {
 		return nil
 	}
 	done, spent := endedRestores(o.Incarnation)
 	switch {
 	case len(done) > 0:
-		return act(changes.RecordRestored{Incarnation: o.Birth.Incarnation, Volumes: done}, facts.ReasonRestore,
+		return act(changes.RecordRestored{Incarnation: o.Bootstrap.Incarnation, Volumes: done}, facts.ReasonRestore,
 			"The backup lies on the volumes of %s; that is written down there.",
 			joinNames(done, func(v facts.VolumeRef) string { return v.Name }))
 	case len(spent) > 0:
@@ -108,7 +108,7 @@ func restored(o judge.View) *proposal {
 // endedRestores are the volumes on which the backup lies and that do not say so yet, and the restore Pods that are of
 // no more use.
 func endedRestores(o facts.Incarnation) (done []facts.VolumeRef, spent []facts.PodRef) {
-	for _, r := range o.BirthReplicas() {
+	for _, r := range o.BootstrapReplicas() {
 		switch pod := r.Restoring; {
 		case pod == nil || r.Volume == nil:
 		case pod.HasSucceeded() && !r.IsRestored():
@@ -122,12 +122,12 @@ func endedRestores(o facts.Incarnation) (done []facts.VolumeRef, spent []facts.P
 
 // restoring looks after the restore Pods that have not succeeded yet.
 func restoring(o judge.View) *proposal {
-	pending := facts.Filter(o.BirthReplicas(),
+	pending := facts.Filter(o.BootstrapReplicas(),
 		func(r facts.Replica) bool { return r.Restoring != nil && !isLeftBehind(o, r) })
 	if len(pending) == 0 {
 		return nil
 	}
-	if p := inTurn(o, pending, restoreChoices, restoreAnew, restoreFailure); p != nil {
+	if p := inTurn(o, pending, restoreSettings, restoreAnew, restoreFailure); p != nil {
 		return p
 	}
 	for _, r := range pending {
@@ -154,17 +154,17 @@ func isLeftBehind(o judge.View, r facts.Replica) bool {
 		o.Now.Sub(r.Restoring.GoneBy) > facts.LeavingDeadline
 }
 
-// restoreChoices lets members that are still to be restored follow the spec.
-func restoreChoices(o judge.View, r facts.Replica) *proposal {
-	if r.Volume == nil || r.Restoring.Terminating || r.Volume.Choices == o.Desired.Choices ||
-		!mayTake(o, o.Desired.Choices) {
+// restoreSettings lets members that are still to be restored follow the spec.
+func restoreSettings(o judge.View, r facts.Replica) *proposal {
+	if r.Volume == nil || r.Restoring.Terminating || r.Volume.Settings == o.Desired.Settings ||
+		!mayTake(o, o.Desired.Settings) {
 		return nil
 	}
-	return act(changes.SetChoices{Volumes: []facts.VolumeRef{r.VolumeRef()}, Choices: o.Desired.Choices},
-		facts.ReasonNewChoices, "%s has not started yet; it takes the settings of the spec.", r.Name)
+	return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: o.Desired.Settings},
+		facts.ReasonNewSettings, "%s has not started yet; it takes the settings of the spec.", r.Name)
 }
 
-// restoreAnew deletes a restore Pod that was made from other choices than its member's, or that failed and had its
+// restoreAnew deletes a restore Pod that was made from other settings than its member's, or that failed and had its
 // rest.
 func restoreAnew(o judge.View, r facts.Replica) *proposal {
 	pod := r.Restoring
@@ -172,8 +172,8 @@ func restoreAnew(o judge.View, r facts.Replica) *proposal {
 	switch {
 	case pod.Terminating || r.Volume == nil:
 		return nil
-	case pod.Choices != r.Volume.Choices || pod.OtherImage:
-		return act(c, facts.ReasonNewChoices, "The restore Pod of %s was made from other settings, and is made anew.",
+	case pod.Settings != r.Volume.Settings || pod.OtherImage:
+		return act(c, facts.ReasonNewSettings, "The restore Pod of %s was made from other settings, and is made anew.",
 			r.Name)
 	case pod.HasFailed() && hasRested(pod.Task, o.Now, r.Volume.Created):
 		return act(c, facts.ReasonRestore, "The restore on the volume of %s failed (%s), and is tried again.", r.Name,

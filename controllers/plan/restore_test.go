@@ -15,7 +15,7 @@ import (
 var (
 	wish     = facts.WantedBackup{Hash: "wish"}
 	backupOf = record.Origin{Hash: "wish", Key: "ns/demo/snapshot.db", SHA256: "sha", SizeBytes: 32, Revision: 7,
-		Version: choices.Version}
+		Version: settings.Version}
 )
 
 // wishing asks to begin with a backup.
@@ -31,9 +31,9 @@ func ofOneNode(o scene) scene {
 	return desire(o, func(d *facts.Desired) { d.Restore.OneNode = true })
 }
 
-// alone is a birth that began with the first member alone.
+// alone is a bootstrap that began with the first member alone.
 func alone(o scene) scene {
-	o.Current.Birth.Names, o.Current.Members = o.Current.Birth.Names[:1], o.Current.Members[:1]
+	o.Current.Bootstrap.Names, o.Current.Members = o.Current.Bootstrap.Names[:1], o.Current.Members[:1]
 	return o
 }
 
@@ -73,25 +73,25 @@ func createdAgo(o scene, ago time.Duration) scene {
 
 func plain(o scene) scene { return desire(o, func(d *facts.Desired) { d.TLS = false }) }
 
-// restoringWorld is a birth that begins with a backup: the volumes are there, and a Pod runs on each to restore it
+// restoringWorld is a bootstrap that begins with a backup: the volumes are there, and a Pod runs on each to restore it
 // there.
 func restoringWorld(size int) scene {
-	o := wishing(atBirth(size))
-	o.Current.Birth.Origin = backupOf
+	o := wishing(atBootstrap(size))
+	o.Current.Bootstrap.Origin = backupOf
 	for i := range o.Current.Members {
 		r := &o.Current.Members[i]
 		r.Pod = nil
-		r.Restoring = &facts.RestorePod{Incarnation: o.Current.Birth.Incarnation, Choices: choices,
+		r.Restoring = &facts.RestorePod{Incarnation: o.Current.Bootstrap.Incarnation, Settings: settings,
 			Task: facts.Task{UID: "restore-" + r.Name, Created: now.Add(-time.Second), Phase: facts.PodRunning,
 				Started: true}}
 	}
 	return o
 }
 
-// restoredWorld is the same birth with its members' Pods, which look for each other.
+// restoredWorld is the same bootstrap with its members' Pods, which look for each other.
 func restoredWorld(size int) scene {
-	o := wishing(atBirth(size))
-	o.Current.Birth.Origin = backupOf
+	o := wishing(atBootstrap(size))
+	o.Current.Bootstrap.Origin = backupOf
 	for i := range o.Current.Members {
 		o.Current.Members[i].Pod.Flags = facts.FlagsSealed
 		written(&o.Current.Members[i])
@@ -99,14 +99,14 @@ func restoredWorld(size int) scene {
 	return o
 }
 
-// listed is the same birth whose only member tells the list.
+// listed is the same bootstrap whose only member tells the list.
 func listed(o scene) scene {
 	o = o.edit(0, func(r *facts.Replica) { r.Member = voter(0).Member })
 	o.Current.Membership.Known, o.Current.Membership.ClusterID, o.Current.Membership.Leader = true, clusterID, 1
 	return o
 }
 
-func void(o scene) scene { o.Current.Birth.Void = true; return o }
+func void(o scene) scene { o.Current.Bootstrap.Void = true; return o }
 
 func task(change func(*facts.RestorePod)) func(*facts.Replica) {
 	return func(r *facts.Replica) {
@@ -116,7 +116,7 @@ func task(change func(*facts.RestorePod)) func(*facts.Replica) {
 	}
 }
 
-var laid = task(func(p *facts.RestorePod) { p.Phase, p.Finished = facts.PodSucceeded, now })
+var taskDone = task(func(p *facts.RestorePod) { p.Phase, p.Finished = facts.PodSucceeded, now })
 
 func failed(ago time.Duration) func(*facts.Replica) {
 	return task(func(p *facts.RestorePod) {
@@ -133,7 +133,7 @@ func cleared(r *facts.Replica) { r.Restoring = nil }
 func goneBy(then time.Time) func(*facts.Replica) {
 	return func(r *facts.Replica) {
 		written(r)
-		r.Restoring = &facts.RestorePod{Incarnation: r.Volume.Incarnation, Choices: r.Volume.Choices, Holds: true,
+		r.Restoring = &facts.RestorePod{Incarnation: r.Volume.Incarnation, Settings: r.Volume.Settings, Holds: true,
 			Task: facts.Task{UID: "restore-" + r.Name, Created: now.Add(-time.Hour), Phase: facts.PodRunning,
 				Started: true, Terminating: true, GoneBy: then}}
 	}
@@ -141,9 +141,9 @@ func goneBy(then time.Time) func(*facts.Replica) {
 
 func answered(r *facts.Replica) { r.Answer = voter(r.Ordinal).Answer }
 
-// restores are births from a backup.
+// restores are bootstraps from a backup.
 func restores() []row {
-	begin := wishing(unborn(3))
+	begin := wishing(notBootstrapped(3))
 	three, up, leftBehind := restoringWorld(3), restoredWorld(3), goneBy(now.Add(-time.Minute))
 	ready := three
 	for i := range 3 {
@@ -162,15 +162,15 @@ func restores() []row {
 		{"and members start without it once it lies on all", faulty(ready), Act, "bootstrap", facts.ReasonBootstrap,
 			"Bootstrap", ""},
 		{"a store that one node mounts is read by one member, which the others join", ofOneNode(looking(begin, hasFound)),
-			Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", "cluster of 1 members"},
-		{"nor are several kept waiting for that node", ofOneNode(three), Act, "void-birth", facts.ReasonVoidBirth,
+			Act, "birth-record", facts.ReasonBeginBootstrap, "BeginBirth", "cluster of 1 members"},
+		{"nor are several kept waiting for that node", ofOneNode(three), Act, "void-birth", facts.ReasonVoidBootstrap,
 			"VoidBirth", "other first members"},
 		{"a birth of one goes on when nothing says so any more", alone(three), Wait, "restored", facts.ReasonRestore,
 			"", "demo-0"},
 		{"and voids no birth that began", faulty(three), Wait, "restored", facts.ReasonRestore, "", ""},
 		{"a living cluster does not mind it", faulty(settledWorld(3)), Settled, RuleSettled, facts.ReasonSettled, "",
 			""},
-		{"nor does data that an earlier cluster left", retaining(faulty(unborn(3))), Act, "retained-data",
+		{"nor does data that an earlier cluster left", retaining(faulty(notBootstrapped(3))), Act, "retained-data",
 			facts.ReasonResume, "AdoptData", ""},
 		{"nothing is made while it is looked at", looking(begin), Wait, "restore-source", facts.ReasonPreflight, "",
 			""},
@@ -197,7 +197,7 @@ func restores() []row {
 			looking(begin, func(p *facts.Preflight) { p.Created = now.Add(-time.Hour) }), Refuse, "restore-source",
 			facts.ReasonPreflight, "", ""},
 		{"what was found is written down with the birth", looking(begin, hasFound), Act, "birth-record",
-			facts.ReasonBeginBirth, "BeginBirth", ""},
+			facts.ReasonBeginBootstrap, "BeginBirth", ""},
 		{"a look for another wish is made anew",
 			looking(begin, hasFound, func(p *facts.Preflight) { p.Asked.Hash = "another" }), Act, "restore-source",
 			facts.ReasonPreflight, "DeletePreflight", ""},
@@ -229,11 +229,11 @@ func restores() []row {
 			func(p *facts.Preflight) { p.Asked.Version = newer.Version }),
 			Act, "restore-source", facts.ReasonPreflight, "DeletePreflight", ""},
 		{"a backup with authentication is begun with where there are certificates", looking(begin, hasFound, withAuth),
-			Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", ""},
+			Act, "birth-record", facts.ReasonBeginBootstrap, "BeginBirth", ""},
 		{"and nowhere else", looking(plain(begin), hasFound, withAuth), Refuse, "restore-source", facts.ReasonPreflight,
 			"", "create it with spec.tls.mode Managed"},
 		{"a backup without authentication needs no certificates", looking(plain(begin), hasFound), Act, "birth-record",
-			facts.ReasonBeginBirth, "BeginBirth", ""},
+			facts.ReasonBeginBootstrap, "BeginBirth", ""},
 		{"a look that ended without a word is made anew",
 			looking(begin, func(p *facts.Preflight) { p.Phase = facts.PodSucceeded }), Act, "restore-source",
 			facts.ReasonPreflight, "DeletePreflight", ""},
@@ -241,17 +241,17 @@ func restores() []row {
 			looking(begin, hasFound, func(p *facts.Preflight) { p.Found.Version = newer.Version }),
 			Refuse, "restore-source", facts.ReasonPreflight, "", "set spec.version to 3.7.x"},
 		{"one of an older minor version is", looking(wanting(begin, newer), hasFound), Act, "birth-record",
-			facts.ReasonBeginBirth, "BeginBirth", ""},
+			facts.ReasonBeginBootstrap, "BeginBirth", ""},
 		{"a living cluster whose record was lost does not begin again",
-			func() scene { o := wishing(settledWorld(3)); o.Current.Birth = record.Birth{}; return o }(),
-			Act, "birth-record", facts.ReasonBeginBirth, "BeginBirth", "anew"},
+			func() scene { o := wishing(settledWorld(3)); o.Current.Bootstrap = record.Bootstrap{}; return o }(),
+			Act, "birth-record", facts.ReasonBeginBootstrap, "BeginBirth", "anew"},
 		{"nor does one of which nothing but a trace is left",
-			func() scene { o := wishing(unborn(3)); o.Objects[0].State = facts.ObjectCurrent; return o }(),
+			func() scene { o := wishing(notBootstrapped(3)); o.Objects[0].State = facts.ObjectCurrent; return o }(),
 			Refuse, "birth-record", facts.ReasonRecordLost, "", ""},
 
 		{"volumes and restore Pods are made in one step", func() scene {
 			o := restoringWorld(3)
-			o.Current.Members, o.Current.Birth.Begun, o.Current.Birth.Volumes = nil, false, nil
+			o.Current.Members, o.Current.Bootstrap.Begun, o.Current.Bootstrap.Volumes = nil, false, nil
 			return o
 		}(), Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap", "3 members"},
 		{"a restore Pod that is gone is made anew", three.edit(1, cleared), Act, "bootstrap", facts.ReasonBootstrap,
@@ -279,7 +279,7 @@ func restores() []row {
 			Wait, "restored", facts.ReasonProvisioning, "", `"a" not found. Put spec.storage.storageClassName`},
 		{"where another StorageClass is asked for it begins anew", three.edit(2, unbound).edit(2,
 			task(func(p *facts.RestorePod) { p.Phase, p.Started = facts.PodPending, false })).ofClass("b"),
-			Act, "void-birth", facts.ReasonVoidBirth, "VoidBirth", "another StorageClass"},
+			Act, "void-birth", facts.ReasonVoidBootstrap, "VoidBirth", "another StorageClass"},
 		{"a restore Pod whose image has no etcdutl is told what it needs", three.edit(2, task(func(p *facts.RestorePod) {
 			p.Phase, p.Started, p.Waiting = facts.PodPending, false, "CreateContainerError"
 			p.Message = "container create failed: executable file `etcdutl` not found in $PATH: No such file or directory"
@@ -291,10 +291,10 @@ func restores() []row {
 			Wait, "restored", facts.ReasonUnschedulable, "", "no node"},
 		{"and made anew once the operator would take another image",
 			three.edit(2, task(func(p *facts.RestorePod) { p.Started, p.OtherImage = false, true })), Act, "restored",
-			facts.ReasonNewChoices, "DeleteRestores", "demo-2"},
-		{"where a backup lies is written down", three.edit(1, laid), Act, "restored", facts.ReasonRestore,
+			facts.ReasonNewSettings, "DeleteRestores", "demo-2"},
+		{"where a backup lies is written down", three.edit(1, taskDone), Act, "restored", facts.ReasonRestore,
 			"RecordRestored", "demo-1"},
-		{"then the Pod that restored it there goes", three.edit(1, laid).edit(1, written), Act, "restored",
+		{"then the Pod that restored it there goes", three.edit(1, taskDone).edit(1, written), Act, "restored",
 			facts.ReasonRestore, "DeleteRestores", "demo-1"},
 		{"who is restored waits for the others", three.edit(1, written).edit(1, cleared), Wait, "restored",
 			facts.ReasonRestore, "", "demo-0, demo-2"},
@@ -308,10 +308,10 @@ func restores() []row {
 		{"its name must be free for that", three.edit(1, task(func(p *facts.RestorePod) { p.Terminating = true })),
 			Wait, "restored", facts.ReasonPodLeaving, "", "demo-1"},
 		{"members that are still to be restored follow the spec", wanting(three, other), Act, "restored",
-			facts.ReasonNewChoices, "SetChoices", "demo-0"},
+			facts.ReasonNewSettings, "SetChoices", "demo-0"},
 		{"a restore Pod follows its volume",
 			wanting(three.edit(0, given(other)).edit(1, given(other)).edit(2, given(other)), other), Act, "restored",
-			facts.ReasonNewChoices, "DeleteRestores", "demo-0"},
+			facts.ReasonNewSettings, "DeleteRestores", "demo-0"},
 		{"members start once all of them are restored", ready, Act, "bootstrap", facts.ReasonBootstrap, "Bootstrap",
 			""},
 		{"a restore Pod on a node that died keeps no member from starting", ready.edit(1, leftBehind), Act, "bootstrap",
@@ -327,24 +327,24 @@ func restores() []row {
 
 		{"a birth of another wish is voided while too few have started",
 			desire(three, func(d *facts.Desired) { d.Restore.Hash = "another" }), Act, "void-birth",
-			facts.ReasonVoidBirth, "VoidBirth", "another backup"},
+			facts.ReasonVoidBootstrap, "VoidBirth", "another backup"},
 		{"one that is to begin empty after all as well",
 			desire(three, func(d *facts.Desired) { d.Restore = facts.WantedBackup{} }), Act, "void-birth",
-			facts.ReasonVoidBirth, "VoidBirth", "none"},
+			facts.ReasonVoidBootstrap, "VoidBirth", "none"},
 		{"one that is to begin with a backup after all as well",
-			wishing(atBirth(3).edit(0, unpullable).edit(1, unpullable)), Act, "void-birth", facts.ReasonVoidBirth,
+			wishing(atBootstrap(3).edit(0, unpullable).edit(1, unpullable)), Act, "void-birth", facts.ReasonVoidBootstrap,
 			"VoidBirth", "another backup"},
-		{"one of another minor version as well", wanting(three, newer), Act, "void-birth", facts.ReasonVoidBirth,
+		{"one of another minor version as well", wanting(three, newer), Act, "void-birth", facts.ReasonVoidBootstrap,
 			"VoidBirth", "another version"},
 		{"not when a quorum has started", desire(up, func(d *facts.Desired) { d.Restore.Hash = "another" }), Wait,
 			"first-quorum", facts.ReasonFirstQuorum, "", ""},
 		{"a restored birth whose volume is lost is voided", up.edit(1, func(r *facts.Replica) { r.Volume = nil }), Act,
-			"void-birth", facts.ReasonVoidBirth, "VoidBirth", "volume of demo-1"},
+			"void-birth", facts.ReasonVoidBootstrap, "VoidBirth", "volume of demo-1"},
 		{"one that answers goes on without it: who is away starts again",
 			up.edit(0, answered).edit(1, func(r *facts.Replica) { r.Volume = nil }).edit(2, noPod), Act, "bootstrap",
 			facts.ReasonBootstrap, "Bootstrap", ""},
 		{"a restored member that finds its directory empty has lost its data", up.edit(1, wiped), Act, "void-birth",
-			facts.ReasonVoidBirth, "VoidBirth", "demo-1"},
+			facts.ReasonVoidBootstrap, "VoidBirth", "demo-1"},
 		{"a restored birth that answers is never voided",
 			desire(up.edit(0, answered).edit(1, func(r *facts.Replica) { r.Volume = nil }),
 				func(d *facts.Desired) { d.Restore.Hash = "another" }),
@@ -353,18 +353,18 @@ func restores() []row {
 			listed(restoredWorld(1).edit(0, answered).edit(0, doomed)),
 			Act, "first-quorum", facts.ReasonRecordMembers, "RecordMembers", "demo-0"},
 		{"restore Pods of a birth that was given up go before its volumes", void(three), Act, "void-birth",
-			facts.ReasonVoidBirth, "DeleteRestores", "3 restore Pods"},
+			facts.ReasonVoidBootstrap, "DeleteRestores", "3 restore Pods"},
 		{"and are waited for", void(three.edit(0, cleared).edit(1, cleared).edit(2,
-			task(func(p *facts.RestorePod) { p.Terminating = true }))), Wait, "void-birth", facts.ReasonVoidBirth, "",
+			task(func(p *facts.RestorePod) { p.Terminating = true }))), Wait, "void-birth", facts.ReasonVoidBootstrap, "",
 			""},
 		{"then the backup is looked at again", func() scene { o := void(three); o.Current.Members = nil; return o }(),
 			Act, "restore-source", facts.ReasonPreflight, "StartPreflight", ""},
 		{"and the next birth begins with it",
 			looking(func() scene { o := void(three); o.Current.Members = nil; return o }(), hasFound), Act,
-			"void-birth", facts.ReasonVoidBirth, "NextBirth", ""},
+			"void-birth", facts.ReasonVoidBootstrap, "NextBirth", ""},
 		{"a restore Pod of another incarnation is deleted",
 			three.edit(0, task(func(p *facts.RestorePod) { p.Incarnation = "old" })), Act, "void-birth",
-			facts.ReasonVoidBirth, "DeleteRestores", "demo-0"},
+			facts.ReasonVoidBootstrap, "DeleteRestores", "demo-0"},
 		{"its name must be free as well",
 			three.edit(0, task(func(p *facts.RestorePod) { p.Incarnation, p.Terminating = "old", true })), Wait,
 			"void-birth", facts.ReasonPodLeaving, "", "demo-0"},
@@ -387,7 +387,7 @@ func restores() []row {
 // restoredAndUnrecorded is a living cluster that began with a backup, of which one member is not written down yet.
 func restoredAndUnrecorded() scene {
 	o := settledWorld(3).edit(1, unrecorded).edit(1, written)
-	o.Current.Birth.Origin = backupOf
+	o.Current.Bootstrap.Origin = backupOf
 	return o
 }
 
@@ -402,7 +402,7 @@ func TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty(t *testing.T) {
 		}
 	}
 	begin := restoringWorld(3)
-	begin.Current.Members, begin.Current.Birth.Begun, begin.Current.Birth.Volumes = nil, false, nil
+	begin.Current.Members, begin.Current.Bootstrap.Begun, begin.Current.Bootstrap.Volumes = nil, false, nil
 	if c := Decide(begin.Observation).Change.(changes.Bootstrap); len(c.Volumes) != 3 || len(c.Restores) != 3 ||
 		len(c.Pods) != 0 {
 		t.Errorf("a birth from a backup makes %+v", c)
@@ -412,7 +412,7 @@ func TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty(t *testing.T) {
 		t.Errorf("a restored member that was interrupted starts with flags %s", s.Flags)
 	}
 	forgotten := restoredAndUnrecorded().edit(1, noPod)
-	forgotten.Current.Birth.Origin = record.Origin{} // the record was lost, and written anew from the volumes
+	forgotten.Current.Bootstrap.Origin = record.Origin{} // the record was lost, and written anew from the volumes
 	if s := Decide(forgotten.Observation).Change.(changes.StartPods).Pods[0]; s.Flags != facts.FlagsSealed {
 		t.Errorf("once the record was lost, it starts with flags %s", s.Flags)
 	}
@@ -420,19 +420,19 @@ func TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty(t *testing.T) {
 
 // Without it a cluster that is deleted and created again in the moment after its first member was recorded would wait
 // for ever for members without Pods.
-func TestABirthFromABackupWhoseRecordWasLostGoesOn(t *testing.T) {
+func TestABootstrapFromABackupWhoseRecordWasLostGoesOn(t *testing.T) {
 	lost := settledWorld(3)
 	for i := range 3 {
 		lost = lost.edit(i, written).edit(i, noPod)
 	}
 	lost = lost.edit(1, unrecordedVolume).edit(2, unrecordedVolume).unwritten()
 	lost.Current.Membership = facts.Membership{Why: "no member answers"}
-	begin := Decide(lost.Observation).Change.(changes.BeginBirth)
+	begin := Decide(lost.Observation).Change.(changes.BeginBootstrap)
 	if len(begin.Names) != 3 || begin.ClusterID != 0 {
 		t.Fatalf("%+v", begin)
 	}
 	begun := lost
-	begun.Current.Birth = record.Birth(begin)
+	begun.Current.Bootstrap = record.Bootstrap(begin)
 	if starts := Decide(begun.Observation).Change.(changes.StartPods).Pods; len(starts) != 3 ||
 		starts[0].Flags != facts.FlagsSealed || starts[1].Flags != facts.FlagsSealed {
 		t.Errorf("%+v", starts)
@@ -451,7 +451,7 @@ func TestABirthFromABackupWhoseRecordWasLostGoesOn(t *testing.T) {
 		}
 	}
 	answering := settledWorld(3).edit(0, written).edit(1, unrecordedVolume).edit(1, written).edit(2, unrecordedVolume)
-	answering.Current.Birth.ClusterID, answering.Current.Birth.Names = 0, []string{"demo-0", "demo-1"}
+	answering.Current.Bootstrap.ClusterID, answering.Current.Bootstrap.Names = 0, []string{"demo-0", "demo-1"}
 	if d := Decide(answering.Observation); d.Rule != "first-quorum" || d.Verdict != Act {
 		t.Errorf("the list of a cluster that is on a volume already: %+v", d)
 	}
@@ -465,12 +465,12 @@ func TestWhoIsNoFirstMemberDoesNotSayWhichClusterItIs(t *testing.T) {
 		o = o.edit(i, written)
 	}
 	o = o.edit(1, unrecordedVolume).edit(2, unrecordedVolume)
-	o.Current.Birth.ClusterID, o.Current.Birth.Names = 0, []string{"demo-1"}
+	o.Current.Bootstrap.ClusterID, o.Current.Bootstrap.Names = 0, []string{"demo-1"}
 	o.Current.Membership = facts.Membership{Why: "no member answers"}
 	if d := Decide(o.Observation); d.Reason != facts.ReasonFirstQuorum {
 		t.Errorf("%+v", d)
 	}
-	if Veto(o.Observation, changes.RecordBirth{ClusterID: clusterID}) == "" {
+	if Veto(o.Observation, changes.RecordBootstrap{ClusterID: clusterID}) == "" {
 		t.Error("the guard lets it be written down")
 	}
 }
@@ -491,21 +491,21 @@ func TestARestoredMemberIsComparedOnceItIsRecorded(t *testing.T) {
 	}
 }
 
-func TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll(t *testing.T) {
-	begin := wishing(unborn(3))
-	empty := newBirth(current(begin.Observation), 0, firstNames(current(begin.Observation)))
+func TestABootstrapBeginsWithWhatTheSpecAsksForOrNotAtAll(t *testing.T) {
+	begin := wishing(notBootstrapped(3))
+	empty := newBootstrap(current(begin.Observation), 0, firstNames(current(begin.Observation)))
 	filled := empty
 	filled.Origin = backupOf
 	for _, row := range []struct {
-		name    string
-		world   scene
-		birth   changes.BeginBirth
-		allowed bool
+		name      string
+		world     scene
+		bootstrap changes.BeginBootstrap
+		allowed   bool
 	}{
 		{"with what was found", looking(begin, hasFound), filled, true},
-		{"empty, as the spec asks", unborn(3), empty, true},
+		{"empty, as the spec asks", notBootstrapped(3), empty, true},
 		{"empty, while a backup is asked for", looking(begin, hasFound), empty, false},
-		{"with a backup, while none is asked for", looking(unborn(3), hasFound), filled, false},
+		{"with a backup, while none is asked for", looking(notBootstrapped(3), hasFound), filled, false},
 		{"with the backup of another wish",
 			looking(desire(begin, func(d *facts.Desired) { d.Restore.Hash = "another" }), hasFound), filled, false},
 		{"empty, while what is asked for is not there", faulty(begin), empty, false},
@@ -523,9 +523,9 @@ func TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll(t *testing.T) {
 			hasFound), filled, false},
 	} {
 		voided := void(row.world)
-		voided.Current.Birth = record.Birth{Void: true, Incarnation: "old"}
-		for _, judged := range []string{Veto(row.world.Observation, row.birth),
-			Veto(voided.Observation, changes.NextBirth{Voided: "old", BeginBirth: row.birth})} {
+		voided.Current.Bootstrap = record.Bootstrap{Void: true, Incarnation: "old"}
+		for _, judged := range []string{Veto(row.world.Observation, row.bootstrap),
+			Veto(voided.Observation, changes.NextBootstrap{Voided: "old", BeginBootstrap: row.bootstrap})} {
 			if (judged == "") != row.allowed {
 				t.Errorf("%s: %q", row.name, judged)
 			}
@@ -536,10 +536,10 @@ func TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll(t *testing.T) {
 func TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith(t *testing.T) {
 	three := restoringWorld(3)
 	ready := three.edit(1, written).edit(1, cleared)
-	sealed := changes.Start{Name: "demo-1", Flags: facts.FlagsSealed, Choices: choices}
-	birth := changes.Start{Name: "demo-1", Flags: facts.FlagsBirth, Choices: choices}
+	sealed := changes.Start{Name: "demo-1", Flags: facts.FlagsSealed, Settings: settings}
+	bootstrap := changes.Start{Name: "demo-1", Flags: facts.FlagsBootstrap, Settings: settings}
 	withNewer := sealed
-	withNewer.Choices = newer
+	withNewer.Settings = newer
 	for _, row := range []struct {
 		name    string
 		world   scene
@@ -547,10 +547,10 @@ func TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith(t *testing.T)
 		allowed bool
 	}{
 		{"from what was restored", ready, sealed, true},
-		{"empty, beside what was restored", ready, birth, false},
+		{"empty, beside what was restored", ready, bootstrap, false},
 		{"before it is restored", three.edit(1, cleared), sealed, false},
-		{"empty, before it is restored", three.edit(1, cleared), birth, false},
-		{"before that is written down", three.edit(1, laid), sealed, false},
+		{"empty, before it is restored", three.edit(1, cleared), bootstrap, false},
+		{"before that is written down", three.edit(1, taskDone), sealed, false},
 		{"while the restore Pod is there", three.edit(1, written), sealed, false},
 		{"with another minor version", ready, withNewer, false},
 		{"from what was restored in another incarnation",
@@ -573,56 +573,56 @@ func TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith(t *testing.T)
 
 func TestTheGuardOfRestores(t *testing.T) {
 	three := restoringWorld(3)
-	record := changes.RecordRestored{Incarnation: three.Current.Birth.Incarnation,
+	record := changes.RecordRestored{Incarnation: three.Current.Bootstrap.Incarnation,
 		Volumes: []facts.VolumeRef{{Name: "demo-1", UID: "volume-demo-1"}}}
 	gone := changes.DeleteRestores{Pods: []facts.PodRef{{Name: "demo-1", UID: "restore-demo-1"}}}
-	lay := changes.Bootstrap{Restores: []changes.Laying{{Name: "demo-1", Choices: choices}}}
-	start := changes.StartPreflight{Asked: current(wishing(unborn(3)).Observation).Inquiry()}
+	restore := changes.Bootstrap{Restores: []changes.Restoring{{Name: "demo-1", Settings: settings}}}
+	start := changes.StartPreflight{Asked: current(wishing(notBootstrapped(3)).Observation).Inquiry()}
 	for _, row := range []struct {
 		name    string
 		world   scene
 		change  changes.Change
 		allowed bool
 	}{
-		{"a Pod that succeeded is believed", three.edit(1, laid), record, true},
+		{"a Pod that succeeded is believed", three.edit(1, taskDone), record, true},
 		{"one that runs is not", three, record, false},
 		{"one that failed is not", three.edit(1, failed(0)), record, false},
 		{"nor one of another incarnation",
-			three.edit(1, laid).edit(1, task(func(p *facts.RestorePod) { p.Incarnation = "old" })), record, false},
-		{"nor one on another volume", three.edit(1, laid).edit(1, func(r *facts.Replica) { r.Volume.UID = "another" }),
+			three.edit(1, taskDone).edit(1, task(func(p *facts.RestorePod) { p.Incarnation = "old" })), record, false},
+		{"nor one on another volume", three.edit(1, taskDone).edit(1, func(r *facts.Replica) { r.Volume.UID = "another" }),
 			record, false},
 		{"nor on a volume of another incarnation",
-			three.edit(1, laid).edit(1, func(r *facts.Replica) { r.Volume.Incarnation = "old" }), record, false},
-		{"nor in a birth that was given up", void(three.edit(1, laid)), record, false},
-		{"what succeeded stays until it is written down", three.edit(1, laid), gone, false},
-		{"then it may go", three.edit(1, laid).edit(1, written), gone, true},
-		{"and when the birth was given up", void(three.edit(1, laid)), gone, true},
+			three.edit(1, taskDone).edit(1, func(r *facts.Replica) { r.Volume.Incarnation = "old" }), record, false},
+		{"nor in a birth that was given up", void(three.edit(1, taskDone)), record, false},
+		{"what succeeded stays until it is written down", three.edit(1, taskDone), gone, false},
+		{"then it may go", three.edit(1, taskDone).edit(1, written), gone, true},
+		{"and when the birth was given up", void(three.edit(1, taskDone)), gone, true},
 		{"and once the cluster lives",
 			settledWorld(3).edit(1, func(r *facts.Replica) {
 				r.Restoring = restoringWorld(3).edit(1,
-					laid).Current.Members[1].Restoring
+					taskDone).Current.Members[1].Restoring
 			}), gone, true},
 		{"another Pod than was meant stays", three,
 			changes.DeleteRestores{Pods: []facts.PodRef{{Name: "demo-1", UID: "another"}}}, false},
-		{"a backup is restored on an empty volume", three.edit(1, cleared), lay, true},
-		{"not twice", three, lay, false},
-		{"not over what was restored", three.edit(1, cleared).edit(1, written), lay, false},
-		{"not under a member", restoredWorld(3).edit(1, func(r *facts.Replica) { r.Volume.Restored = "" }), lay, false},
-		{"not where a cluster begins empty", atBirth(3).edit(1, noPod), lay, false},
+		{"a backup is restored on an empty volume", three.edit(1, cleared), restore, true},
+		{"not twice", three, restore, false},
+		{"not over what was restored", three.edit(1, cleared).edit(1, written), restore, false},
+		{"not under a member", restoredWorld(3).edit(1, func(r *facts.Replica) { r.Volume.Restored = "" }), restore, false},
+		{"not where a cluster begins empty", atBootstrap(3).edit(1, noPod), restore, false},
 		{"not with the tools of another minor version", three.edit(1, cleared),
-			changes.Bootstrap{Restores: []changes.Laying{{Name: "demo-1", Choices: newer}}}, false},
+			changes.Bootstrap{Restores: []changes.Restoring{{Name: "demo-1", Settings: newer}}}, false},
 		{"not for who is no first member", three,
-			changes.Bootstrap{Restores: []changes.Laying{{Name: "demo-7", Choices: choices}}}, false},
-		{"not in a cluster that lives", restoredAndUnrecorded(), lay, false},
-		{"a look begins before a birth", wishing(unborn(3)), start, true},
-		{"not for a wish that names nothing", faulty(unborn(3)),
-			changes.StartPreflight{Asked: current(faulty(unborn(3)).Observation).Inquiry()}, false},
-		{"not beside another", looking(wishing(unborn(3))), start, false},
-		{"not for what nobody asks", unborn(3), start, false},
+			changes.Bootstrap{Restores: []changes.Restoring{{Name: "demo-7", Settings: settings}}}, false},
+		{"not in a cluster that lives", restoredAndUnrecorded(), restore, false},
+		{"a look begins before a birth", wishing(notBootstrapped(3)), start, true},
+		{"not for a wish that names nothing", faulty(notBootstrapped(3)),
+			changes.StartPreflight{Asked: current(faulty(notBootstrapped(3)).Observation).Inquiry()}, false},
+		{"not beside another", looking(wishing(notBootstrapped(3))), start, false},
+		{"not for what nobody asks", notBootstrapped(3), start, false},
 		{"not in a birth that was begun", three, start, false},
 		{"not in a cluster that lives", wishing(settledWorld(3)), start, false},
-		{"a preflight Pod goes", looking(unborn(3)), changes.DeletePreflight{UID: "preflight"}, true},
-		{"and no other", looking(unborn(3)), changes.DeletePreflight{UID: "another"}, false},
+		{"a preflight Pod goes", looking(notBootstrapped(3)), changes.DeletePreflight{UID: "preflight"}, true},
+		{"and no other", looking(notBootstrapped(3)), changes.DeletePreflight{UID: "another"}, false},
 	} {
 		if why := Veto(row.world.Observation, row.change); (why == "") != row.allowed {
 			t.Errorf("%s: %q", row.name, why)
@@ -634,8 +634,8 @@ func TestTheGuardOfRestores(t *testing.T) {
 // that answers is given up, and every world has a word said about it.
 func TestNothingOfARestoreIsLostOrStartsEmptyInEverySmallWorld(t *testing.T) {
 	edits := map[string]func(*facts.Replica){
-		"restoring": func(*facts.Replica) {}, "laid": laid, "failed": failed(time.Second), "cleared": cleared,
-		"written":     func(r *facts.Replica) { laid(r); written(r) },
+		"restoring": func(*facts.Replica) {}, "taskDone": taskDone, "failed": failed(time.Second), "cleared": cleared,
+		"written":     func(r *facts.Replica) { taskDone(r); written(r) },
 		"ready":       func(r *facts.Replica) { written(r); cleared(r) },
 		"no volume":   func(r *facts.Replica) { r.Volume = nil; cleared(r) },
 		"starting":    func(r *facts.Replica) { *r = restoredWorld(3).Current.Members[r.Ordinal]; unpullable(r) },
@@ -673,14 +673,14 @@ func holdRestore(t *testing.T, o scene, d Decision) {
 		isAnswering = isAnswering || r.Answer != nil
 	}
 	switch c := d.Change.(type) {
-	case changes.VoidBirth:
+	case changes.VoidBootstrap:
 		if isAnswering {
 			t.Fatalf("a birth that answers is voided: %s", d.Message)
 		}
 	case changes.Bootstrap:
 		for _, s := range c.Pods {
 			if r := o.Current.Find(s.Name); s.Flags != facts.FlagsSealed || r.Volume == nil ||
-				r.Volume.Restored != o.Current.Birth.Incarnation {
+				r.Volume.Restored != o.Current.Bootstrap.Incarnation {
 				t.Fatalf("%s starts with flags %s on %+v", s.Name, s.Flags, r.Volume)
 			}
 		}
@@ -689,7 +689,7 @@ func holdRestore(t *testing.T, o scene, d Decision) {
 				t.Fatalf("the volume of %s is restored again", l.Name)
 			}
 		}
-	case changes.DeleteVolumes, changes.NextBirth:
+	case changes.DeleteVolumes, changes.NextBootstrap:
 		t.Fatalf("%s while the birth was not given up", changes.KindOf(c))
 	default:
 	}

@@ -15,7 +15,8 @@ import (
 )
 
 // resume takes over what an earlier cluster of this name left, once nothing of it runs any more. The records on the
-// volumes then say who the members are: the lost birth record is written from them, and their Pods start on the data.
+// volumes then say who the members are: the lost bootstrap record is written from them, and their Pods start on the
+// data.
 func resume(o judge.View) *proposal {
 	for _, object := range append([]facts.Object{o.Budget.Object}, o.Objects...) {
 		if p := takenBy(object); p != nil && !isRetained(o, object) {
@@ -34,16 +35,16 @@ func isRetained(o judge.View, object facts.Object) bool {
 	})
 }
 
-// retainedData never gives a birth the names of volumes that hold data. Where all of it is of one cluster, that is
+// retainedData never gives a bootstrap the names of volumes that hold data. Where all of it is of one cluster, that is
 // resumed. Where CAs alone are left, people deleted the volumes, or a backup tool is still to put them back: a person
-// says which. Who begins empty writes the birth record first, and takes the CAs over after that: from then on they
+// says which. Who begins empty writes the bootstrap record first, and takes the CAs over after that: from then on they
 // do not name the earlier cluster any more, and what the person said does not count again.
 func retainedData(o judge.View) *proposal {
 	if !o.IsOverRetained() || o.BeginsEmpty() {
 		return nil
 	}
 	why := whyNotResume(o)
-	switch isData := func(r facts.Retained) bool { return !r.IsAuthority() }; {
+	switch isData := func(r facts.Retained) bool { return !r.IsCA() }; {
 	case why == "":
 		return resume(o)
 	case slices.ContainsFunc(o.Retained, isData):
@@ -78,7 +79,7 @@ func howToBegin(o judge.View) string {
 		"etcdsteward.dev/begin-empty=%s.", asked, o.Cluster.Name, o.Cluster.Namespace, o.Retained[0].Owner)
 }
 
-// takeCAs takes over the CAs that an empty cluster begins with, once its birth is written down.
+// takeCAs takes over the CAs that an empty cluster begins with, once its bootstrap is written down.
 func takeCAs(o judge.View) *proposal {
 	if !o.BeginsEmpty() {
 		return nil
@@ -177,7 +178,7 @@ func differ(items []facts.Retained, key func(facts.Retained) string) bool {
 // earlier object whose data was taken over.
 func incarnationOf(o facts.Observation, recorded []facts.Replica) string {
 	for _, r := range recorded {
-		if o.IsBornHere(r) {
+		if o.IsBootstrappedHere(r) {
 			return r.Incarnation()
 		}
 	}
@@ -198,24 +199,25 @@ func restoreGoBack(o judge.View) *proposal {
 			"with another EtcdRestore; or, where the previous volumes are kept, go back to them by hand as "+
 			pages.Docs+"docs/restore.md says").byHuman().yielding()
 	}
-	birth := birthOfPrevious(o)
-	return act(changes.GoBack{From: o.Birth.Incarnation, Restore: request.ID, BeginBirth: birth}, facts.ReasonInPlace,
+	bootstrap := bootstrapOfPrevious(o)
+	return act(changes.GoBack{From: o.Bootstrap.Incarnation, Restore: request.ID, BeginBootstrap: bootstrap},
+		facts.ReasonInPlace,
 		"The EtcdRestore %s is carried out: the cluster goes back to %s, with all that these members held. What was "+
-			"restored never served, and its volumes are kept.", request.Name, strings.Join(birth.Names, ", "))
+			"restored never served, and its volumes are kept.", request.Name, strings.Join(bootstrap.Names, ", "))
 }
 
-// birthOfPrevious is the record of the previous incarnation, by what its volumes say.
-func birthOfPrevious(o judge.View) changes.BeginBirth {
+// bootstrapOfPrevious is the record of the previous incarnation, by what its volumes say.
+func bootstrapOfPrevious(o judge.View) changes.BeginBootstrap {
 	last, _ := o.Previous()
 	members := ableToReturn(o)
-	return changes.BeginBirth{Incarnation: last.Incarnation, Token: token(o.Cluster.UID, last.Incarnation),
+	return changes.BeginBootstrap{Incarnation: last.Incarnation, Token: token(o.Cluster.UID, last.Incarnation),
 		Names: facts.Names(members), ClusterID: members[0].Record().ClusterID}
 }
 
 // ableToReturn are the members of the previous incarnation whose own volumes are there.
 func ableToReturn(o judge.View) []facts.Replica {
 	_, members := o.Previous()
-	return facts.Filter(members, func(r facts.Replica) bool { return r.MayReturn(o.Birth.Incarnation) })
+	return facts.Filter(members, func(r facts.Replica) bool { return r.MayReturn(o.Bootstrap.Incarnation) })
 }
 
 // whyNotGoBack says why the cluster cannot go back to the previous incarnation, or "".

@@ -33,8 +33,8 @@ func podMetadata(o judge.View) *proposal {
 		"The labels and annotations of the spec are put on the Pod of %s, in place.", podNames(undressed))
 }
 
-// roll restarts one member with the choices of the spec: a sick one first, then followers, the leader last, once it has
-// handed over. It goes on only while every other voter is well, so a change that does not work stops at the first
+// roll restarts one member with the settings of the spec: a sick one first, then followers, the leader last, once it
+// has handed over. It goes on only while every other voter is well, so a change that does not work stops at the first
 // member.
 func roll(o judge.View) *proposal {
 	if p := unsupported(o); p != nil {
@@ -54,16 +54,16 @@ func roll(o judge.View) *proposal {
 	}
 	if r.Member.ID == o.Membership.Leader && len(o.Voters()) > 1 {
 		return handOver(o, r, o.HealthyVoters(), facts.ReasonRoll, "will be restarted to run "+
-			difference(o.Desired.Choices, r.RunsWith()))
+			difference(o.Desired.Settings, r.RunsWith()))
 	}
-	if r.Choices() != o.Desired.Choices {
-		return act(changes.SetChoices{Volumes: []facts.VolumeRef{r.VolumeRef()}, Choices: o.Desired.Choices,
+	if r.Settings() != o.Desired.Settings {
+		return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: o.Desired.Settings,
 			Rehearse: true}, facts.ReasonRoll,
-			"%s is to run %s; that is written on its volume.%s", r.Name, difference(o.Desired.Choices, r.Choices()),
+			"%s is to run %s; that is written on its volume.%s", r.Name, difference(o.Desired.Settings, r.Settings()),
 			without(o.Desired))
 	}
 	return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r), PastBudget: isHeldByBudget(o, r)},
-		facts.ReasonRoll, "%s is restarted to run %s.%s%s", r.Name, difference(r.Choices(), r.Pod.Choices),
+		facts.ReasonRoll, "%s is restarted to run %s.%s%s", r.Name, difference(r.Settings(), r.Pod.Settings),
 		whyRestarted(o, r), without(o.Desired))
 }
 
@@ -74,14 +74,14 @@ func otherVersion(o judge.View) *proposal {
 		return nil // its restart may be its cure
 	}
 	for _, r := range o.Voters() {
-		if !r.IsRunning() || r.Pod.Choices.IsZero() {
+		if !r.IsRunning() || r.Pod.Settings.IsZero() {
 			continue
 		}
-		isAsked := r.Pod.Choices == o.Desired.Choices || r.Pod.Choices == o.Desired.AtTarget
-		if isAsked && answersOther(r, r.Pod.Choices.Version) {
+		isAsked := r.Pod.Settings == o.Desired.Settings || r.Pod.Settings == o.Desired.AtTarget
+		if isAsked && answersOther(r, r.Pod.Settings.Version) {
 			return refuse(facts.ReasonOtherVersion, "%s was made to run etcd %s and answers as etcd %s: its image is "+
 				"not what spec.image says. No other member is restarted with it. Put spec.image or spec.version right.",
-				r.Name, r.Pod.Choices.Version, r.Answer.Version).byHuman()
+				r.Name, r.Pod.Settings.Version, r.Answer.Version).byHuman()
 		}
 	}
 	return nil
@@ -108,11 +108,11 @@ func without(d facts.Desired) string {
 		return ""
 	}
 	return fmt.Sprintf(" It runs without %s of spec.etcd.extraArgs, which etcd %s does not know.", d.LeftOut,
-		d.Choices.Version.MinorString())
+		d.Settings.Version.MinorString())
 }
 
-// difference says in a word what changed between two choices.
-func difference(c facts.Choices, from facts.Choices) string {
+// difference says in a word what changed between two settings.
+func difference(c facts.Settings, from facts.Settings) string {
 	switch {
 	case c.Version != from.Version:
 		return "etcd " + c.Version.String()
@@ -122,15 +122,15 @@ func difference(c facts.Choices, from facts.Choices) string {
 	return "with new settings"
 }
 
-// toRestart are the voters that are brought to the choices of the spec by a restart.
+// toRestart are the voters that are brought to the settings of the spec by a restart.
 func toRestart(o judge.View) []facts.Replica {
 	return facts.Filter(outdated(o), func(r facts.Replica) bool { return !isResizable(o, r) })
 }
 
-// outdated are the voters that are brought to the choices of the spec; none while that is not supported or would stop
+// outdated are the voters that are brought to the settings of the spec; none while that is not supported or would stop
 // the cluster.
 func outdated(o judge.View) []facts.Replica {
-	if unsupported(o) != nil || len(o.Crowded(o.Desired.Choices)) > 0 {
+	if unsupported(o) != nil || len(o.Crowded(o.Desired.Settings)) > 0 {
 		return nil
 	}
 	return facts.Filter(o.Voters(), func(r facts.Replica) bool {
@@ -138,10 +138,10 @@ func outdated(o judge.View) []facts.Replica {
 	})
 }
 
-// rollTarget is the voter that is restarted with the choices of the spec next, or an empty replica.
+// rollTarget is the voter that is restarted with the settings of the spec next, or an empty replica.
 func rollTarget(o judge.View) facts.Replica { return nextOf(o, toRestart(o)) }
 
-// nextOf is the voter of these that is brought to the choices of the spec next, or an empty replica: there is none, or
+// nextOf is the voter of these that is brought to the settings of the spec next, or an empty replica: there is none, or
 // another member is not well.
 func nextOf(o judge.View, outdated []facts.Replica) facts.Replica {
 	if len(outdated) == 0 {
@@ -166,7 +166,7 @@ func nextOf(o judge.View, outdated []facts.Replica) facts.Replica {
 // isTriedInVain reports a member with the settings of the spec whose sidecar does not run, or stopped a moment ago:
 // what the spec asks for does not work there, so no other member gets it.
 func isTriedInVain(o judge.View, r facts.Replica) bool {
-	return r.Pod.Unsteady(o.Now) != nil && r.Pod.Choices == o.Desired.Choices
+	return r.Pod.Unsteady(o.Now) != nil && r.Pod.Settings == o.Desired.Settings
 }
 
 // isHeldByBudget reports a member that no eviction stops, although it may be stopped as far as etcd goes: the budget
@@ -204,26 +204,26 @@ func rollRank(o facts.Incarnation, r facts.Replica) int {
 	return 3
 }
 
-// isOutdated reports whether a recorded member runs, or will run, with other choices than the spec asks for. A stop of
+// isOutdated reports whether a recorded member runs, or will run, with other settings than the spec asks for. A stop of
 // a doomed one would be its end. One that does not say what it was made from is not restarted for that, but for the
 // version that it answers with.
 func isOutdated(o facts.Observation, r facts.Replica) bool {
 	if r.Pod == nil || !r.Pod.Running || r.Pod.Terminating || !r.IsSealed() || r.IsDoomed() {
 		return false
 	}
-	if r.Pod.Choices.IsZero() {
-		return answersOther(r, o.Desired.Choices.Version)
+	if r.Pod.Settings.IsZero() {
+		return answersOther(r, o.Desired.Settings.Version)
 	}
-	return r.Choices() != o.Desired.Choices || isBehindVolume(r)
+	return r.Settings() != o.Desired.Settings || isBehindVolume(r)
 }
 
-// isBehindVolume reports a Pod that was made from other choices than its volume says by now.
-func isBehindVolume(r facts.Replica) bool { return r.Pod.Choices != r.Choices() }
+// isBehindVolume reports a Pod that was made from other settings than its volume says by now.
+func isBehindVolume(r facts.Replica) bool { return r.Pod.Settings != r.Settings() }
 
 // isWell reports whether a voter can be relied on while another one is away: it serves, on data that stays.
 func isWell(o facts.Incarnation, r facts.Replica) bool { return !r.IsDoomed() && o.IsServing(r) }
 
-// beingSucceeded is the ephemeral voter that a successor with the choices of the spec is to follow, or an empty
+// beingSucceeded is the ephemeral voter that a successor with the settings of the spec is to follow, or an empty
 // replica. Its data goes with its Pod, so it stays until the successor votes.
 func beingSucceeded(o judge.View) facts.Replica {
 	if !o.Desired.Ephemeral || len(o.Voters()) <= o.Desired.Size && otherVersion(o) != nil {

@@ -26,7 +26,7 @@ func mislabelled() []row {
 		{"also the only one, that was born so", settledWorld(1).edit(0, answersPatched), Refuse, "roll",
 			facts.ReasonOtherVersion, "", "demo-0"},
 		{"also one of another minor, that makes the cluster look as if it had to go down",
-			desire(settledWorld(1).edit(0, answersNewer), bornAs(choices)), Refuse, "roll",
+			desire(settledWorld(1).edit(0, answersNewer), bootstrappedAs(settings)), Refuse, "roll",
 			facts.ReasonOtherVersion, "", "demo-0 was made to run etcd 3.6.16 and answers as etcd 3.7.3"},
 		{"and is restarted once the spec names another image", wanting(three.edit(2, answersPatched), other), Act,
 			"roll", facts.ReasonRoll, "SetChoices", "demo-2"},
@@ -37,19 +37,19 @@ func answersNewer(r *facts.Replica) {
 	r.Answer.Version, r.Volume.Record.Version = newer.Version, newer.Version
 }
 
-// bornAs is a wish for these choices, of a cluster whose members answer with a newer minor.
-func bornAs(c facts.Choices) func(*facts.Desired) {
+// bootstrappedAs is a wish for these settings, of a cluster whose members answer with a newer minor.
+func bootstrappedAs(c facts.Settings) func(*facts.Desired) {
 	return func(d *facts.Desired) {
-		d.Choices, d.AtTarget, d.Target, d.Needs = newer, c, c.Version, etcdutil.NeedDowngrade
+		d.Settings, d.AtTarget, d.Target, d.Needs = newer, c, c.Version, etcdutil.NeedDowngrade
 	}
 }
 
 func TestARollAsksWhetherItsPodWouldBeAdmittedBeforeItWritesAnything(t *testing.T) {
-	c, ok := Decide(wanting(settledWorld(3), other).Observation).Change.(changes.SetChoices)
-	if !ok || !c.Rehearse || c.Choices != other {
+	c, ok := Decide(wanting(settledWorld(3), other).Observation).Change.(changes.WriteSettings)
+	if !ok || !c.Rehearse || c.Settings != other {
 		t.Errorf("a member that runs takes %+v", c)
 	}
-	c, ok = Decide(wanting(settledWorld(3).edit(1, unpullable), other).Observation).Change.(changes.SetChoices)
+	c, ok = Decide(wanting(settledWorld(3).edit(1, unpullable), other).Observation).Change.(changes.WriteSettings)
 	if !ok || c.Rehearse {
 		t.Errorf("a member that does not run takes %+v", c)
 	}
@@ -98,33 +98,33 @@ func TestANewMemberIsMadeFromSettingsThatAMemberServesWith(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		world scene
-		want  facts.Choices
+		want  facts.Settings
 	}{
 		{"those of the spec, when a member serves with them", settledWorld(3).edit(2, rolled).edit(1, noData).edit(1,
 			removed), other},
 		{"those of the others, when the first that took them stopped",
-			settledWorld(3).edit(2, rolled).edit(2, silent).with(voter(3)).edit(1, noData).edit(1, removed), choices},
+			settledWorld(3).edit(2, rolled).edit(2, silent).with(voter(3)).edit(1, noData).edit(1, removed), settings},
 		{"those that it runs with, when others are only written on its volume",
-			settledWorld(1).edit(0, doomed).edit(0, adopted), choices},
-		{"those of the others, when nobody took them yet", settledWorld(3).edit(1, noData).edit(1, removed), choices},
+			settledWorld(1).edit(0, doomed).edit(0, adopted), settings},
+		{"those of the others, when nobody took them yet", settledWorld(3).edit(1, noData).edit(1, removed), settings},
 	} {
-		if got := memberChoices(current(wanting(row.world, other).Observation)); got != row.want {
+		if got := memberSettings(current(wanting(row.world, other).Observation)); got != row.want {
 			t.Errorf("%s: %+v", row.name, got)
 		}
 	}
 }
 
-func TestAClusterThatIsResumedGoesOnWithTheLifeOfItsVolumes(t *testing.T) {
+func TestAClusterThatIsResumedGoesOnWithTheIncarnationOfItsVolumes(t *testing.T) {
 	left := settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2, bereft).unwritten()
-	birth, ok := Decide(left.Observation).Change.(changes.BeginBirth)
-	if !ok || birth.Incarnation != facts.IncarnationID("u0", 0) || birth.ClusterID != clusterID ||
-		len(birth.Names) != 3 {
+	bootstrap, ok := Decide(left.Observation).Change.(changes.BeginBootstrap)
+	if !ok || bootstrap.Incarnation != facts.IncarnationID("u0", 0) || bootstrap.ClusterID != clusterID ||
+		len(bootstrap.Names) != 3 {
 		t.Fatalf("%+v", Decide(left.Observation))
 	}
 	ours := settledWorld(3)
-	ours.Current.Birth = record.Birth{}
-	if birth, ok = Decide(ours.Observation).Change.(changes.BeginBirth); !ok ||
-		birth.Incarnation != facts.IncarnationID("u1", 0) {
+	ours.Current.Bootstrap = record.Bootstrap{}
+	if bootstrap, ok = Decide(ours.Observation).Change.(changes.BeginBootstrap); !ok ||
+		bootstrap.Incarnation != facts.IncarnationID("u1", 0) {
 		t.Fatalf("%+v", Decide(ours.Observation))
 	}
 }
@@ -133,26 +133,26 @@ func TestANewMemberIsMadeLikeThoseThatServe(t *testing.T) {
 	o := wanting(settledWorld(5).edit(0, rolled).edit(0, unpullable).edit(4, noData).edit(4, removed).edit(4, noSecret),
 		other)
 	made, ok := Decide(o.Observation).Change.(changes.PrepareMember)
-	if !ok || made.Volume.Choices != choices {
+	if !ok || made.Volume.Settings != settings {
 		t.Errorf("it is made from %+v", Decide(o.Observation).Change)
 	}
 }
 
 func TestAPodIsToldWhatItWasMadeFromAndNotWhatIsWanted(t *testing.T) {
-	stripped := func(r *facts.Replica) { unspoken(r); r.Volume.Choices = facts.Choices{} }
+	stripped := func(r *facts.Replica) { unspoken(r); r.Volume.Settings = facts.Settings{} }
 	for _, row := range []struct {
 		name  string
 		world scene
-		want  facts.Choices
+		want  facts.Settings
 	}{
 		{"its volume says it",
 			wanting(settledWorld(3).edit(1, given(patched)).edit(1, answersPatched).edit(1, unspoken), other), patched},
 		{"its volume asks for another version than it answers with, and others do not",
-			wanting(settledWorld(3).edit(1, given(patched)).edit(1, unspoken), other), choices},
-		{"its volume does not either, and others do", wanting(settledWorld(3).edit(1, stripped), other), choices},
+			wanting(settledWorld(3).edit(1, given(patched)).edit(1, unspoken), other), settings},
+		{"its volume does not either, and others do", wanting(settledWorld(3).edit(1, stripped), other), settings},
 		{"nothing is left that says it", wanting(settledWorld(1).edit(0, stripped), other), other},
 	} {
-		if c, ok := Decide(row.world.Observation).Change.(changes.RestoreInputs); !ok || c.Choices != row.want {
+		if c, ok := Decide(row.world.Observation).Change.(changes.RestoreInputs); !ok || c.Settings != row.want {
 			t.Errorf("%s: %+v", row.name, Decide(row.world.Observation))
 		}
 	}

@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	smaller = facts.Choices{Version: choices.Version, Inputs: "smaller", QuotaBytes: 64 << 20}
-	larger  = facts.Choices{Version: choices.Version, Inputs: "larger", QuotaBytes: 4 << 30}
-	limited = facts.Choices{Version: choices.Version, Inputs: "limited", QuotaBytes: 2 << 30, MemoryBytes: 90 << 20}
+	smaller = facts.Settings{Version: settings.Version, Inputs: "smaller", QuotaBytes: 64 << 20}
+	larger  = facts.Settings{Version: settings.Version, Inputs: "larger", QuotaBytes: 4 << 30}
+	limited = facts.Settings{Version: settings.Version, Inputs: "limited", QuotaBytes: 2 << 30, MemoryBytes: 90 << 20}
 )
 
 // storing gives each member that answers a database of so many Mi, of which so many are in use.
@@ -27,8 +27,8 @@ func storing(o scene, size, inUse int64) scene {
 	return o
 }
 
-func runs(c facts.Choices) func(*facts.Replica) {
-	return func(r *facts.Replica) { r.Volume.Choices, r.Pod.Choices = c, c }
+func runs(c facts.Settings) func(*facts.Replica) {
+	return func(r *facts.Replica) { r.Volume.Settings, r.Pod.Settings = c, c }
 }
 
 // crowdedRows are clusters whose spec gives the data less room than it has, and too little.
@@ -55,7 +55,7 @@ func crowdedRows() []row {
 			"SetChoices", ""},
 		{"what members live with already keeps no other setting from them",
 			wanting(storing(settledWorld(3).edit(0, runs(limited)).edit(1, runs(limited)).edit(2, runs(limited)),
-				2000, 1900), facts.Choices{Version: choices.Version, Inputs: "e", QuotaBytes: 2 << 30,
+				2000, 1900), facts.Settings{Version: settings.Version, Inputs: "e", QuotaBytes: 2 << 30,
 				MemoryBytes: 90 << 20}), Act, "roll", facts.ReasonRoll, "SetChoices", ""},
 		{"a larger quota is no cause to refuse", wanting(storing(three, 2000, 95), larger), Act, "roll",
 			facts.ReasonRoll, "SetChoices", ""},
@@ -72,16 +72,16 @@ func crowdedRows() []row {
 			wanting(settledWorld(1).edit(0, crashing).blind(), smaller), Refuse, "membership",
 			facts.ReasonCrashing, "", "demo-0 stopped"},
 		{"a roll that was begun and not made is taken back", wanting(begun, smaller), Act, "check-room",
-			facts.ReasonNewChoices, "SetChoices", "demo-2"},
+			facts.ReasonNewSettings, "SetChoices", "demo-2"},
 		{"and so it is where the Pod is gone by then", wanting(begun.edit(2, noPod), smaller), Act, "check-room",
-			facts.ReasonNewChoices, "SetChoices", "demo-2"},
+			facts.ReasonNewSettings, "SetChoices", "demo-2"},
 		{"a roll halts where what is stored outgrew the quota", wanting(half, smaller), Refuse, "check-room",
 			facts.ReasonSpecRefused, "", "of demo-1 100Mi"},
 		{"the first that was rolled comes back with the settings of the others", wanting(half.edit(2, noPod), smaller),
-			Act, "check-room", facts.ReasonNewChoices, "SetChoices", "demo-2"},
-		{"putting the spec back rolls it back", wanting(half, choices), Act, "roll", facts.ReasonRoll, "SetChoices",
+			Act, "check-room", facts.ReasonNewSettings, "SetChoices", "demo-2"},
+		{"putting the spec back rolls it back", wanting(half, settings), Act, "roll", facts.ReasonRoll, "SetChoices",
 			"demo-2"},
-		{"putting it back before that leaves nothing to do", wanting(three, choices), Settled, RuleSettled,
+		{"putting it back before that leaves nothing to do", wanting(three, settings), Settled, RuleSettled,
 			facts.ReasonSettled, "", ""},
 
 		{"while space ran out no member gets other settings", wanting(raising(three, 90, noSpace), other), Refuse,
@@ -106,7 +106,7 @@ func ofSize(size, inUse int64) func(*facts.Preflight) {
 
 // large has the data that the first members begin with take 101 Mi.
 func large(o scene) scene {
-	for _, origin := range []*record.Origin{&o.Current.Birth.Origin, &o.Current.Birth.Next.Origin} {
+	for _, origin := range []*record.Origin{&o.Current.Bootstrap.Origin, &o.Current.Bootstrap.Next.Origin} {
 		if !origin.IsZero() {
 			origin.SizeBytes, origin.InUseBytes = 101<<20, 95<<20
 		}
@@ -116,7 +116,7 @@ func large(o scene) scene {
 
 // beginningRows are clusters that begin with more data than their spec has room for.
 func beginningRows() []row {
-	begin, three, lost := wishing(unborn(3)), settledWorld(3), storing(lostWorld(), 100, 95)
+	begin, three, lost := wishing(notBootstrapped(3)), settledWorld(3), storing(lostWorld(), 100, 95)
 	small := three.edit(0, runs(smaller)).edit(1, runs(smaller)).edit(2, runs(smaller))
 	const tooLarge = "cannot be used: spec.etcd.quotaBackendBytes is 64Mi. The backup has 101Mi, and may take 80 % of " +
 		"it. Ask for at least 127Mi. Nothing was made"
@@ -130,19 +130,19 @@ func beginningRows() []row {
 		{"also where the spec names no quota", looking(begin, hasFound, ofSize(1700, 5)), Refuse, "restore-source",
 			facts.ReasonPreflight, "", "quotaBackendBytes is 2Gi. The backup has 1700Mi"},
 		{"one with room is begun with", looking(wanting(begin, smaller), hasFound, ofSize(51, 51)), Act, "birth-record",
-			facts.ReasonBeginBirth, "BeginBirth", ""},
+			facts.ReasonBeginBootstrap, "BeginBirth", ""},
 		{"a larger quota is enough, and nothing is looked at anew",
-			looking(wanting(begin, larger), hasFound, ofSize(1700, 5)), Act, "birth-record", facts.ReasonBeginBirth,
+			looking(wanting(begin, larger), hasFound, ofSize(1700, 5)), Act, "birth-record", facts.ReasonBeginBootstrap,
 			"BeginBirth", ""},
 		{"a backup of which more is in use than the memory limit is refused",
 			looking(wanting(begin, limited), hasFound, ofSize(101, 95)), Refuse, "restore-source",
 			facts.ReasonPreflight, "", "limits.memory is 90Mi. The backup has 101Mi, of which 95Mi are in use. Ask for more than 95Mi"},
 		{"one of which less is in use is begun with", looking(wanting(begin, limited), hasFound, ofSize(101, 89)), Act,
-			"birth-record", facts.ReasonBeginBirth, "BeginBirth", ""},
+			"birth-record", facts.ReasonBeginBootstrap, "BeginBirth", ""},
 		{"so is one of which that is not known", looking(wanting(begin, limited), hasFound, ofSize(101, 0)), Act,
-			"birth-record", facts.ReasonBeginBirth, "BeginBirth", ""},
+			"birth-record", facts.ReasonBeginBootstrap, "BeginBirth", ""},
 		{"a birth to which the spec leaves no room any more is given up before its members start",
-			wanting(large(restoringWorld(3)), smaller), Act, "void-birth", facts.ReasonVoidBirth, "VoidBirth",
+			wanting(large(restoringWorld(3)), smaller), Act, "void-birth", facts.ReasonVoidBootstrap, "VoidBirth",
 			"too little room"},
 		{"later they keep their quota", wanting(large(restoredWorld(3).edit(2, unpullable)), smaller), Wait,
 			"first-quorum", facts.ReasonImagePull, "", "demo-2"},
@@ -154,7 +154,7 @@ func beginningRows() []row {
 		{"one with room is", lookedAt(requesting(wanting(lost, larger)), hasFound, ofSize(1700, 5)), Act,
 			"restore-begin", facts.ReasonInPlace, "BeginNext", ""},
 		{"no next member is made with a quota without room", func() scene {
-			o := wanting(large(layingWorld(requesting(three))), smaller)
+			o := wanting(large(fillingWorld(requesting(three))), smaller)
 			o.Next.Members = nil
 			return o
 		}(), Refuse, "restore-prepare", facts.ReasonRestoreHeld, "", "cannot be made: spec.etcd.quotaBackendBytes"},
@@ -169,24 +169,24 @@ func beginningRows() []row {
 }
 
 func TestNothingBeginsWithMoreThanItHasRoomFor(t *testing.T) {
-	begin := wanting(wishing(unborn(3)), smaller)
-	birth := newBirth(current(begin.Observation), 0, firstNames(current(begin.Observation)))
-	birth.Origin = backupOf
-	birth.Origin.SizeBytes = 101 << 20
+	begin := wanting(wishing(notBootstrapped(3)), smaller)
+	bootstrap := newBootstrap(current(begin.Observation), 0, firstNames(current(begin.Observation)))
+	bootstrap.Origin = backupOf
+	bootstrap.Origin.SizeBytes = 101 << 20
 	three := large(restoringWorld(3))
-	laying := large(layingWorld(requesting(settledWorld(3))))
-	volume := func(c facts.Choices) []changes.NewVolume { return []changes.NewVolume{{Name: "demo-3", Choices: c}} }
-	next := laying
+	restoring := large(fillingWorld(requesting(settledWorld(3))))
+	volume := func(c facts.Settings) []changes.NewVolume { return []changes.NewVolume{{Name: "demo-3", Settings: c}} }
+	next := restoring
 	next.Next.Members = nil
-	set := func(name string, c facts.Choices) changes.Change {
-		return changes.SetChoices{Volumes: []facts.VolumeRef{{Name: name, UID: "volume-" + name}}, Choices: c}
+	set := func(name string, c facts.Settings) changes.Change {
+		return changes.WriteSettings{Volumes: []facts.VolumeRef{{Name: name, UID: "volume-" + name}}, Settings: c}
 	}
-	incarnation := laying.Current.Birth.Next.Incarnation
+	incarnation := restoring.Current.Bootstrap.Next.Incarnation
 	lost := storing(lostWorld(), 100, 95)
 	survivor := Decide(requesting(lost, ofDemo0).Observation).Change
 	checkGuard(t, []guarded1{
-		{"a backup without room", looking(begin, hasFound, ofSize(101, 0)), birth, false},
-		{"one with room", looking(wanting(begin, larger), hasFound, ofSize(101, 0)), birth, true},
+		{"a backup without room", looking(begin, hasFound, ofSize(101, 0)), bootstrap, false},
+		{"one with room", looking(wanting(begin, larger), hasFound, ofSize(101, 0)), bootstrap, true},
 		{"a first member without room", three, changes.Bootstrap{Volumes: volume(smaller)}, false},
 		{"one with room", three, changes.Bootstrap{Volumes: volume(larger)}, true},
 		{"a next member without room", next, changes.PrepareNext{Incarnation: incarnation, Volumes: volume(smaller)},
@@ -194,8 +194,8 @@ func TestNothingBeginsWithMoreThanItHasRoomFor(t *testing.T) {
 		{"one with room", next, changes.PrepareNext{Incarnation: incarnation, Volumes: volume(larger)}, true},
 		{"settings without room for a first member", three, set("demo-1", smaller), false},
 		{"settings with room", three, set("demo-1", larger), true},
-		{"settings without room for a next member", laying, set("demo-3", smaller), false},
-		{"settings with room", laying, set("demo-3", larger), true},
+		{"settings without room for a next member", restoring, set("demo-3", smaller), false},
+		{"settings with room", restoring, set("demo-3", larger), true},
 		{"a survivor without room", requesting(wanting(lost, smaller), ofDemo0), survivor, false},
 		{"one with room", requesting(wanting(lost, larger), ofDemo0), survivor, true},
 	})
@@ -204,18 +204,18 @@ func TestNothingBeginsWithMoreThanItHasRoomFor(t *testing.T) {
 func TestAMemberIsGivenNoSettingsThatItsDataHasNoRoomWith(t *testing.T) {
 	three := storing(settledWorld(3), 100, 95)
 	for _, row := range []struct {
-		name    string
-		world   scene
-		choices facts.Choices
-		says    string
+		name     string
+		world    scene
+		settings facts.Settings
+		says     string
 	}{
 		{"a quota below what is stored", three, smaller, "has no room"},
 		{"a memory limit below what is in use", three, limited, "has no room"},
 		{"those with room", three, larger, ""},
-		{"those that its Pod runs with", three.edit(2, func(r *facts.Replica) { r.Pod.Choices = smaller }), smaller, ""},
+		{"those that its Pod runs with", three.edit(2, func(r *facts.Replica) { r.Pod.Settings = smaller }), smaller, ""},
 	} {
-		c := changes.SetChoices{Volumes: []facts.VolumeRef{{Name: "demo-2", UID: "volume-demo-2"}},
-			Choices: row.choices}
+		c := changes.WriteSettings{Volumes: []facts.VolumeRef{{Name: "demo-2", UID: "volume-demo-2"}},
+			Settings: row.settings}
 		if why := Veto(row.world.Observation, c); (why == "") != (row.says == "") || !strings.Contains(why, row.says) {
 			t.Errorf("%s: %q", row.name, why)
 		}
@@ -224,7 +224,7 @@ func TestAMemberIsGivenNoSettingsThatItsDataHasNoRoomWith(t *testing.T) {
 
 func TestANewMemberIsMadeFromSettingsThatItsDataHasRoomWith(t *testing.T) {
 	half := storing(settledWorld(3), 100, 95).edit(0, runs(smaller)).edit(2, noData).edit(2, removed)
-	if got := memberChoices(current(wanting(half, smaller).Observation)); got != choices {
+	if got := memberSettings(current(wanting(half, smaller).Observation)); got != settings {
 		t.Errorf("%+v", got)
 	}
 }

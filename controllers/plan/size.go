@@ -122,7 +122,7 @@ func nextLeader(o judge.View, leaving string, others []facts.Replica) facts.Repl
 }
 
 func staleness(o facts.Observation, r facts.Replica) int {
-	if r.Choices() != o.Desired.Choices {
+	if r.Settings() != o.Desired.Settings {
 		return 1
 	}
 	return 0
@@ -146,19 +146,19 @@ func isLasting(o judge.View, r facts.Replica) bool {
 	return state != judge.Doomed && state != judge.Lost
 }
 
-// promise is the name that was promised to the member to be added, or "". The birth record names it, so that a volume
-// of any other name that no member is recorded on is a leftover. It stays promised until it is kept, the size asks
-// for none, or something that is not ours has the name: what is refused uses up no names.
+// promise is the name that was promised to the member to be added, or "". The bootstrap record names it, so that a
+// volume of any other name that no member is recorded on is a leftover. It stays promised until it is kept, the size
+// asks for none, or something that is not ours has the name: what is refused uses up no names.
 func promise(o judge.View) string {
-	r := o.Find(o.Birth.Promised)
-	if o.Birth.Promised == "" || !wantsGrowth(o) || r.Member != nil || r.Pod != nil || r.IsRecorded() ||
+	r := o.Find(o.Bootstrap.Promised)
+	if o.Bootstrap.Promised == "" || !wantsGrowth(o) || r.Member != nil || r.Pod != nil || r.IsRecorded() ||
 		slices.Contains(takenNames(o.Observation), r.Name) {
 		return ""
 	}
-	if r.Volume != nil && (o.LacksVolume(r) || r.Volume.Incarnation != o.Birth.Incarnation) {
+	if r.Volume != nil && (o.LacksVolume(r) || r.Volume.Incarnation != o.Bootstrap.Incarnation) {
 		return ""
 	}
-	return o.Birth.Promised
+	return o.Bootstrap.Promised
 }
 
 // isPrepared reports whether the member of a promised name has all that it needs to be added.
@@ -182,7 +182,7 @@ func grow(o judge.View) *proposal {
 	if name != "" && isPrepared(o, name) {
 		return act(changes.AddLearner{Name: name}, facts.ReasonGrow, "%s is added as a learner: %s.", name, whyGrow(o))
 	}
-	if len(o.LostAuthorities()) > 0 {
+	if len(o.LostCAs()) > 0 {
 		return nil // no new member can be trusted: scaffold says so
 	}
 	volume := newMember(o)
@@ -194,7 +194,7 @@ func grow(o judge.View) *proposal {
 func newMember(o judge.View) changes.NewVolume {
 	v := changes.NewVolume{Name: cmp.Or(promise(o), etcdutil.MemberName(o.Cluster.Name, nextOrdinal(o)))}
 	if !o.Desired.Ephemeral {
-		v.Bytes, v.Choices = o.NewBytes(), memberChoices(o)
+		v.Bytes, v.Settings = o.NewBytes(), memberSettings(o)
 	}
 	return v
 }
@@ -223,7 +223,7 @@ func sickVoter(o facts.Incarnation) facts.Replica {
 
 // nextOrdinal is one above the highest ordinal that was ever promised, or of which any trace is left.
 func nextOrdinal(o judge.View) int {
-	highest := o.Birth.NextOrdinal - 1
+	highest := o.Bootstrap.NextOrdinal - 1
 	for _, r := range o.EveryReplica() {
 		highest = max(highest, r.Ordinal)
 	}
@@ -235,7 +235,7 @@ func nextOrdinal(o judge.View) int {
 	for _, v := range o.Kept {
 		highest = max(highest, v.Ordinal)
 	}
-	for _, name := range slices.Concat(o.Birth.Names, o.Birth.Next.Names, takenNames(o.Observation)) {
+	for _, name := range slices.Concat(o.Bootstrap.Names, o.Bootstrap.Next.Names, takenNames(o.Observation)) {
 		if ordinal, ok := etcdutil.Ordinal(o.Cluster.Name, name); ok {
 			highest = max(highest, ordinal)
 		}
@@ -258,13 +258,13 @@ func takenNames(o facts.Observation) []string {
 	return out
 }
 
-// memberChoices are the choices that a new member is made from: those of the spec once a member serves with them, and
+// memberSettings are the settings that a new member is made from: those of the spec once a member serves with them, and
 // those of the members that there are until then, so that a change which does not work keeps nobody from being
 // replaced. Those that the data outgrew do not count. While minors differ, a new member gets the lowest: the cluster is
 // of that version. A successor of an ephemeral member is the first to try the new ones.
-func memberChoices(o judge.View) facts.Choices {
+func memberSettings(o judge.View) facts.Settings {
 	if len(o.Voters()) >= o.Desired.Size && beingSucceeded(o).Member != nil {
-		return o.Desired.Choices
+		return o.Desired.Settings
 	}
 	known := facts.Filter(o.Voters(), func(r facts.Replica) bool { return r.IsRecorded() && !r.RunsWith().IsZero() })
 	known = ofLowestMinor(known)
@@ -272,14 +272,14 @@ func memberChoices(o judge.View) facts.Choices {
 		return r.IsHealthy(o.Membership) && len(o.Crowded(r.RunsWith())) == 0
 	})
 	for _, r := range serving {
-		if c := r.RunsWith(); c == o.Desired.Choices && isWell(o.Incarnation, r) {
+		if c := r.RunsWith(); c == o.Desired.Settings && isWell(o.Incarnation, r) {
 			return c
 		}
 	}
 	if all := append(serving, known...); len(all) > 0 { // where nobody serves, as well one's as another's
 		return all[0].RunsWith()
 	}
-	return o.Desired.Choices
+	return o.Desired.Settings
 }
 
 // ofLowestMinor are the members that run the lowest minor of these.

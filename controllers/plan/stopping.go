@@ -53,14 +53,14 @@ func mayStopBlind(o judge.View, r facts.Replica) bool {
 // isOtherwiseMade reports whether the Pod was made from other settings than the spec asks for, and may be made from
 // those.
 func isOtherwiseMade(o judge.View, r facts.Replica) bool {
-	c := r.Pod.Choices
-	return !c.IsZero() && c != o.Desired.Choices && mayTakeSpec(o, r)
+	c := r.Pod.Settings
+	return !c.IsZero() && c != o.Desired.Settings && mayTakeSpec(o, r)
 }
 
 // areToBlame reports whether settings may be taken from a member that never served with them. Those that most members
 // have served once: such a member may lack nothing but the others, and they come back as they were. Only where a quorum
 // runs with them, and no member of it ever served, are they to blame all the same.
-func areToBlame(o judge.View, c facts.Choices) bool {
+func areToBlame(o judge.View, c facts.Settings) bool {
 	voters := o.LastKnownVoters(o.IsLost)
 	having, failing := 0, 0
 	for _, r := range voters {
@@ -80,7 +80,7 @@ func areToBlame(o judge.View, c facts.Choices) bool {
 // they are worth.
 func isAnotherTrying(o judge.View, r facts.Replica) bool {
 	return slices.ContainsFunc(o.Members, func(other facts.Replica) bool {
-		return other.Name != r.Name && other.IsRecorded() && other.Choices() == o.Desired.Choices &&
+		return other.Name != r.Name && other.IsRecorded() && other.Settings() == o.Desired.Settings &&
 			isStarting(o, other)
 	})
 }
@@ -99,10 +99,10 @@ func isStarting(o judge.View, r facts.Replica) bool {
 }
 
 // mayStopFirst reports a first member that does not answer, before anything was written down of any: no client was
-// ever led to it. It starts again on its volume as it was born. Where its data is in its Pod, it goes only if nobody
-// ever was ready.
+// ever led to it. It starts again on its volume as it was bootstrapped. Where its data is in its Pod, it goes only if
+// nobody ever was ready.
 func mayStopFirst(o judge.View, r facts.Replica) bool {
-	if o.IsAlive() || o.Membership.Known || r.Pod == nil || !r.Pod.Choices.IsZero() &&
+	if o.IsAlive() || o.Membership.Known || r.Pod == nil || !r.Pod.Settings.IsZero() &&
 		!isOtherwiseMade(o, r) {
 		return false
 	}
@@ -128,12 +128,12 @@ func resize(o judge.View) *proposal {
 	if r.Member == nil {
 		return nil
 	}
-	if r.Choices() != o.Desired.Choices && r.Volume != nil {
-		return act(changes.SetChoices{Volumes: []facts.VolumeRef{r.VolumeRef()}, Choices: o.Desired.Choices,
+	if r.Settings() != o.Desired.Settings && r.Volume != nil {
+		return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: o.Desired.Settings,
 			Rehearse: true}, facts.ReasonResize,
 			"%s is to have the CPU and memory of the spec; that is written on its volume.", r.Name)
 	}
-	return act(changes.ResizePod{Pod: r.PodRef(), Choices: o.Desired.Choices}, facts.ReasonResize,
+	return act(changes.ResizePod{Pod: r.PodRef(), Settings: o.Desired.Settings}, facts.ReasonResize,
 		"%s gets the CPU and memory of the spec, without a restart.", r.Name)
 }
 
@@ -174,8 +174,8 @@ func toResize(o judge.View) []facts.Replica {
 // isResizable reports a member that gets the settings of the spec with no restart. A sick one is restarted: that may be
 // its cure.
 func isResizable(o judge.View, r facts.Replica) bool {
-	wanted := o.Desired.Choices
-	return r.IsHealthy(o.Membership) && wanted.IsLike(r.Pod.Choices) && wanted.IsLike(r.Choices()) &&
+	wanted := o.Desired.Settings
+	return r.IsHealthy(o.Membership) && wanted.IsLike(r.Pod.Settings) && wanted.IsLike(r.Settings()) &&
 		!cannotResize(o, r) && !isRejected(o.Observation, ruleResize)
 }
 
@@ -183,7 +183,7 @@ func isResizable(o judge.View, r facts.Replica) bool {
 // process.
 func cannotResize(o judge.View, r facts.Replica) bool {
 	asked := r.Pod.Resize
-	return r.Pod.Choices == o.Desired.Choices && (asked.State == facts.ResizeInfeasible ||
+	return r.Pod.Settings == o.Desired.Settings && (asked.State == facts.ResizeInfeasible ||
 		asked.State == facts.ResizeFailed && o.Now.Sub(asked.Since) > resizeDeadline)
 }
 

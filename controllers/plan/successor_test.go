@@ -15,8 +15,8 @@ func TestARemovalNamesWhatTakesTheMembersPlace(t *testing.T) {
 	marked := func(r *facts.Replica) { r.Volume.RemovedFor = facts.CauseDisk }
 	podless := lost.with(starting(3)).edit(3, noPod)
 	podless.Refused = []facts.Note{{Rule: "first-pod", Reason: "QuotaExceeded"}}
-	next := changes.NewVolume{Name: "demo-3", Bytes: 8 << 30, Choices: choices}
-	inPod := changes.NewVolume{Name: "demo-3", Choices: choices}
+	next := changes.NewVolume{Name: "demo-3", Bytes: 8 << 30, Settings: settings}
+	inPod := changes.NewVolume{Name: "demo-3", Settings: settings}
 	for name, row := range map[string]struct {
 		world scene
 		want  changes.NewVolume
@@ -31,7 +31,7 @@ func TestARemovalNamesWhatTakesTheMembersPlace(t *testing.T) {
 		"one whose successor has no Pod": {podless, next, true},
 		"one that never got its volume":  {settledWorld(3).edit(1, unmade).ofClass("b"), next, true},
 		"one beside larger volumes": {lost.edit(0, volumeOf(9<<30)),
-			changes.NewVolume{Name: "demo-3", Bytes: 9 << 30, Choices: choices}, true},
+			changes.NewVolume{Name: "demo-3", Bytes: 9 << 30, Settings: settings}, true},
 	} {
 		d := Decide(row.world.Observation)
 		c, isRemoval := d.Change.(changes.RemoveMember)

@@ -33,7 +33,7 @@ func TestATraceSaysWhatARuleWantedAndWhatHeldItBack(t *testing.T) {
 	refusing := settledWorld(3).edit(2, noData)
 	refusing.Refused = []facts.Note{{Rule: "budget", Reason: "QuotaExceeded", Message: "exceeded quota: ten."}}
 	onlyOneHealthy := settledWorld(3).edit(1, silent).edit(2, unlabelled).edit(2, silent).sized(1)
-	moving := laidWorld(requesting(settledWorld(3))).next(4, func(r *facts.Replica) { r.Pod = voter(4).Pod }).
+	moving := filledWorld(requesting(settledWorld(3))).next(4, func(r *facts.Replica) { r.Pod = voter(4).Pod }).
 		edit(1, noPod)
 	for _, row := range []struct {
 		name  string

@@ -23,14 +23,14 @@ func trusting(o scene, held string) scene {
 }
 
 // bereftOfCA has members that trust a CA of which the Secret is gone.
-func bereftOfCA(o scene) scene { return withoutAuthority(trusting(o, "")) }
+func bereftOfCA(o scene) scene { return withoutCA(trusting(o, "")) }
 
 func trustRows() []row {
 	three := settledWorld(3)
 	due := func(r *facts.Replica) { r.Secret.State = facts.ObjectDrifted }
 	ending := func(r *facts.Replica) { r.Secret.NotAfter = now.Add(24 * time.Hour) }
 	bigger := desire(three, func(d *facts.Desired) { d.Size = 5 })
-	replaced := facts.ReasonAuthorityReplaced
+	replaced := facts.ReasonCAReplaced
 	return []row{
 		{"a CA that members trust is nothing to speak of", trusting(three, ownCA), Settled, RuleSettled,
 			facts.ReasonSettled, "", ""},
@@ -56,11 +56,11 @@ func trustRows() []row {
 		{"a Pod that is lost comes back", trusting(three.edit(1, noPod), otherCA), Act, "pods", facts.ReasonPodMissing,
 			"StartPods", "demo-1"},
 		{"while first members look for each other, no CA is made in the place of the one that they trust",
-			bereftOfCA(atBirth(3)), Wait, "first-quorum", facts.ReasonFirstQuorum, "", ""},
-		{"nor certificates under another one", trusting(atBirth(3).edit(1, noSecret).edit(1, noPod).edit(2, noSecret).
+			bereftOfCA(atBootstrap(3)), Wait, "first-quorum", facts.ReasonFirstQuorum, "", ""},
+		{"nor certificates under another one", trusting(atBootstrap(3).edit(1, noSecret).edit(1, noPod).edit(2, noSecret).
 			edit(2, noPod), otherCA), Refuse, "bootstrap", replaced, "", "The first members have no certificates"},
 		{"restored members wait for certificates of the CA that is trusted",
-			trusting(laidWorld(requesting(three)).next(3, noSecret), otherCA), Refuse, "restore-prepare",
+			trusting(filledWorld(requesting(three)).next(3, noSecret), otherCA), Refuse, "restore-prepare",
 			facts.ReasonRestoreHeld, "", "The next members have no certificates: Secret demo-ca holds another CA"},
 	}
 }
@@ -69,27 +69,27 @@ func guardedTrust() []guardRow {
 	const isAnother, isMade = "holds another CA than the one that members trust", "would trust no new one"
 	three := settledWorld(3)
 	right, wrong := trusting(three, ownCA), trusting(three, otherCA)
-	ca := facts.Object{Kind: "Secret", Name: "demo-ca", State: facts.ObjectAbsent, Authority: true}
+	ca := facts.Object{Kind: "Secret", Name: "demo-ca", State: facts.ObjectAbsent, CA: true}
 	issue := changes.ApplyObjects{Secrets: []string{"demo-1"}}
 	clients := changes.ApplyObjects{Objects: []facts.Object{{Kind: "Secret", Name: "demo-client-tls",
 		State: facts.ObjectDrifted}}}
 	prepare := changes.PrepareMember{Secret: true, Volume: changes.NewVolume{Name: "demo-3"}}
 	renew := changes.ApplyObjects{Objects: []facts.Object{ca}}
-	blank := withoutAuthority(atBirth(3))
+	blank := withoutCA(atBootstrap(3))
 	begin := changes.Bootstrap{Objects: []facts.Object{ca}}
 	first := changes.Bootstrap{Secrets: []string{"demo-1"}}
-	laid := laidWorld(requesting(three)).next(3, noSecret)
-	next := changes.PrepareNext{Incarnation: laid.Current.Birth.Next.Incarnation, Secrets: []string{"demo-3"}}
+	taskDone := filledWorld(requesting(three)).next(3, noSecret)
+	next := changes.PrepareNext{Incarnation: taskDone.Current.Bootstrap.Next.Incarnation, Secrets: []string{"demo-3"}}
 	return []guardRow{
 		{"certificates of members from another CA", right, issue, wrong, issue, isAnother},
 		{"certificates of clients from another CA", right, clients, wrong, clients, isAnother},
 		{"certificates of a new member from another CA", right, prepare, wrong, prepare, isAnother},
-		{"certificates of first members from another CA", trusting(atBirth(3), ownCA), first,
-			trusting(atBirth(3), otherCA), first, isAnother},
-		{"certificates of restored members from another CA", trusting(laid, ownCA), next, trusting(laid, otherCA), next,
+		{"certificates of first members from another CA", trusting(atBootstrap(3), ownCA), first,
+			trusting(atBootstrap(3), otherCA), first, isAnother},
+		{"certificates of restored members from another CA", trusting(taskDone, ownCA), next, trusting(taskDone, otherCA), next,
 			isAnother},
-		{"a new CA under members that live by one", right, renew, withoutAuthority(three), renew, isMade},
-		{"a new CA under first members that trust one", blank, begin, bereftOfCA(atBirth(3)), begin, isMade},
+		{"a new CA under members that live by one", right, renew, withoutCA(three), renew, isMade},
+		{"a new CA under first members that trust one", blank, begin, bereftOfCA(atBootstrap(3)), begin, isMade},
 	}
 }
 

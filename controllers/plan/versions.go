@@ -17,7 +17,7 @@ func enableDowngrade(o judge.View) *proposal {
 	if o.Desired.Needs != etcdutil.NeedDowngrade || wantsGrowth(o) || !isReadyToLeave(o) {
 		return nil
 	}
-	stop := o.Desired.Choices.Version
+	stop := o.Desired.Settings.Version
 	minor := etcdutil.Version{Major: stop.Major, Minor: stop.Minor - 1}
 	return act(changes.EnableDowngrade{Minor: minor}, facts.ReasonDowngrade,
 		"etcd is asked to lower the cluster version to %s. Then members go there one at a time.", minor.MinorString())
@@ -57,20 +57,20 @@ func untoldDowngrade(o judge.View, joining []facts.Replica) etcdutil.Version {
 	if i < 0 || slices.ContainsFunc(o.Voters(), tells) {
 		return etcdutil.Version{}
 	}
-	kept := joining[i].Pod.Choices.Version
+	kept := joining[i].Pod.Settings.Version
 	return etcdutil.Version{Major: kept.Major, Minor: kept.Minor}
 }
 
 // hasBegunDown reports a member whose volume asks for the lower minor, or that ran it.
 func hasBegunDown(o judge.View, minor etcdutil.Version) bool {
 	return slices.ContainsFunc(o.Members, func(r facts.Replica) bool {
-		return r.Member != nil && (r.Choices().Version.SameMinor(minor) || r.Record().Version.SameMinor(minor))
+		return r.Member != nil && (r.Settings().Version.SameMinor(minor) || r.Record().Version.SameMinor(minor))
 	})
 }
 
 // isReadyToLeave reports that every member is a voter that serves as the spec asks, as far as this stop goes.
 func isReadyToLeave(o judge.View) bool {
-	if unsupported(o) != nil || len(o.Crowded(o.Desired.Choices)) > 0 {
+	if unsupported(o) != nil || len(o.Crowded(o.Desired.Settings)) > 0 {
 		return false
 	}
 	isUnfit := func(r facts.Replica) bool { return isOutdated(o.Observation, r) || !isWell(o.Incarnation, r) }
@@ -80,7 +80,7 @@ func isReadyToLeave(o judge.View) bool {
 // checkMinor tells what keeps a cluster at the minor version that it runs. The stop is of that minor until then, so no
 // rule knows of the next one, and everything else of the spec is followed. See facts.WhyStay.
 func checkMinor(o judge.View) *proposal {
-	held, stays := o.Desired.Held, o.Desired.Choices.Version.MinorString()
+	held, stays := o.Desired.Held, o.Desired.Settings.Version.MinorString()
 	switch {
 	case held.Why == "":
 		return nil

@@ -10,18 +10,18 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// voidBirth gives a birth up and begins the next: mark, Pods, volumes, new record. The mark makes the intent readable
-// by whoever comes next; it is set only while nothing can be lost.
-func voidBirth(o judge.View) *proposal {
+// voidBootstrap gives a bootstrap up and begins the next: mark, Pods, volumes, new record. The mark makes the intent
+// readable by whoever comes next; it is set only while nothing can be lost.
+func voidBootstrap(o judge.View) *proposal {
 	if o.HasSwitchedOver() {
 		if p := lostAfterMove(o); p != nil {
 			return p
 		}
 		return otherIncarnation(o)
 	}
-	if !o.Birth.Void {
+	if !o.Bootstrap.Void {
 		if why := voidable(o); why != "" {
-			return act(changes.VoidBirth{Incarnation: o.Birth.Incarnation}, facts.ReasonVoidBirth,
+			return act(changes.VoidBootstrap{Incarnation: o.Bootstrap.Incarnation}, facts.ReasonVoidBootstrap,
 				"The birth is begun anew, with nothing lost: %s.", why)
 		}
 		return otherIncarnation(o)
@@ -31,9 +31,9 @@ func voidBirth(o judge.View) *proposal {
 			return p
 		}
 	}
-	next := newBirth(o, o.Birth.Counter+1, firstNames(o))
+	next := newBootstrap(o, o.Bootstrap.Counter+1, firstNames(o))
 	next.Origin, _ = sourceOf(o.Observation)
-	return act(changes.NextBirth{Voided: o.Birth.Incarnation, BeginBirth: next}, facts.ReasonVoidBirth,
+	return act(changes.NextBootstrap{Voided: o.Bootstrap.Incarnation, BeginBootstrap: next}, facts.ReasonVoidBootstrap,
 		"A cluster of %d members begins anew.", len(next.Names))
 }
 
@@ -41,7 +41,7 @@ func voidPods(o judge.View) *proposal {
 	var pods []facts.PodRef
 	leaving := false
 	for _, r := range o.Members {
-		if r.Pod == nil || r.Pod.Incarnation != o.Birth.Incarnation {
+		if r.Pod == nil || r.Pod.Incarnation != o.Bootstrap.Incarnation {
 			continue
 		}
 		leaving = leaving || r.Pod.Terminating
@@ -50,11 +50,11 @@ func voidPods(o judge.View) *proposal {
 		}
 	}
 	if len(pods) > 0 {
-		return act(changes.DeletePods{Pods: pods}, facts.ReasonVoidBirth,
+		return act(changes.DeletePods{Pods: pods}, facts.ReasonVoidBootstrap,
 			"%d Pods of the birth that was given up are deleted.", len(pods))
 	}
 	if leaving {
-		return wait(facts.ReasonVoidBirth, "Pods of the birth that was given up are terminating.%s",
+		return wait(facts.ReasonVoidBootstrap, "Pods of the birth that was given up are terminating.%s",
 			heldAmong(o.Members...)).due(o, lastGoneBy(o), facts.LeavingDeadline)
 	}
 	return nil
@@ -64,7 +64,7 @@ func voidRestores(o judge.View) *proposal {
 	var pods []facts.PodRef
 	leaving := false
 	for _, r := range o.Members {
-		if r.Restoring == nil || r.Restoring.Incarnation != o.Birth.Incarnation {
+		if r.Restoring == nil || r.Restoring.Incarnation != o.Bootstrap.Incarnation {
 			continue
 		}
 		leaving = leaving || r.Restoring.Terminating
@@ -73,11 +73,11 @@ func voidRestores(o judge.View) *proposal {
 		}
 	}
 	if len(pods) > 0 {
-		return act(changes.DeleteRestores{Pods: pods}, facts.ReasonVoidBirth,
+		return act(changes.DeleteRestores{Pods: pods}, facts.ReasonVoidBootstrap,
 			"%d restore Pods of the birth that was given up are deleted.", len(pods))
 	}
 	if leaving {
-		return wait(facts.ReasonVoidBirth, "Restore Pods of the birth that was given up are terminating.%s",
+		return wait(facts.ReasonVoidBootstrap, "Restore Pods of the birth that was given up are terminating.%s",
 			heldAmong(o.Members...)).due(o, lastGoneBy(o), facts.LeavingDeadline)
 	}
 	return nil
@@ -87,7 +87,7 @@ func voidVolumes(o judge.View) *proposal {
 	var volumes []facts.VolumeRef
 	leaving := false
 	for _, r := range o.Members {
-		if r.Volume == nil || r.Volume.Incarnation != o.Birth.Incarnation {
+		if r.Volume == nil || r.Volume.Incarnation != o.Bootstrap.Incarnation {
 			continue
 		}
 		leaving = leaving || r.Volume.Terminating
@@ -96,57 +96,57 @@ func voidVolumes(o judge.View) *proposal {
 		}
 	}
 	if len(volumes) > 0 {
-		return act(changes.DeleteVolumes{Volumes: volumes}, facts.ReasonVoidBirth,
+		return act(changes.DeleteVolumes{Volumes: volumes}, facts.ReasonVoidBootstrap,
 			"%d volumes of the birth that was given up are deleted.", len(volumes))
 	}
 	if leaving {
-		return wait(facts.ReasonVoidBirth, "Volumes of the birth that was given up are being deleted.%s",
+		return wait(facts.ReasonVoidBootstrap, "Volumes of the birth that was given up are being deleted.%s",
 			heldAmong(o.Members...))
 	}
 	return nil
 }
 
-// voidable says why the birth must be begun anew, or "". Nothing can be lost while no member that answers is past
+// voidable says why the bootstrap must be begun anew, or "". Nothing can be lost while no member that answers is past
 // revision 1: no key was ever written.
 func voidable(o judge.View) string {
 	if o.IsAlive() || o.HasSwitchedOver() || slices.ContainsFunc(o.Members, facts.HasWrites) {
 		return ""
 	}
-	if why := birthVolumeLost(o); why != "" {
+	if why := bootstrapVolumeLost(o); why != "" {
 		return why
 	}
-	if len(started(o)) >= etcdutil.Quorum(len(o.Birth.Names)) {
+	if len(started(o)) >= etcdutil.Quorum(len(o.Bootstrap.Names)) {
 		return ""
 	}
 	return unwanted(o)
 }
 
-// unwanted says what of a birth the spec does not ask for any more, or "".
+// unwanted says what of a bootstrap the spec does not ask for any more, or "".
 func unwanted(o judge.View) string {
 	switch {
 	case o.Desired.Fault != "":
 		return ""
 	case !isOfWantedNames(o):
 		return "the spec asks for other first members, and too few of these have started"
-	case slices.ContainsFunc(o.BirthReplicas(), o.IsMadeForOther):
+	case slices.ContainsFunc(o.BootstrapReplicas(), o.IsMadeForOther):
 		return "the spec asks for another StorageClass or a smaller volume, and too few first members have started"
-	case o.Birth.Origin.Hash != o.Desired.Restore.Hash && o.Desired.Restore.Fault == "":
+	case o.Bootstrap.Origin.Hash != o.Desired.Restore.Hash && o.Desired.Restore.Fault == "":
 		return "the spec asks to begin with another backup, or with none, and too few first members have started"
-	case o.Desired.Choices.WhyNoRoom(o.Birth.Origin) != "":
+	case o.Desired.Settings.WhyNoRoom(o.Bootstrap.Origin) != "":
 		return "the spec leaves the backup too little room, and too few first members have started"
-	case (len(started(o)) > 0 || !o.Birth.Origin.IsZero()) && !mayTake(o, o.Desired.Choices):
+	case (len(started(o)) > 0 || !o.Bootstrap.Origin.IsZero()) && !mayTake(o, o.Desired.Settings):
 		return "the spec asks for another version, and too few first members have started"
 	}
 	return ""
 }
 
-// isOfWantedNames reports a birth of the first members that the spec asks for. One that begins with a backup may have
-// begun with the first of them alone, which the others join: see facts.WantedBackup.OneNode. Such a birth goes on when
-// nothing says any more that the store is of one node.
+// isOfWantedNames reports a bootstrap of the first members that the spec asks for. One that begins with a backup may
+// have begun with the first of them alone, which the others join: see facts.WantedBackup.OneNode. Such a bootstrap goes
+// on when nothing says any more that the store is of one node.
 func isOfWantedNames(o judge.View) bool {
 	wanted := firstNames(o)
-	return slices.Equal(o.Birth.Names, wanted) ||
-		!o.Birth.Origin.IsZero() && slices.Equal(o.Birth.Names, wanted[:min(1, len(wanted))])
+	return slices.Equal(o.Bootstrap.Names, wanted) ||
+		!o.Bootstrap.Origin.IsZero() && slices.Equal(o.Bootstrap.Names, wanted[:min(1, len(wanted))])
 }
 
 // lastGoneBy is when the last terminating Pod should be gone.
@@ -165,14 +165,14 @@ func lastGoneBy(o judge.View) time.Time {
 
 // started are the first members whose container has run.
 func started(o judge.View) []facts.Replica {
-	return facts.Filter(o.BirthReplicas(), func(r facts.Replica) bool { return r.Pod != nil && r.Pod.Started })
+	return facts.Filter(o.BootstrapReplicas(), func(r facts.Replica) bool { return r.Pod != nil && r.Pod.Started })
 }
 
-// birthVolumeLost says whose data is gone. Before the first Pod is made every volume is there, and the birth record
-// says which: from then on a volume that is missing, or is another one, is a lost one. A first member whose data was in
-// its Pod is simply started again: nothing but its own word says that it had data.
-func birthVolumeLost(o judge.View) string {
-	for _, r := range o.BirthReplicas() {
+// bootstrapVolumeLost says whose data is gone. Before the first Pod is made every volume is there, and the bootstrap
+// record says which: from then on a volume that is missing, or is another one, is a lost one. A first member whose data
+// was in its Pod is simply started again: nothing but its own word says that it had data.
+func bootstrapVolumeLost(o judge.View) string {
+	for _, r := range o.BootstrapReplicas() {
 		if j := o.Judge(r); j.IsOwnWord() {
 			return r.Name + " cannot go on: " + j.Says
 		}

@@ -31,7 +31,7 @@ func withBehind(entries uint64, version etcdutil.Version) scene {
 		edit(0, further).edit(1, further).
 		edit(2, func(r *facts.Replica) {
 			inNewer(newer.Version)(r)
-			r.Pod.Choices.Version = version
+			r.Pod.Settings.Version = version
 			r.Answer.Applied += 1001 - entries
 		})
 }
@@ -53,7 +53,7 @@ func TestAnEntryIsAddedForAMemberOf37ThatMayWaitForOne(t *testing.T) {
 		{"as long as it may take to join", withStarted(513 * time.Second), true},
 		{"and not one that takes longer", withStarted(1025 * time.Second), false},
 		{"nor one of 3.6", withStarted(3*time.Second).edit(3, func(r *facts.Replica) {
-			r.Pod.Choices.Version = etcdutil.Version{Major: 3, Minor: 6, Patch: 16}
+			r.Pod.Settings.Version = etcdutil.Version{Major: 3, Minor: 6, Patch: 16}
 		}), false},
 		{"nor one that does not run", withStarted(3*time.Second).edit(3, func(r *facts.Replica) {
 			r.Pod.Running = false
@@ -64,7 +64,7 @@ func TestAnEntryIsAddedForAMemberOf37ThatMayWaitForOne(t *testing.T) {
 				edit(2, beganFor(3*time.Second)), true},
 		{"and for one that answers and stays far behind", withBehind(1001, newer.Version), true},
 		{"and not for one that is close", withBehind(1000, newer.Version), false},
-		{"nor for one of 3.6 that is far behind", withBehind(1001, choices.Version), false},
+		{"nor for one of 3.6 that is far behind", withBehind(1001, settings.Version), false},
 	} {
 		d := Decide(row.world.Observation)
 		change, adds := d.Change.(changes.AppendEntries)

@@ -1,10 +1,10 @@
-// Package record holds what the operator writes down about a cluster: the birth record on the peer Service, and the
+// Package record holds what the operator writes down about a cluster: the bootstrap record on the peer Service, and the
 // member record beside the data of each member. Every room uses these types as they are. Nothing copies them field by
 // field.
 //
 // # Incarnations
 //
-// An incarnation is one continuous history of the cluster's data. Birth is the record of the current one. Beside it
+// An incarnation is one continuous history of the cluster's data. Bootstrap is the record of the current one. Beside it
 // stand Next, the incarnation that a restore prepares, and Former, those that restores ended.
 //
 // # Form
@@ -25,8 +25,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Birth is the record of the current incarnation on the peer Service. It is written before anything else is made.
-type Birth struct {
+// Bootstrap is the record of the current incarnation on the peer Service. It is written before anything else is made.
+type Bootstrap struct {
 	Incarnation string   `json:"incarnation"`
 	Counter     int      `json:"counter"`
 	Token       string   `json:"token"` // --initial-cluster-token; never used twice
@@ -58,10 +58,10 @@ type Birth struct {
 }
 
 // Exists reports that a record was read.
-func (b Birth) Exists() bool { return b.Incarnation != "" }
+func (b Bootstrap) Exists() bool { return b.Incarnation != "" }
 
 // FirstOrdinal is the lowest ordinal of the current incarnation. Those below it are of former ones.
-func (b Birth) FirstOrdinal(cluster string) int {
+func (b Bootstrap) FirstOrdinal(cluster string) int {
 	lowest := b.NextOrdinal
 	for _, name := range b.Names {
 		if ordinal, ok := etcdutil.Ordinal(cluster, name); ok {
@@ -78,17 +78,17 @@ const (
 	wroteSurvivor = "survivor"
 )
 
-type plainBirth Birth
+type plainBootstrap Bootstrap
 
-// birthFields are the fields of a birth record as they are written.
-type birthFields struct {
-	plainBirth
+// bootstrapFields are the fields of a bootstrap record as they are written.
+type bootstrapFields struct {
+	plainBootstrap
 	OriginKind string `json:"origin"`
 	form
 }
 
 // MarshalJSON writes the record, with the part of it that this release does not know.
-func (b Birth) MarshalJSON() ([]byte, error) {
+func (b Bootstrap) MarshalJSON() ([]byte, error) {
 	kind := wroteFresh
 	switch {
 	case b.Origin.IsZero():
@@ -97,24 +97,24 @@ func (b Birth) MarshalJSON() ([]byte, error) {
 	default:
 		kind = wroteBackup
 	}
-	return join(birthFields{plainBirth: plainBirth(b), OriginKind: kind, form: b.form.raised()}, b.rest)
+	return join(bootstrapFields{plainBootstrap: plainBootstrap(b), OriginKind: kind, form: b.form.raised()}, b.rest)
 }
 
 // UnmarshalJSON reads a record that is whole.
-func (b *Birth) UnmarshalJSON(data []byte) error {
-	var in birthFields
+func (b *Bootstrap) UnmarshalJSON(data []byte) error {
+	var in bootstrapFields
 	kept, err := split(data, &in)
 	if err != nil {
 		return err
 	}
-	*b = Birth(in.plainBirth)
+	*b = Bootstrap(in.plainBootstrap)
 	b.form, b.rest = in.form.newer(), kept
 	return b.check(in.OriginKind)
 }
 
 // check never lets a record pass that lacks anything a bootstrap needs. One that begins with data and does not say
 // which must not be taken for one that begins empty.
-func (b Birth) check(originKind string) error {
+func (b Bootstrap) check(originKind string) error {
 	source, ok := map[string]Source{wroteFresh: SourceEmpty, wroteBackup: SourceBackup,
 		wroteSurvivor: SourceSurvivor}[originKind]
 	switch {
@@ -129,13 +129,13 @@ func (b Birth) check(originKind string) error {
 }
 
 // Encode writes the record.
-func (b Birth) Encode() string { return JSON(b) }
+func (b Bootstrap) Encode() string { return JSON(b) }
 
-// DecodeBirth reads a birth record. One that cannot be read is an error, and never an empty record.
-func DecodeBirth(text string) (Birth, error) {
-	var b Birth
+// DecodeBootstrap reads a bootstrap record. One that cannot be read is an error, and never an empty record.
+func DecodeBootstrap(text string) (Bootstrap, error) {
+	var b Bootstrap
 	if err := decode(text, &b); err != nil {
-		return Birth{}, fmt.Errorf("reading the birth record: %w", err)
+		return Bootstrap{}, fmt.Errorf("reading the birth record: %w", err)
 	}
 	return b, nil
 }
@@ -237,9 +237,9 @@ type Next struct {
 // IsZero reports that no restore prepares an incarnation.
 func (n Next) IsZero() bool { return n.Incarnation == "" }
 
-// Birth is the record that the incarnation begins with, once it is the current one. Its identity is not known yet.
-func (n Next) Birth() Birth {
-	return Birth{Incarnation: n.Incarnation, Counter: n.Counter, Token: n.Token, Names: n.Names, Origin: n.Origin,
+// Bootstrap is the record that the incarnation begins with, once it is the current one. Its identity is not known yet.
+func (n Next) Bootstrap() Bootstrap {
+	return Bootstrap{Incarnation: n.Incarnation, Counter: n.Counter, Token: n.Token, Names: n.Names, Origin: n.Origin,
 		Restore: n.Restore}
 }
 

@@ -55,14 +55,14 @@ func TestWhatAReleaseBeforeWroteIsReadAsItIs(t *testing.T) {
 	full := backedUp()
 	full.SizeBytes, full.AuthEnabled, full.Alarms = 32, true, "NOSPACE"
 	ofSurvivor := Origin{Hash: "uid-hash", Revision: 5, Version: v3616}
-	ab := Birth{Incarnation: "ab", Token: "t", Names: []string{"demo-0"}, ClusterID: 1, NextOrdinal: 1, LastCounter: 1}
-	withNext := func(n Next) Birth {
+	ab := Bootstrap{Incarnation: "ab", Token: "t", Names: []string{"demo-0"}, ClusterID: 1, NextOrdinal: 1, LastCounter: 1}
+	withNext := func(n Next) Bootstrap {
 		b := ab
 		n.Incarnation, n.Counter, n.Token, n.Names, n.Restore = "cd", 1, "t2", []string{"demo-1"}, "uid-hash"
 		b.Next = n
 		return b
 	}
-	for text, want := range map[string]Birth{
+	for text, want := range map[string]Bootstrap{
 		v01Fresh: {Incarnation: "a1b2c3d4", Counter: 1, Token: "token", Names: []string{"demo-0", "demo-1"}, ClusterID: 0xfedcba9876543210,
 			Begun: true, Volumes: map[string]string{"demo-0": "uid-0", "demo-1": "uid-1"}, Promised: "demo-2", NextOrdinal: 3},
 		v01Voided:    {Incarnation: "a1b2c3d4", Token: "token", Names: []string{"demo-0"}, Void: true},
@@ -85,7 +85,7 @@ func TestWhatAReleaseBeforeWroteIsReadAsItIs(t *testing.T) {
 		passedOver: {Incarnation: "ab", Counter: 1, Token: "t", Names: []string{"demo-0"}, Origin: Origin{Hash: "h",
 			Key: "a/snapshot.db", SHA256: "s", Revision: 7, Version: v3616, PassedOver: 2}},
 	} {
-		got, err := DecodeBirth(text)
+		got, err := DecodeBootstrap(text)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s\nwas read as %+v, %v\nwant         %+v", text, got, err, want)
 		}
@@ -93,8 +93,8 @@ func TestWhatAReleaseBeforeWroteIsReadAsItIs(t *testing.T) {
 	}
 }
 
-// expectOnlyForm proves that a record is written with the names and values that the release before knows, and nothing but its form
-// beside them.
+// expectOnlyForm proves that a record is written with the names and values that the release before knows, and nothing
+// but its form beside them.
 func expectOnlyForm(t *testing.T, before, after string) {
 	t.Helper()
 	want, got := fieldsOf(t, before), fieldsOf(t, after)
@@ -157,7 +157,7 @@ func TestARecordThatIsHalfWrittenIsNeverTakenForNoneNorForAnEmptyOne(t *testing.
 	broken["data that comes of nothing"] = edited(t, beforeOfSurvivor, "coming.source", "Empty")
 	broken["an empty next incarnation"] = edited(t, beforeOfNothing, "coming", map[string]any{})
 	for name, text := range broken {
-		if got, err := DecodeBirth(text); err == nil || !reflect.DeepEqual(got, Birth{}) {
+		if got, err := DecodeBootstrap(text); err == nil || !reflect.DeepEqual(got, Bootstrap{}) {
 			t.Errorf("%s: %s was read as %+v, %v", name, text, got, err)
 		}
 	}
@@ -168,9 +168,9 @@ func TestARecordThatAnOlderReleaseMayNotReadIsRefusedWhateverItsForm(t *testing.
 		edited(t, v01Fresh, "leastReader", Version+1),
 		`{"recordVersion":9,"leastReader":2,"incarnation":{"name":"a1"},"names":"demo-0"}`,
 	} {
-		got, err := DecodeBirth(text)
+		got, err := DecodeBootstrap(text)
 		var tooNew TooNew
-		if !errors.As(err, &tooNew) || tooNew.LeastReader != 2 || !reflect.DeepEqual(got, Birth{}) {
+		if !errors.As(err, &tooNew) || tooNew.LeastReader != 2 || !reflect.DeepEqual(got, Bootstrap{}) {
 			t.Errorf("%s was read as %+v, %v", text, got, err)
 		}
 	}
@@ -190,7 +190,7 @@ func later(t *testing.T) string {
 
 func TestFieldsThatThisReleaseDoesNotKnowAreWrittenBackAsTheyWere(t *testing.T) {
 	text := later(t)
-	b, err := DecodeBirth(text)
+	b, err := DecodeBootstrap(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestFieldsThatThisReleaseDoesNotKnowAreWrittenBackAsTheyWere(t *testing.T) 
 
 func TestFieldsThatThisReleaseDoesNotKnowOutliveASwitchOver(t *testing.T) {
 	text := later(t)
-	b, err := DecodeBirth(text)
+	b, err := DecodeBootstrap(text)
 	if err != nil || !b.SwitchOver("ab", "cd", nil, nil) {
 		t.Fatal(err)
 	}
@@ -222,14 +222,14 @@ func TestFieldsThatThisReleaseDoesNotKnowOutliveASwitchOver(t *testing.T) {
 }
 
 func TestAFieldInOtherLettersIsKnown(t *testing.T) {
-	b, err := DecodeBirth(strings.Replace(v01Voided, `"token"`, `"Token"`, 1))
+	b, err := DecodeBootstrap(strings.Replace(v01Voided, `"token"`, `"Token"`, 1))
 	if err != nil || b.Token != "token" || b.rest != "" {
 		t.Errorf("%+v, %v", b, err)
 	}
 }
 
 func TestTheFirstOrdinalIsThatOfTheCurrentIncarnation(t *testing.T) {
-	for want, b := range map[int]Birth{
+	for want, b := range map[int]Bootstrap{
 		4: {Names: []string{"demo-5", "demo-4"}, NextOrdinal: 9}, 3: {Names: []string{"other-0"}, NextOrdinal: 3},
 	} {
 		if got := b.FirstOrdinal("demo"); got != want {
@@ -244,7 +244,7 @@ func TestEachFieldOfARecordIsInWhatReleasesWrote(t *testing.T) {
 		wentBack} {
 		maps.Copy(seen, namesIn(fieldsOf(t, text)))
 	}
-	for _, known := range []any{Birth{}, Next{}, Former{}, Origin{}} {
+	for _, known := range []any{Bootstrap{}, Next{}, Former{}, Origin{}} {
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(known)) {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if field.IsExported() && !seen[name] {

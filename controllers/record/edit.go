@@ -11,16 +11,16 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// The edits of a birth record. Each says whether the record has what was asked for, now or already. One that answers
-// false has changed nothing: the record is another one than the caller saw.
+// The edits of a bootstrap record. Each says whether the record has what was asked for, now or already. One that
+// answers false has changed nothing: the record is another one than the caller saw.
 
 // isUndecided reports the incarnation, as long as it can still be given up or begun.
-func (b *Birth) isUndecided(incarnation string) bool {
+func (b *Bootstrap) isUndecided(incarnation string) bool {
 	return b.Incarnation == incarnation && b.ClusterID == 0
 }
 
 // GiveUp marks a bootstrap as given up, once and for all.
-func (b *Birth) GiveUp(incarnation string) bool {
+func (b *Bootstrap) GiveUp(incarnation string) bool {
 	if !b.isUndecided(incarnation) {
 		return false
 	}
@@ -29,7 +29,7 @@ func (b *Birth) GiveUp(incarnation string) bool {
 }
 
 // BeginAgain puts the next bootstrap in the place of one that was given up. What that used up stays used up.
-func (b *Birth) BeginAgain(voided string, next Birth) bool {
+func (b *Bootstrap) BeginAgain(voided string, next Bootstrap) bool {
 	switch {
 	case b.Incarnation == next.Incarnation:
 		return true
@@ -41,14 +41,14 @@ func (b *Birth) BeginAgain(voided string, next Birth) bool {
 }
 
 // followedBy is the record of the incarnation that comes after this one. Ordinals and counters are never given twice.
-func (b *Birth) followedBy(next Birth) Birth {
+func (b *Bootstrap) followedBy(next Bootstrap) Bootstrap {
 	next.NextOrdinal, next.LastCounter = b.NextOrdinal, b.LastCounter
 	next.form, next.rest = b.form, b.rest
 	return next
 }
 
 // Begin writes down that Pods may be made, and on which volumes.
-func (b *Birth) Begin(incarnation string, volumes map[string]string) bool {
+func (b *Bootstrap) Begin(incarnation string, volumes map[string]string) bool {
 	if b.Incarnation != incarnation || b.Void {
 		return false
 	}
@@ -59,7 +59,7 @@ func (b *Birth) Begin(incarnation string, volumes map[string]string) bool {
 }
 
 // Identify writes down which cluster came of the bootstrap. From then on nothing of it is ever bootstrapped again.
-func (b *Birth) Identify(incarnation string, cluster etcdutil.ID) bool {
+func (b *Bootstrap) Identify(incarnation string, cluster etcdutil.ID) bool {
 	if b.Incarnation != incarnation || b.Void || b.ClusterID != 0 && b.ClusterID != cluster {
 		return false
 	}
@@ -68,7 +68,7 @@ func (b *Birth) Identify(incarnation string, cluster etcdutil.ID) bool {
 }
 
 // Promise gives a name to a member that will be added. A name that was given before is never given again.
-func (b *Birth) Promise(incarnation, name string, ordinal int) bool {
+func (b *Bootstrap) Promise(incarnation, name string, ordinal int) bool {
 	switch {
 	case b.Promised == name:
 		return true
@@ -80,7 +80,7 @@ func (b *Birth) Promise(incarnation, name string, ordinal int) bool {
 }
 
 // BreakPromise ends the promise of a name, so that it and what is left under it are not used again.
-func (b *Birth) BreakPromise(name string) {
+func (b *Bootstrap) BreakPromise(name string) {
 	if b.Promised == name {
 		b.Promised = ""
 	}
@@ -88,7 +88,7 @@ func (b *Birth) BreakPromise(name string) {
 
 // BeginNext writes down which incarnation a restore prepares. Its counter, and all ordinals below the given one, are
 // used up by that, even if the restore is called off.
-func (b *Birth) BeginNext(from string, next Next, ordinal int) bool {
+func (b *Bootstrap) BeginNext(from string, next Next, ordinal int) bool {
 	switch {
 	case !b.Next.IsZero() && b.Next.Incarnation == next.Incarnation:
 		return true
@@ -101,12 +101,12 @@ func (b *Birth) BeginNext(from string, next Next, ordinal int) bool {
 
 // Prepares reports whether the restore still prepares this incarnation. In a record that was lost and written anew,
 // another restore may have given the same name.
-func (b *Birth) Prepares(incarnation, restore string) bool {
+func (b *Bootstrap) Prepares(incarnation, restore string) bool {
 	return b.Next.Incarnation == incarnation && b.Next.Restore == restore && b.Incarnation != incarnation
 }
 
 // DropNext takes the incarnation that a restore prepared out of the record again.
-func (b *Birth) DropNext(incarnation string) bool {
+func (b *Bootstrap) DropNext(incarnation string) bool {
 	switch {
 	case b.Incarnation == incarnation: // it is the current one
 		return false
@@ -120,7 +120,7 @@ func (b *Birth) DropNext(incarnation string) bool {
 }
 
 // SwitchOver makes the next incarnation the current one. From then on the old members belong to a former incarnation.
-func (b *Birth) SwitchOver(from, to string, volumes map[string]string, voters []string) bool {
+func (b *Bootstrap) SwitchOver(from, to string, volumes map[string]string, voters []string) bool {
 	next := b.Next
 	switch {
 	case b.Incarnation == to:
@@ -128,7 +128,7 @@ func (b *Birth) SwitchOver(from, to string, volumes map[string]string, voters []
 	case b.Incarnation != from || b.Void || next.IsZero() || next.Incarnation != to:
 		return false
 	}
-	*b = b.followedBy(Birth{
+	*b = b.followedBy(Bootstrap{
 		Incarnation: to, Counter: next.Counter, Token: next.Token, Names: next.Names, Origin: next.Origin,
 		Restore: next.Restore,
 		Begun:   true, Volumes: maps.Clone(volumes), Served: b.servedBy(next),
@@ -139,7 +139,7 @@ func (b *Birth) SwitchOver(from, to string, volumes map[string]string, voters []
 
 // GoBack makes the incarnation that ended last the current one again, in the place of one that never served. What that
 // used up stays used up, and revisions go on above those that it began with.
-func (b *Birth) GoBack(from, request string, to Birth) bool {
+func (b *Bootstrap) GoBack(from, request string, to Bootstrap) bool {
 	last := len(b.Former) - 1
 	switch {
 	case b.Incarnation == to.Incarnation:

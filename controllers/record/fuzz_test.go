@@ -10,14 +10,14 @@ var written = []string{v01Fresh, v01Voided, beforeBackup, beforeSurvivor, before
 	servedBefore, wentBack, v01Member, `{"clusterID":"1","memberID":"2","version":"3.6.16","recordVersion":4,"leastReader":1,"trying":"3.7.3"}`,
 	`{"incarnation":"ab","names":["demo-0"],"origin":"fresh"}`, `{"incarnation":"ab"`, `null`, ``}
 
-func FuzzABirthRecordThatIsReadIsWrittenAsItWas(f *testing.F) {
+func FuzzABootstrapRecordThatIsReadIsWrittenAsItWas(f *testing.F) {
 	for _, text := range append(written, `{"incarnation":"ab","token":"t","names":["demo-0"],"origin":"fresh","later":{"a":[1,"<"]},"Later":2}`) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		first, err := DecodeBirth(text)
+		first, err := DecodeBootstrap(text)
 		if err != nil {
-			if !reflect.DeepEqual(first, Birth{}) {
+			if !reflect.DeepEqual(first, Bootstrap{}) {
 				t.Errorf("%q is refused, and yet read as %+v", text, first)
 			}
 			return
@@ -25,7 +25,7 @@ func FuzzABirthRecordThatIsReadIsWrittenAsItWas(f *testing.F) {
 		if first.Incarnation == "" || first.Token == "" || len(first.Names) == 0 {
 			t.Errorf("%q passes for a record: %+v", text, first)
 		}
-		again, err := DecodeBirth(first.Encode())
+		again, err := DecodeBootstrap(first.Encode())
 		if err != nil || again.Encode() != first.Encode() {
 			t.Errorf("%q became %q: %v", first.Encode(), again.Encode(), err)
 		}

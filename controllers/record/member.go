@@ -29,8 +29,9 @@ type Member struct {
 	// Backing is the PersistentVolume behind that PVC. A new PVC that is bound to the same one holds the same data.
 	Backing string `json:"backing,omitempty"`
 
-	// Began is the highest revision at which the member's incarnation may have begun, as the birth record says, which
-	// it outlives: at least that was served. Zero where no restore began it, or an older release wrote the record.
+	// Began is the highest revision at which the member's incarnation may have begun, as the bootstrap record says,
+	// which it outlives: at least that was served. Zero where no restore began it, or an older release wrote the
+	// record.
 	Began int64 `json:"began,omitempty"`
 
 	// LogMark is what the member said when its log began to be covered; zero where nothing asked for that.
@@ -149,7 +150,7 @@ const (
 
 // BeganAt is the highest revision at which this incarnation may have begun. Nothing before it was served a higher one.
 // An older release wrote down neither, and its restores raised revisions by the default where nothing asked for more.
-func (b Birth) BeganAt() int64 {
+func (b Bootstrap) BeganAt() int64 {
 	if b.Origin.IsZero() {
 		return b.Served
 	}
@@ -158,7 +159,7 @@ func (b Birth) BeganAt() int64 {
 
 // BeginsAt is the lowest revision at which the next incarnation may begin. A survivor that did not answer holds at
 // least what this incarnation began with. An empty one begins at 1; for it this only says how far revisions had come.
-func (b Birth) BeginsAt(n Next) int64 {
+func (b Bootstrap) BeginsAt(n Next) int64 {
 	if n.isOfUnheard() {
 		return b.BeganAt() + n.Bump
 	}
@@ -166,7 +167,7 @@ func (b Birth) BeginsAt(n Next) int64 {
 }
 
 // servedBy is the highest revision that was served, or is begun with, once the next incarnation is the current one.
-func (b Birth) servedBy(n Next) int64 {
+func (b Bootstrap) servedBy(n Next) int64 {
 	begins := b.BeginsAt(n)
 	if n.isOfUnheard() {
 		begins += DefaultBump // which it may have written since

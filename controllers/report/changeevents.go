@@ -10,19 +10,19 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
-// changeEvents tell what was just done, when it matters to people: the cluster's birth, its membership, a member's Pod,
-// certificates, and every deletion. Bookkeeping and other objects that are put right are in the status alone.
+// changeEvents tell what was just done, when it matters to people: the cluster's bootstrap, its membership, a member's
+// Pod, certificates, and every deletion. Bookkeeping and other objects that are put right are in the status alone.
 func changeEvents(in Input) []words.Event {
 	why := in.Decision.Message
 	switch c := in.Outcome.Change.(type) {
-	case changes.BeginBirth:
+	case changes.BeginBootstrap:
 		return begun(in, c)
-	case changes.NextBirth:
-		return begun(in, c.BeginBirth)
-	case changes.RecordBirth:
-		return born(in, c)
-	case changes.VoidBirth:
-		return warning(EventBirthVoided, changes.KindOf(c), strings.TrimSpace(why))
+	case changes.NextBootstrap:
+		return begun(in, c.BeginBootstrap)
+	case changes.RecordBootstrap:
+		return bootstrapped(in, c)
+	case changes.VoidBootstrap:
+		return warning(EventBootstrapVoided, changes.KindOf(c), strings.TrimSpace(why))
 	case changes.BeginNext:
 		return done(in, EventRestoreBegun, "", why)
 	case changes.SwitchOver:
@@ -63,7 +63,7 @@ func changeEvents(in Input) []words.Event {
 	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores,
 		changes.PrepareNext, changes.MarkFlushed, changes.MarkFormer, changes.MarkCurrent,
 		changes.Bootstrap, changes.RecordMembers,
-		changes.SealPods, changes.LabelRole, changes.SetBudget, changes.SetChoices,
+		changes.SealPods, changes.LabelRole, changes.SetBudget, changes.WriteSettings,
 		changes.MarkVolume, changes.DressPods, changes.RestoreInputs, changes.ResizePod, changes.DeleteSecret,
 		changes.PrepareMember,
 		changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade:
@@ -90,8 +90,8 @@ func done(in Input, reason, member, note string) []words.Event {
 	}}
 }
 
-// begun tells of a birth; the lost record of a living cluster that is written anew is none.
-func begun(in Input, b changes.BeginBirth) []words.Event {
+// begun tells of a bootstrap; the lost record of a living cluster that is written anew is none.
+func begun(in Input, b changes.BeginBootstrap) []words.Event {
 	if b.ClusterID != 0 {
 		return nil
 	}
@@ -126,14 +126,15 @@ func restoreDone(in Input, origin record.Origin) []words.Event {
 	return done(in, EventRestored, "", join(says, caveats(origin)))
 }
 
-// born tells of a cluster that answers for the first time; an identity that is put back from a volume is not new.
-func born(in Input, c changes.RecordBirth) []words.Event {
+// bootstrapped tells of a cluster that answers for the first time; an identity that is put back from a volume is not
+// new.
+func bootstrapped(in Input, c changes.RecordBootstrap) []words.Event {
 	if !in.Observation.Current.Membership.Known {
 		return nil
 	}
 	created := done(in, EventCreated, "",
 		fmt.Sprintf("The members found each other and serve as etcd cluster %s.", c.ClusterID))
-	return append(created, restoreDone(in, in.Observation.Current.Birth.Origin)...)
+	return append(created, restoreDone(in, in.Observation.Current.Bootstrap.Origin)...)
 }
 
 func policyApplied(c changes.FollowPolicy) string {

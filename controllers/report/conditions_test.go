@@ -117,7 +117,7 @@ func TestAPausedClusterIsReadyOnlyWhenAllIsAsTheSpecAsks(t *testing.T) {
 		"a Pod is gone":         func(w *scene) { w.podGone("demo-1") },
 		"a Service is gone":     func(w *scene) { w.objects(facts.ObjectAbsent) },
 		"another size is asked": func(w *scene) { w.o.Desired.Size = 5 },
-		"other settings":        func(w *scene) { w.o.Desired.Choices.Inputs = `{"quota":1}` },
+		"other settings":        func(w *scene) { w.o.Desired.Settings.Inputs = `{"quota":1}` },
 		"a spec that is refused": func(w *scene) {
 			w.o.Desired.Fault = "no."
 		},
@@ -146,7 +146,7 @@ func TestNothingIsReadyThatWasNotSeen(t *testing.T) {
 
 func TestAMemberThatSomebodyElseRemovedMakesTheClusterDegraded(t *testing.T) {
 	w := demo(3, begin).settled()
-	w.o.Current.Birth.Names = []string{"demo-0"} // as if grown from one
+	w.o.Current.Bootstrap.Names = []string{"demo-0"} // as if grown from one
 	w.written(t).without("demo-2").written(t)
 	if got := meta.FindStatusCondition(w.cluster.Status.Conditions,
 		v1alpha1.ConditionDegraded); got.Reason != ReasonMissing {
@@ -166,7 +166,7 @@ func TestAGrowingClusterIsNotDegradedAndAShrunkenOneIs(t *testing.T) {
 
 	three := demo(3, begin).settled()
 	// as if grown from one: nothing but the old status says that it had three
-	three.o.Current.Birth.Names = []string{"demo-0"}
+	three.o.Current.Bootstrap.Names = []string{"demo-0"}
 	three.written(t)
 	if got := degraded(three.dataGone("demo-1").written(t)); got.Reason != ReasonUnhealthy {
 		t.Errorf("a lost member reads %+v", got)

@@ -58,9 +58,9 @@ func sickVoters(o facts.Observation) []string {
 }
 
 // hadReached reports whether the cluster once had so many voters. Nothing in the world says so of a cluster that grew
-// after its birth; there the old status is asked, and a wiped one only makes a replacement look like growth.
+// after its bootstrap; there the old status is asked, and a wiped one only makes a replacement look like growth.
 func (in Input) hadReached(size int) bool {
-	if len(in.Observation.Current.Birth.Names) >= size || int(in.old().Size) >= size {
+	if len(in.Observation.Current.Bootstrap.Names) >= size || int(in.old().Size) >= size {
 		return true
 	}
 	old := in.oldCondition(v1alpha1.ConditionDegraded)

@@ -291,7 +291,7 @@ func TestAPausedClusterThatRecoversByItselfIsNotToldAsReady(t *testing.T) {
 	}
 }
 
-func TestABirthTellsThreeThings(t *testing.T) {
+func TestABootstrapTellsThreeThings(t *testing.T) {
 	w := demo(3, begin)
 	var heard []string
 	for _, next := range []func() *scene{w.recorded, w.starting, w.answering, w.identified, w.settled,
@@ -337,11 +337,11 @@ func TestEveryChangeIsToldOrKeptQuietOnPurpose(t *testing.T) {
 		change changes.Change
 		want   string // reason and member; empty when it is bookkeeping
 	}{
-		{changes.BeginBirth{Names: []string{"demo-0"}}, "CreatingCluster "},
-		{changes.BeginBirth{Names: []string{"demo-0"}, ClusterID: clusterID}, ""},
-		{changes.NextBirth{BeginBirth: changes.BeginBirth{Names: []string{"demo-0"}}}, "CreatingCluster "},
-		{changes.VoidBirth{}, "BirthVoided "},
-		{changes.RecordBirth{ClusterID: clusterID}, "ClusterCreated "},
+		{changes.BeginBootstrap{Names: []string{"demo-0"}}, "CreatingCluster "},
+		{changes.BeginBootstrap{Names: []string{"demo-0"}, ClusterID: clusterID}, ""},
+		{changes.NextBootstrap{BeginBootstrap: changes.BeginBootstrap{Names: []string{"demo-0"}}}, "CreatingCluster "},
+		{changes.VoidBootstrap{}, "BirthVoided "},
+		{changes.RecordBootstrap{ClusterID: clusterID}, "ClusterCreated "},
 		{changes.AddLearner{Name: "demo-3"}, "MemberAdded demo-3"},
 		{changes.Promote{Name: "demo-3"}, "MemberPromoted demo-3"},
 		{changes.MoveLeader{From: "demo-2", To: "demo-0"}, "LeaderMoved demo-0"},
@@ -355,7 +355,7 @@ func TestEveryChangeIsToldOrKeptQuietOnPurpose(t *testing.T) {
 		{changes.DeleteVolumes{}, "VolumeDeleted "},
 		{changes.DisarmAlarms{}, "AlarmDisarmed "},
 		{changes.Bootstrap{}, ""}, {changes.RecordMembers{}, ""}, {changes.SealPods{}, ""}, {changes.LabelRole{}, ""},
-		{changes.ApplyObjects{}, ""}, {changes.SetBudget{}, ""}, {changes.SetChoices{}, ""},
+		{changes.ApplyObjects{}, ""}, {changes.SetBudget{}, ""}, {changes.WriteSettings{}, ""},
 		{changes.DeleteSecret{}, ""}, {changes.PrepareMember{}, ""},
 	} {
 		in := demo(3, begin).settled().input()
@@ -376,7 +376,7 @@ func TestEveryChangeIsToldOrKeptQuietOnPurpose(t *testing.T) {
 
 func TestAnIdentityThatIsPutBackIsNoNewCluster(t *testing.T) {
 	in := demo(3, begin).settled().unreadable("no leader").input()
-	in.Outcome = Outcome{Change: changes.RecordBirth{ClusterID: clusterID}, Applied: true}
+	in.Outcome = Outcome{Change: changes.RecordBootstrap{ClusterID: clusterID}, Applied: true}
 	if got := changeEvents(in); len(got) > 0 {
 		t.Errorf("told %+v", got)
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-var wanted = facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "{}"}
+var wanted = facts.Settings{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "{}"}
 
 const (
 	clusterID   = etcdutil.ID(0xcdf818194e3a8c32)
@@ -48,7 +48,7 @@ func demo(size int, at time.Time) *scene {
 			Now: at,
 			Cluster: facts.Identity{Namespace: "default", Name: "demo", UID: "3f1c",
 				Operator: "etcd-steward-system/etcd-steward", Created: at},
-			Desired: facts.Desired{Size: size, Choices: wanted, StorageBytes: 8 << 30, TLS: true, Retain: true,
+			Desired: facts.Desired{Size: size, Settings: wanted, StorageBytes: 8 << 30, TLS: true, Retain: true,
 				HasBudget: true},
 			Schedules: []facts.Schedule{{Name: "hourly", New: true}},
 			Budget: facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo",
@@ -65,7 +65,7 @@ func (w *scene) objects(state facts.ObjectState) *scene {
 	w.o.Objects = nil
 	for _, name := range []string{"demo-ca", "demo-ca-peer", "demo-client-tls", "demo-operator-tls"} {
 		w.o.Objects = append(w.o.Objects, facts.Object{Kind: "Secret", Name: name, State: state,
-			Authority: name == "demo-ca" || name == "demo-ca-peer"})
+			CA: name == "demo-ca" || name == "demo-ca-peer"})
 	}
 	w.o.Objects = append(w.o.Objects, facts.Object{Kind: "Service", Name: "demo", State: state})
 	return w
@@ -78,23 +78,23 @@ func (w *scene) outside(addresses ...string) *scene {
 	return w
 }
 
-// recorded is a birth that is written down, with nothing made of it yet.
+// recorded is a bootstrap that is written down, with nothing made of it yet.
 func (w *scene) recorded() *scene {
 	w.o.ClaimedBy = w.o.Cluster.Operator
-	w.o.Current.Birth = record.Birth{Incarnation: incarnation, Token: "3f1c-" + incarnation}
+	w.o.Current.Bootstrap = record.Bootstrap{Incarnation: incarnation, Token: "3f1c-" + incarnation}
 	for i := range w.o.Desired.Size {
-		w.o.Current.Birth.Names = append(w.o.Current.Birth.Names, etcdutil.MemberName("demo", i))
+		w.o.Current.Bootstrap.Names = append(w.o.Current.Bootstrap.Names, etcdutil.MemberName("demo", i))
 	}
-	w.o.Current.Birth.NextOrdinal = w.o.Desired.Size
+	w.o.Current.Bootstrap.NextOrdinal = w.o.Desired.Size
 	return w
 }
 
 // starting has everything made, and no container that has run yet.
 func (w *scene) starting() *scene {
 	w.recorded().objects(facts.ObjectCurrent)
-	w.o.Current.Birth.Begun, w.o.Current.Birth.Volumes = true, map[string]string{}
-	for i, name := range w.o.Current.Birth.Names {
-		w.o.Current.Birth.Volumes[name] = w.volume(i).UID
+	w.o.Current.Bootstrap.Begun, w.o.Current.Bootstrap.Volumes = true, map[string]string{}
+	for i, name := range w.o.Current.Bootstrap.Names {
+		w.o.Current.Bootstrap.Volumes[name] = w.volume(i).UID
 	}
 	w.o.Current.Members = nil
 	for i := range w.o.Desired.Size {
@@ -108,16 +108,16 @@ func (w *scene) starting() *scene {
 func (w *scene) pod(i int) *facts.Pod {
 	return &facts.Pod{
 		UID: "pod-" + etcdutil.MemberName("", i), Created: w.o.Now, Phase: facts.PodPending, Scheduled: true,
-		Node: []string{"node-a", "node-b", "node-c"}[i%3], Flags: facts.FlagsBirth, Incarnation: incarnation,
-		Choices: wanted,
-		Waiting: "ContainerCreating",
+		Node: []string{"node-a", "node-b", "node-c"}[i%3], Flags: facts.FlagsBootstrap, Incarnation: incarnation,
+		Settings: wanted,
+		Waiting:  "ContainerCreating",
 	}
 }
 
 func (w *scene) volume(i int) *facts.Volume {
 	return &facts.Volume{
 		UID: "volume-" + etcdutil.MemberName("", i), Created: w.o.Now, Phase: facts.VolumeBound,
-		Incarnation: incarnation, Choices: wanted, Bytes: 8 << 30,
+		Incarnation: incarnation, Settings: wanted, Bytes: 8 << 30,
 	}
 }
 
@@ -167,7 +167,7 @@ func (w *scene) identified() *scene {
 // settled has everything written down and sealed, a budget, and some data.
 func (w *scene) settled() *scene {
 	w.starting().answering()
-	w.o.Current.Birth.ClusterID = clusterID
+	w.o.Current.Bootstrap.ClusterID = clusterID
 	w.o.Budget.State, w.o.Budget.MinAvailable = facts.ObjectCurrent, etcdutil.Quorum(w.o.Desired.Size)
 	if w.o.Desired.Size == 1 {
 		w.o.Budget = facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo",
@@ -236,7 +236,7 @@ func (w *scene) without(name string) *scene {
 
 // promised has the volume of a member that is to be added.
 func (w *scene) promised(ordinal int) *scene {
-	w.o.Current.Birth.Promised, w.o.Current.Birth.NextOrdinal = etcdutil.MemberName("demo", ordinal), ordinal+1
+	w.o.Current.Bootstrap.Promised, w.o.Current.Bootstrap.NextOrdinal = etcdutil.MemberName("demo", ordinal), ordinal+1
 	w.o.Current.Members = append(w.o.Current.Members, facts.Replica{
 		Name: etcdutil.MemberName("demo", ordinal), Ordinal: ordinal, Volume: w.volume(ordinal),
 		Secret: w.secret(ordinal),

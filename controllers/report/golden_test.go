@@ -73,7 +73,7 @@ func stored(t *testing.T, status v1alpha1.EtcdClusterStatus) v1alpha1.EtcdCluste
 	return back
 }
 
-// begins plays the birth up to the moment when Pods start.
+// begins plays the bootstrap up to the moment when Pods start.
 func (s *story) begins() *story {
 	s.pass()
 	s.recorded()
@@ -82,8 +82,8 @@ func (s *story) begins() *story {
 	return s.after(time.Second).pass()
 }
 
-// lives plays the birth to its end, and lets a quarter of an hour go by.
-func (s *story) lives() *story {
+// lives plays the bootstrap to its end, and lets a quarter of an hour go by.
+func (s *story) incarnations() *story {
 	s.begins().after(4 * time.Second)
 	s.answering()
 	s.pass()
@@ -131,13 +131,13 @@ func TestAClusterThatIsBeingCreatedReadsWell(t *testing.T) {
 
 func TestASettledClusterReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.lives().decides(plan.Settled, facts.ReasonSettled).shows("settled")
+		s.incarnations().decides(plan.Settled, facts.ReasonSettled).shows("settled")
 	})
 }
 
 func TestAHealingClusterReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.lives()
+		s.incarnations()
 		s.dataGone("demo-1")
 		s.pass().decides(plan.Act, facts.ReasonRepair)
 		s.without("demo-1")
@@ -151,10 +151,10 @@ func TestAHealingClusterReadsWell(t *testing.T) {
 
 func TestARefusedChangeReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.lives()
+		s.incarnations()
 		s.cluster.Generation, s.cluster.Spec.Version = 2, "3.7.3"
-		s.o.Desired.Choices.Version.Minor, s.o.Desired.Choices.Version.Patch = 7, 3
-		s.o.Desired.Target, s.o.Desired.NoWay = s.o.Desired.Choices.Version, "This release takes no such step"
+		s.o.Desired.Settings.Version.Minor, s.o.Desired.Settings.Version.Patch = 7, 3
+		s.o.Desired.Target, s.o.Desired.NoWay = s.o.Desired.Settings.Version, "This release takes no such step"
 		s.after(time.Second).pass().decides(plan.Refuse,
 			facts.ReasonNotSupported).after(5 * time.Minute).shows("refused")
 	})
@@ -162,7 +162,7 @@ func TestARefusedChangeReadsWell(t *testing.T) {
 
 func TestAPausedClusterReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.lives()
+		s.incarnations()
 		s.cluster.Generation, s.cluster.Spec.Paused, s.o.Desired.Paused = 2, true, true
 		s.pass().after(time.Minute)
 		s.podGone("demo-2")
@@ -172,7 +172,7 @@ func TestAPausedClusterReadsWell(t *testing.T) {
 
 func TestAClusterWithoutQuorumReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.lives()
+		s.incarnations()
 		s.dataGone("demo-1").dataGone("demo-2").unreadable("the members that answer know no leader: demo-0")
 		s.pass().decides(plan.Refuse, facts.ReasonQuorumLost).after(3 * time.Minute).shows("lost-quorum")
 	})
@@ -180,7 +180,7 @@ func TestAClusterWithoutQuorumReadsWell(t *testing.T) {
 
 func TestAClusterWithKeptVolumesReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.lives()
+		s.incarnations()
 		s.o.Desired.KeepVolumes = 24 * time.Hour
 		s.o.Kept = []facts.KeptVolume{
 			{Name: "demo-7", UID: "volume-7", Ordinal: 7, For: facts.CauseCorruption, Since: begin},

@@ -109,7 +109,7 @@ func runningVersion(r facts.Replica) etcdutil.Version {
 	case r.Answer != nil:
 		return r.Answer.Version
 	case r.Pod != nil && r.Pod.Running:
-		return r.Pod.Choices.Version
+		return r.Pod.Settings.Version
 	}
 	return etcdutil.Version{}
 }
@@ -135,7 +135,7 @@ func stoppedMembers(o facts.Observation) []string {
 func outdatedMembers(o facts.Observation) []string {
 	return namesOf(o, func(r facts.Replica) bool {
 		isMember := r.Member != nil || !o.Current.Membership.Known && r.Pod != nil
-		return isMember && !r.Choices().IsZero() && !o.Desired.IsMetBy(r.Choices())
+		return isMember && !r.Settings().IsZero() && !o.Desired.IsMetBy(r.Settings())
 	})
 }
 
@@ -153,7 +153,7 @@ func namesOf(o facts.Observation, counts func(facts.Replica) bool) []string {
 func updatedMembers(o facts.Observation) int32 {
 	return int32(len(namesOf(o, func(r facts.Replica) bool {
 		return (r.Member != nil || !o.Current.Membership.Known) && r.Pod != nil && r.Pod.Running &&
-			o.Desired.IsMetBy(r.Pod.Choices)
+			o.Desired.IsMetBy(r.Pod.Settings)
 	})))
 }
 
@@ -182,14 +182,14 @@ func (in Input) hold(old *resource.Quantity, bytes int64) *resource.Quantity {
 
 // sidecars counts members' Pods by their sidecars; nil where neither the spec nor a Pod has any.
 func sidecars(o facts.Observation) *v1alpha1.SidecarsStatus {
-	counts, wanted := v1alpha1.SidecarsStatus{}, o.Desired.Choices.Sidecars
+	counts, wanted := v1alpha1.SidecarsStatus{}, o.Desired.Settings.Sidecars
 	isAny := wanted != ""
 	for _, r := range o.Current.Members {
 		if r.Pod == nil {
 			continue
 		}
 		counts.Matched++
-		if r.Pod.Choices.Sidecars == wanted {
+		if r.Pod.Settings.Sidecars == wanted {
 			counts.Updated++
 		}
 		isAny = isAny || len(r.Pod.Sidecars) > 0

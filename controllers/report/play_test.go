@@ -25,7 +25,7 @@ type player struct {
 
 func play(t *testing.T, seed uint64) *player {
 	spec := facts.Desired{
-		Size: []int{1, 3, 5}[seed%3], Choices: facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16},
+		Size: []int{1, 3, 5}[seed%3], Settings: facts.Settings{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16},
 			Inputs: "a"},
 		StorageBytes: 8 << 30, TLS: seed%2 == 0, Ephemeral: seed%5 == 0, Retain: true, HasBudget: true,
 	}

@@ -53,7 +53,7 @@ func (r restore) status() v1alpha1.EtcdRestoreStatus {
 		CompletedAt:        r.completedAt(),
 		Key:                old.Key, Revision: old.Revision,
 	}
-	status.FromIncarnation, status.ToIncarnation = r.lives()
+	status.FromIncarnation, status.ToIncarnation = r.incarnations()
 	if origin := r.origin(); !origin.IsZero() {
 		status.Key, status.Revision = origin.Key, origin.Revision
 	}
@@ -62,13 +62,13 @@ func (r restore) status() v1alpha1.EtcdRestoreStatus {
 
 // Stages of an EtcdRestore.
 const (
-	stageWaiting  = "Waiting"  // for an approval, for another one, or, while it is Failed, for a person
-	stageLooking  = "Looking"  // at the backup
-	stageLaying   = "Laying"   // the data on the volumes of the next members
-	stageStopping = "Stopping" // the old members
-	stageStarting = "Starting" // the next members
-	stageComplete = "Complete"
-	stageFailed   = "Failed" // for good: another one took its place before it was seen to be complete
+	stageWaiting   = "Waiting"  // for an approval, for another one, or, while it is Failed, for a person
+	stageLooking   = "Looking"  // at the backup
+	stageRestoring = "Laying"   // the data on the volumes of the next members
+	stageStopping  = "Stopping" // the old members
+	stageStarting  = "Starting" // the next members
+	stageComplete  = "Complete"
+	stageFailed    = "Failed" // for good: another one took its place before it was seen to be complete
 )
 
 func (r restore) stage() string {
@@ -84,24 +84,25 @@ func (r restore) stage() string {
 			return stageStopping
 		}
 		return stageStarting
-	case plan.StandingLaying:
-		return stageLaying
+	case plan.StandingRestoring:
+		return stageRestoring
 	case plan.StandingApproved:
 		if r.held() != nil {
 			return stageWaiting
 		}
 		return stageLooking
-	case plan.StandingUnborn, plan.StandingMissing, plan.StandingStale, plan.StandingAnother:
+	case plan.StandingNotBootstrapped, plan.StandingMissing, plan.StandingStale, plan.StandingAnother:
 	}
 	return stageWaiting
 }
 
 // lives are the incarnation that ends with this restore, and the one that begins with it; empty where nothing is known
 // of them.
-func (r restore) lives() (from, to string) {
-	birth := r.Observation.Current.Birth
-	all := append(slices.Clone(birth.Former), record.Former{Incarnation: birth.Incarnation, Restore: birth.Restore},
-		record.Former{Incarnation: birth.Next.Incarnation, Restore: birth.Next.Restore})
+func (r restore) incarnations() (from, to string) {
+	bootstrap := r.Observation.Current.Bootstrap
+	all := append(slices.Clone(bootstrap.Former),
+		record.Former{Incarnation: bootstrap.Incarnation, Restore: bootstrap.Restore},
+		record.Former{Incarnation: bootstrap.Next.Incarnation, Restore: bootstrap.Next.Restore})
 	for i, incarnation := range all {
 		isGivenUp := incarnation.Back != "" // then the one that it had followed came after it
 		switch {
@@ -120,19 +121,19 @@ func (r restore) lives() (from, to string) {
 
 // origin is what the incarnation of this restore begins with, as long as the record says it.
 func (r restore) origin() record.Origin {
-	birth := r.Observation.Current.Birth
+	bootstrap := r.Observation.Current.Bootstrap
 	switch r.request.ID {
-	case birth.Next.Restore:
-		return birth.Next.Origin
-	case birth.Restore:
-		return birth.Origin
+	case bootstrap.Next.Restore:
+		return bootstrap.Next.Origin
+	case bootstrap.Restore:
+		return bootstrap.Origin
 	}
 	return record.Origin{}
 }
 
 // oldVolumes are those of the former incarnation, as long as they are there.
 func (r restore) oldVolumes() []string {
-	from, _ := r.lives()
+	from, _ := r.incarnations()
 	if r.standing != plan.StandingMoved && r.standing != plan.StandingComplete || from == "" {
 		return nil
 	}
@@ -149,7 +150,7 @@ func (r restore) oldVolumes() []string {
 // startedAt is when the first volume of the incarnation of this restore was made. One that goes back makes none: then
 // it is when that was first seen.
 func (r restore) startedAt() *metav1.Time {
-	_, to := r.lives()
+	_, to := r.incarnations()
 	old, first := r.object.Status.StartedAt, r.firstMade(to)
 	if r.request.Source == record.SourcePrevious && to != "" {
 		first = r.Observation.Now
@@ -186,14 +187,14 @@ func (r restore) completedAt() *metav1.Time {
 // isSuperseded reports that the incarnation of this restore has ended as well. Nothing in the world says then whether
 // it ever served.
 func (r restore) isSuperseded() bool {
-	_, to := r.lives()
-	return r.standing == plan.StandingComplete && r.Observation.Current.Birth.Incarnation != to
+	_, to := r.incarnations()
+	return r.standing == plan.StandingComplete && r.Observation.Current.Bootstrap.Incarnation != to
 }
 
 // held is what keeps a restore from going on without a person; nil when nothing does. A restore that waits may go on
 // when its approver has forgotten it, so it says how to end that, as long as it can be ended.
 func (r restore) held() *facts.Note {
-	if r.standing != plan.StandingApproved && r.standing != plan.StandingLaying && r.standing != plan.StandingMoved {
+	if r.standing != plan.StandingApproved && r.standing != plan.StandingRestoring && r.standing != plan.StandingMoved {
 		return nil
 	}
 	note := r.note()

@@ -14,17 +14,17 @@ import (
 // Reasons of the conditions of an EtcdRestore, each with a sentence in docs/restore.md. Beside them stand those of the
 // planner, with the word of the rule that carries the restore out.
 const (
-	RestoreReasonApproved = "Approved"        // the approval quotes the evidence
-	RestoreReasonMissing  = "ApprovalMissing" // there is no approval
-	RestoreReasonStale    = "ApprovalStale"   // the approval quotes other evidence than there is
-	RestoreReasonAnother  = "AnotherRestore"  // another EtcdRestore is carried out first
-	RestoreReasonUnborn   = "ClusterNotBorn"  // the cluster never served
-	RestoreReasonAbsent   = "ClusterMissing"  // there is no such cluster
-	RestoreReasonWaiting  = "Waiting"         // nothing was begun
-	RestoreReasonLaying   = "Laying"          // the data is restored on the volumes of the next members
-	RestoreReasonPrepared = "Prepared"        // it lies there
-	RestoreReasonComplete = "Complete"        // the cluster serves with it
-	RestoreReasonAfter    = "Superseded"      // another restore took its place before it was seen to be complete
+	RestoreReasonApproved        = "Approved"        // the approval quotes the evidence
+	RestoreReasonMissing         = "ApprovalMissing" // there is no approval
+	RestoreReasonStale           = "ApprovalStale"   // the approval quotes other evidence than there is
+	RestoreReasonAnother         = "AnotherRestore"  // another EtcdRestore is carried out first
+	RestoreReasonNotBootstrapped = "ClusterNotBorn"  // the cluster never served
+	RestoreReasonAbsent          = "ClusterMissing"  // there is no such cluster
+	RestoreReasonWaiting         = "Waiting"         // nothing was begun
+	RestoreReasonRestoring       = "Laying"          // the data is restored on the volumes of the next members
+	RestoreReasonPrepared        = "Prepared"        // it lies there
+	RestoreReasonComplete        = "Complete"        // the cluster serves with it
+	RestoreReasonAfter           = "Superseded"      // another restore took its place before it was seen to be complete
 )
 
 // conditions are all conditions, always in the same order; Failed is there only while True.
@@ -43,8 +43,8 @@ func (r restore) approved() metav1.Condition {
 	evidence := plan.EvidenceOf(r.Observation)
 	digest := evidence.Digest
 	switch r.standing {
-	case plan.StandingUnborn:
-		return approved(metav1.ConditionFalse, RestoreReasonUnborn,
+	case plan.StandingNotBootstrapped:
+		return approved(metav1.ConditionFalse, RestoreReasonNotBootstrapped,
 			"The cluster has never served, so there is no data to replace. To create a cluster from a backup, use "+
 				"spec.bootstrap.restore.")
 	case plan.StandingMissing:
@@ -52,7 +52,7 @@ func (r restore) approved() metav1.Condition {
 			r.loss(), r.way(digest))
 	case plan.StandingStale:
 		return approved(metav1.ConditionFalse, RestoreReasonStale, r.stale(digest), r.loss(), r.way(digest))
-	case plan.StandingLaying:
+	case plan.StandingRestoring:
 		if !evidence.Accepts(r.request.Approval) {
 			return approved(metav1.ConditionFalse, RestoreReasonStale, r.stale(digest),
 				"The data is still restored on new volumes, and the old members are not stopped before you "+
@@ -125,15 +125,16 @@ func (r restore) prepared() metav1.Condition {
 	case plan.StandingMoved, plan.StandingComplete:
 		return is(v1alpha1.RestorePrepared, metav1.ConditionTrue, RestoreReasonPrepared,
 			join("Every volume of the next members is restored.", caveats(r.origin())))
-	case plan.StandingLaying:
-		return r.laying()
-	case plan.StandingUnborn, plan.StandingMissing, plan.StandingStale, plan.StandingAnother, plan.StandingApproved:
+	case plan.StandingRestoring:
+		return r.restoring()
+	case plan.StandingNotBootstrapped, plan.StandingMissing, plan.StandingStale, plan.StandingAnother,
+		plan.StandingApproved:
 	}
 	return is(v1alpha1.RestorePrepared, metav1.ConditionFalse, RestoreReasonWaiting,
 		"The operator has made nothing for it yet.")
 }
 
-func (r restore) laying() metav1.Condition {
+func (r restore) restoring() metav1.Condition {
 	var missing []string
 	for _, replica := range r.Observation.Next.Members {
 		if !isPrepared(replica, r.request.Source) {
@@ -144,7 +145,7 @@ func (r restore) laying() metav1.Condition {
 		return is(v1alpha1.RestorePrepared, metav1.ConditionTrue, RestoreReasonPrepared,
 			join("Every volume of the next members is restored. The old members serve on.", caveats(r.origin())))
 	}
-	return is(v1alpha1.RestorePrepared, metav1.ConditionFalse, RestoreReasonLaying,
+	return is(v1alpha1.RestorePrepared, metav1.ConditionFalse, RestoreReasonRestoring,
 		fmt.Sprintf("The volumes of these next members are not restored yet: %s. The old members serve on.",
 			strings.Join(missing, ", ")))
 }
@@ -168,9 +169,9 @@ func (r restore) complete() metav1.Condition {
 		return condition(RestoreReasonMissing, "It waits for its approval.")
 	case plan.StandingStale:
 		return condition(RestoreReasonStale, "It waits for an approval of the current evidence.")
-	case plan.StandingUnborn:
-		return condition(RestoreReasonUnborn, "The cluster has never served.")
-	case plan.StandingApproved, plan.StandingLaying, plan.StandingMoved:
+	case plan.StandingNotBootstrapped:
+		return condition(RestoreReasonNotBootstrapped, "The cluster has never served.")
+	case plan.StandingApproved, plan.StandingRestoring, plan.StandingMoved:
 	}
 	if note := r.note(); note != nil {
 		return condition(note.Reason, note.Message)

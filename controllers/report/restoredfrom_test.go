@@ -27,16 +27,16 @@ func tellings(w *scene, change changes.Change) []string {
 
 func TestARestoreIsToldWhenItBeginsAndWhenItIsDone(t *testing.T) {
 	w := demo(3, begin).settled()
-	w.o.Current.Birth.Origin = saved
-	first := changes.BeginBirth{Names: []string{"demo-0"}, Origin: saved}
+	w.o.Current.Bootstrap.Origin = saved
+	first := changes.BeginBootstrap{Names: []string{"demo-0"}, Origin: saved}
 	for name, row := range map[string]struct {
 		change changes.Change
 		want   []string
 	}{
 		"at its birth": {first, []string{"Normal CreatingCluster", "Normal RestoreStarted"}},
-		"at another attempt": {changes.NextBirth{BeginBirth: first},
+		"at another attempt": {changes.NextBootstrap{BeginBootstrap: first},
 			[]string{"Normal CreatingCluster", "Normal RestoreStarted"}},
-		"when the members meet": {changes.RecordBirth{ClusterID: clusterID},
+		"when the members meet": {changes.RecordBootstrap{ClusterID: clusterID},
 			[]string{"Normal ClusterCreated", "Normal Restored"}},
 	} {
 		said := tellings(w, row.change)
@@ -62,17 +62,17 @@ func TestTheStatusSaysWhichBackupAClusterBeganWith(t *testing.T) {
 	if got := Status(w.input()).RestoredFrom; got != nil {
 		t.Errorf("a cluster that began empty: %+v", got)
 	}
-	w.o.Current.Birth.Origin = saved
+	w.o.Current.Bootstrap.Origin = saved
 	want := &v1alpha1.RestoredFrom{Key: "shop/demo/snapshot.db", Revision: 7, EtcdVersion: "3.6.15"}
 	if got := Status(w.input()).RestoredFrom; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	w.o.Current.Birth.Origin.Foreign = true
+	w.o.Current.Bootstrap.Origin.Foreign = true
 	want.Foreign, want.EtcdVersion = true, "3.6"
 	if got := Status(w.input()).RestoredFrom; !reflect.DeepEqual(got, want) {
 		t.Errorf("of a snapshot without a manifest: %+v, want %+v", got, want)
 	}
-	w.o.Current.Birth.Origin.PassedOver, want.PassedOver = 2, 2
+	w.o.Current.Bootstrap.Origin.PassedOver, want.PassedOver = 2, 2
 	if got := Status(w.input()).RestoredFrom; !reflect.DeepEqual(got, want) {
 		t.Errorf("where newer ones were passed over: %+v, want %+v", got, want)
 	}
@@ -93,17 +93,17 @@ func isToldEverywhere(t *testing.T, says string, doubt func(*record.Origin)) {
 	doubtful := saved
 	doubt(&doubtful)
 	for _, origin := range []record.Origin{saved, doubtful} {
-		w.o.Current.Birth.Origin = origin
-		for _, change := range []changes.Change{changes.BeginBirth{Names: []string{"demo-0"}, Origin: origin},
-			changes.RecordBirth{ClusterID: clusterID}} {
+		w.o.Current.Bootstrap.Origin = origin
+		for _, change := range []changes.Change{changes.BeginBootstrap{Names: []string{"demo-0"}, Origin: origin},
+			changes.RecordBootstrap{ClusterID: clusterID}} {
 			if line := tellings(w, change)[1]; strings.Contains(line, says) != (origin == doubtful) {
 				t.Errorf("%s", line)
 			}
 		}
 	}
 	for name, edit := range map[string]func(*scene){
-		"laid":  func(w *scene) { w.laying(3); doubt(&w.o.Current.Birth.Next.Origin) },
-		"moved": func(w *scene) { w.moved(); doubt(&w.o.Current.Birth.Origin) },
+		"laid":  func(w *scene) { w.restoring(3); doubt(&w.o.Current.Bootstrap.Next.Origin) },
+		"moved": func(w *scene) { w.moved(); doubt(&w.o.Current.Bootstrap.Origin) },
 	} {
 		w, r := inPlaceScene()
 		edit(w)
@@ -113,8 +113,8 @@ func isToldEverywhere(t *testing.T, says string, doubt func(*record.Origin)) {
 	}
 	w, r := inPlaceScene()
 	w.moved()
-	w.o.Current.Birth.ClusterID = clusterID + 1
-	doubt(&w.o.Current.Birth.Origin)
+	w.o.Current.Bootstrap.ClusterID = clusterID + 1
+	doubt(&w.o.Current.Bootstrap.Origin)
 	if _, _, message := saysOf(toldOf(t, w, r), v1alpha1.RestoreComplete); !strings.Contains(message, says) {
 		t.Errorf("Complete says %q", message)
 	}

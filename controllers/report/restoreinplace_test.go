@@ -30,9 +30,9 @@ func (w *scene) approved() *scene {
 }
 
 // restoring has volumes of the next members, so many of them restored.
-func (w *scene) laying(done int) *scene {
+func (w *scene) restoring(done int) *scene {
 	w.approved()
-	w.o.Current.Birth.Next = record.Next{
+	w.o.Current.Bootstrap.Next = record.Next{
 		Incarnation: "cafe", Counter: 1, Token: "t", Names: []string{"demo-3", "demo-4", "demo-5"},
 		Source: record.SourceBackup, Restore: "uid-1",
 		Origin: record.Origin{Hash: "h", Key: "a/snapshot.db", SHA256: "s", Revision: 40, Version: wanted.Version},
@@ -44,18 +44,18 @@ func (w *scene) laying(done int) *scene {
 			v.Restored = "cafe"
 		}
 		w.o.Next.Members = append(w.o.Next.Members,
-			facts.Replica{Name: w.o.Current.Birth.Next.Names[i], Ordinal: 3 + i, Volume: v, Secret: w.secret(3 + i)})
+			facts.Replica{Name: w.o.Current.Bootstrap.Next.Names[i], Ordinal: 3 + i, Volume: v, Secret: w.secret(3 + i)})
 	}
 	return w
 }
 
 // moved has the record of the next incarnation; the members of before still run.
 func (w *scene) moved() *scene {
-	w.laying(3)
-	life := w.o.Current.Birth.Next
-	w.o.Current.Birth = record.Birth{
-		Incarnation: life.Incarnation, Counter: life.Counter, Token: life.Token, Names: life.Names, Origin: life.Origin,
-		Begun: true, Restore: life.Restore, NextOrdinal: 6,
+	w.restoring(3)
+	next := w.o.Current.Bootstrap.Next
+	w.o.Current.Bootstrap = record.Bootstrap{
+		Incarnation: next.Incarnation, Counter: next.Counter, Token: next.Token, Names: next.Names, Origin: next.Origin,
+		Begun: true, Restore: next.Restore, NextOrdinal: 6,
 		Former: []record.Former{{Incarnation: incarnation, Voters: []string{"demo-0", "demo-1", "demo-2"}}},
 	}
 	w.o.Former = []facts.Incarnation{{Members: w.o.Current.Members}}
@@ -102,8 +102,8 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 		}, "Waiting", "Approved", "False", RestoreReasonStale,
 			"Approval 0000000000000000 does not match the current evidence"},
 		"a cluster that never served is not restored over": {func(w *scene) {
-			w.o.Current.Birth.ClusterID = 0
-		}, "Waiting", "Approved", "False", RestoreReasonUnborn, "spec.bootstrap.restore"},
+			w.o.Current.Bootstrap.ClusterID = 0
+		}, "Waiting", "Approved", "False", RestoreReasonNotBootstrapped, "spec.bootstrap.restore"},
 		"an approved one looks at its backup": {func(w *scene) {
 			w.approved()
 		}, "Looking", "Approved", "True", RestoreReasonApproved, "The approval matches the evidence."},
@@ -121,13 +121,13 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 		}, "Waiting", "Failed", "True", facts.ReasonRestoreHeld,
 			`It goes on as soon as you correct that. Its approval expires after 24–48 h; then approve again. To end it: kubectl patch etcdrestore back -n default --type merge -p '{"spec":{"approval":""}}'`},
 		"while it is restored the missing volumes are named": {func(w *scene) {
-			w.laying(1)
-		}, "Laying", "Prepared", "False", RestoreReasonLaying, "demo-4, demo-5. The old members serve on."},
+			w.restoring(1)
+		}, "Laying", "Prepared", "False", RestoreReasonRestoring, "demo-4, demo-5. The old members serve on."},
 		"all that is restored is prepared": {func(w *scene) {
-			w.laying(3)
+			w.restoring(3)
 		}, "Laying", "Prepared", "True", RestoreReasonPrepared, "The old members serve on."},
 		"an approval that went stale meanwhile is told": {func(w *scene) {
-			w.laying(3)
+			w.restoring(3)
 			w.o.Requests[0].Approval = "0000000000000000"
 		}, "Laying", "Approved", "False", RestoreReasonStale,
 			"the old members are not stopped before you approve again"},
@@ -141,7 +141,7 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 		}, "Starting", "Complete", "False", "", ""},
 		"when they serve it is complete, and the old volumes are kept": {func(w *scene) {
 			w.moved()
-			w.o.Current.Birth.ClusterID = clusterID + 1
+			w.o.Current.Bootstrap.ClusterID = clusterID + 1
 		}, "Complete", "Complete", "True", RestoreReasonComplete,
 			"The old volumes are kept: demo-0, demo-1, demo-2."},
 		"a survivor's loss is its own": {func(w *scene) {
@@ -176,7 +176,7 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 	}
 }
 
-func TestTheStatusOfARestoreNamesBothLivesTheBackupAndTheOldVolumes(t *testing.T) {
+func TestTheStatusOfARestoreNamesBothIncarnationsTheBackupAndTheOldVolumes(t *testing.T) {
 	w, r := inPlaceScene()
 	w.moved()
 	got := toldOf(t, w, r)
@@ -187,7 +187,7 @@ func TestTheStatusOfARestoreNamesBothLivesTheBackupAndTheOldVolumes(t *testing.T
 	if strings.Join(got.OldVolumes, " ") != "demo-0 demo-1 demo-2" || got.CompletedAt != nil {
 		t.Errorf("%v, %v", got.OldVolumes, got.CompletedAt)
 	}
-	w.o.Current.Birth.ClusterID = clusterID + 1
+	w.o.Current.Bootstrap.ClusterID = clusterID + 1
 	r.Status = toldOf(t, w, r)
 	if r.Status.CompletedAt == nil {
 		t.Fatal("it was complete at no time")
@@ -221,9 +221,9 @@ func TestAClusterThatMovesToWhatWasRestoredIsNotSaidToBeCreated(t *testing.T) {
 func TestARestoreThatAnotherOneFollowedIsNotSaidToServe(t *testing.T) {
 	w, r := inPlaceScene()
 	w.moved()
-	w.o.Current.Birth.Former = append(w.o.Current.Birth.Former,
-		record.Former{Incarnation: w.o.Current.Birth.Incarnation, Restore: "uid-1"})
-	w.o.Current.Birth.Incarnation, w.o.Current.Birth.Restore, w.o.Current.Birth.ClusterID = "beef", "uid-2", clusterID+2
+	w.o.Current.Bootstrap.Former = append(w.o.Current.Bootstrap.Former,
+		record.Former{Incarnation: w.o.Current.Bootstrap.Incarnation, Restore: "uid-1"})
+	w.o.Current.Bootstrap.Incarnation, w.o.Current.Bootstrap.Restore, w.o.Current.Bootstrap.ClusterID = "beef", "uid-2", clusterID+2
 	got := toldOf(t, w, r)
 	if status, reason, _ := saysOf(got, v1alpha1.RestoreComplete); status != "False" || reason != RestoreReasonAfter ||
 		got.CompletedAt != nil || got.Stage != "Failed" {
@@ -242,7 +242,7 @@ func TestWhatBecameOfARestoreIsToldOnce(t *testing.T) {
 	w, r := inPlaceScene()
 	before := toldOf(t, w, r)
 	w.moved()
-	w.o.Current.Birth.ClusterID = clusterID + 1
+	w.o.Current.Bootstrap.ClusterID = clusterID + 1
 	after := toldOf(t, w, r)
 	reasons := map[string]bool{}
 	for _, e := range RestoreEvents(before, after) {
@@ -308,7 +308,7 @@ func TestWhoeverIsLeftOfALostQuorumIsNamed(t *testing.T) {
 	}
 }
 
-func TestOfSeveralBackupsTheNewestProvenOneOfThisLifeIsEvidence(t *testing.T) {
+func TestOfSeveralBackupsTheNewestProvenOneOfThisIncarnationIsEvidence(t *testing.T) {
 	w, _ := inPlaceScene()
 	in := w.input()
 	in.Backups = []Backup{
@@ -350,7 +350,7 @@ func (w *scene) wentBack() *scene {
 	w.failed()
 	w.o.Requests[1].Approval = plan.EvidenceOf(w.o).Digest
 	c, ok := plan.Decide(w.o).Change.(changes.GoBack)
-	if !ok || !w.o.Current.Birth.GoBack(c.From, c.Restore, record.Birth(c.BeginBirth)) {
+	if !ok || !w.o.Current.Bootstrap.GoBack(c.From, c.Restore, record.Bootstrap(c.BeginBootstrap)) {
 		panic("it does not go back")
 	}
 	failed := facts.Incarnation{Members: w.o.Current.Members}

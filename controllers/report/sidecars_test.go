@@ -12,7 +12,7 @@ import (
 // beside gives a member's Pod a sidecar, which the spec asks for or not.
 func (w *scene) beside(name, sidecars string, ready bool) *scene {
 	pod := w.find(name).Pod
-	pod.Choices.Sidecars, pod.HeldUnready = sidecars, !ready
+	pod.Settings.Sidecars, pod.HeldUnready = sidecars, !ready
 	pod.Sidecars = []facts.Sidecar{{Name: "shipper", Ready: ready}}
 	return w
 }
@@ -20,7 +20,7 @@ func (w *scene) beside(name, sidecars string, ready bool) *scene {
 func TestSidecarsAreCountedWhileTheSpecOrAPodHasSome(t *testing.T) {
 	asked := func() *scene {
 		w := demo(3, begin).settled()
-		w.o.Desired.Choices.Sidecars = "new"
+		w.o.Desired.Settings.Sidecars = "new"
 		return w
 	}
 	for _, row := range []struct {

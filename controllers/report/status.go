@@ -60,8 +60,8 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 		Selector:           selector(in.Cluster.Name),
 		TargetVersion:      in.targetVersion(),
 		UpgradePath:        upgradePath(o),
-		Incarnation:        o.Current.Birth.Incarnation,
-		RestoredFrom:       restoredFrom(o.Current.Birth.Origin),
+		Incarnation:        o.Current.Bootstrap.Incarnation,
+		RestoredFrom:       restoredFrom(o.Current.Bootstrap.Origin),
 		DeletionPolicy:     deletionPolicy(o),
 		Leader:             leader(o),
 		Members:            in.members(),
@@ -70,7 +70,7 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 		KeptVolumes:        in.keptVolumes(),
 		Evidence:           in.evidence(),
 	}
-	if id := cmp.Or(o.Current.Membership.ClusterID, o.Current.Birth.ClusterID); id != 0 {
+	if id := cmp.Or(o.Current.Membership.ClusterID, o.Current.Bootstrap.ClusterID); id != 0 {
 		status.ClusterID = id.String()
 	}
 	if v := lowestVersion(o); !v.IsZero() {
@@ -160,7 +160,7 @@ func (in Input) targetVersion() string {
 	return strings.TrimPrefix(in.Cluster.Spec.Version, "v")
 }
 
-// deletionPolicy is the policy as the owner references of volumes and authorities have it now: until they were changed,
+// deletionPolicy is the policy as the owner references of volumes and CAs have it now: until they were changed,
 // the other one than is asked for.
 func deletionPolicy(o facts.Observation) v1alpha1.DeletionPolicy {
 	if o.Desired.Retain != (len(o.Astray) > 0) {

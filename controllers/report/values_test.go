@@ -53,7 +53,7 @@ func TestTheWaitCountsFromWhenTheStepWasFirstWanted(t *testing.T) {
 	}
 }
 
-func TestAClusterThatMovedToAnotherLifeHasServedBefore(t *testing.T) {
+func TestAClusterThatMovedToAnotherIncarnationHasServedBefore(t *testing.T) {
 	moving, _ := inPlaceScene()
 	for name, row := range map[string]struct {
 		scene *scene

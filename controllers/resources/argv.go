@@ -60,7 +60,7 @@ func anyAddress(scheme string, port int) string { return fmt.Sprintf("%s://[::]:
 // tlsArgs name files below the mounted Secret. etcd reads certificates and keys again at each handshake, and the
 // kubelet renews what is mounted as a directory.
 //
-// Peers ask for a certificate of the peers' authority, which signs members of this cluster only, and do not ask DNS for
+// Peers ask for a certificate of the peers' CA, which signs members of this cluster only, and do not ask DNS for
 // the address it comes from: a learner's name is published after it dialled, and etcd asks its peers only once.
 func tlsArgs(version etcdutil.Version) []string {
 	file := func(key string) string { return path.Join(tlsMount, key) }
@@ -132,10 +132,10 @@ func literal(value string) string { return strings.ReplaceAll(value, "$", "$$") 
 // StartFlags says with which membership flags the next container of a Pod starts. The values are those of facts.Flags.
 type StartFlags string
 
-// The kinds of flags. Only StartBirth and StartJoin can start from an empty directory. Pods of earlier releases start
-// with those of StartComparing.
+// The kinds of flags. Only StartBootstrap and StartJoin can start from an empty directory. Pods of earlier releases
+// start with those of StartComparing.
 const (
-	StartBirth     StartFlags = "Birth"
+	StartBootstrap StartFlags = "Birth"
 	StartJoin      StartFlags = "Join"
 	StartSealed    StartFlags = "Sealed"
 	StartComparing StartFlags = "Comparing"
@@ -166,7 +166,7 @@ func ClientURL(c *v1alpha1.EtcdCluster, member string) string {
 func InitialAnnotations(c *v1alpha1.EtcdCluster, member string, flags StartFlags,
 	initial []etcdutil.NamedURL) map[string]string {
 	state, list := etcdutil.StateExisting, etcdutil.InitialCluster(initial)
-	if flags == StartBirth {
+	if flags == StartBootstrap {
 		state = etcdutil.StateNew
 	}
 	if flags == StartSealed {
@@ -193,7 +193,7 @@ func FlagsOf(c *v1alpha1.EtcdCluster, member string, annotations map[string]stri
 	case state == etcdutil.StateExisting && hasOwn:
 		return StartJoin
 	case state == etcdutil.StateNew && hasOwn:
-		return StartBirth
+		return StartBootstrap
 	}
 	return StartNone
 }
@@ -221,7 +221,8 @@ func scheme(isTLS bool) string {
 // each must fit a learner as well as a voter.
 
 // startupProbe holds the others back for up to half an hour: a member may replay a long log, or receive gigabytes,
-// first. Nothing it asks needs a quorum, which at birth is not there yet. It looks often, since readiness waits for it.
+// first. Nothing it asks needs a quorum, which at bootstrap is not there yet. It looks often, since readiness waits for
+// it.
 func startupProbe() *corev1.Probe {
 	return probe("/livez", 1, 10, 1800)
 }

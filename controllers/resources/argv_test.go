@@ -51,8 +51,8 @@ func TestNoStringOfTheUsersBecomesAFlagThatIsOurs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
 		c := hostile(random)
-		args := mustPod(t, c, atBirth(c)).Spec.Containers[0].Args
-		ours := buildArgs(cluster(), atBirth(cluster()), etcdutil.Version{Major: 3, Minor: 6, Patch: 16})
+		args := mustPod(t, c, atBootstrap(c)).Spec.Containers[0].Args
+		ours := buildArgs(cluster(), atBootstrap(cluster()), etcdutil.Version{Major: 3, Minor: 6, Patch: 16})
 		seen := map[string]bool{}
 		for i, arg := range args {
 			name, value, ok := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
@@ -76,7 +76,7 @@ func TestKubernetesExpandsNothingOfTheUsers(t *testing.T) {
 	for range 3000 {
 		c := hostile(random)
 		in := Inputs(c)
-		pod := mustPod(t, c, atBirth(c))
+		pod := mustPod(t, c, atBootstrap(c))
 		variables := map[string]string{stateVariable: "new", clusterVariable: "list", compareVariable: "true", "HOME": "/"}
 		for _, arg := range pod.Spec.Containers[0].Args {
 			name, value, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
@@ -89,7 +89,8 @@ func TestKubernetesExpandsNothingOfTheUsers(t *testing.T) {
 	}
 }
 
-// expand does as the kubelet does with $(NAME) and $$ (kubernetes/kubernetes:third_party/forked/golang/expansion/expand.go).
+// expand does as the kubelet does with $(NAME) and $$
+// (kubernetes/kubernetes:third_party/forked/golang/expansion/expand.go).
 func expand(value string, variables map[string]string) string {
 	var out strings.Builder
 	for i := 0; i < len(value); i++ {
@@ -130,7 +131,7 @@ func TestTheDataDirectoryIsAnIdentityAndNeverTheRootOfAVolume(t *testing.T) {
 
 func TestAPodWithoutAVersionIsNotBuilt(t *testing.T) {
 	c := cluster()
-	start := atBirth(c)
+	start := atBootstrap(c)
 	start.Inputs.Version = "latest"
 	if pod, err := BuildPod(c, start); err == nil {
 		t.Errorf("built %s", pod.Spec.Containers[0].Image)

@@ -17,7 +17,7 @@ import (
 )
 
 // Defaults of what a Pod is made from. They are in code and not in the schema, where a new default would appear in
-// every stored object at once. To change one is to change what the renderer makes of the same choices: raise Renderer
+// every stored object at once. To change one is to change what the renderer makes of the same settings: raise Renderer
 // with it.
 const (
 	// DefaultRepository is where etcd's own releases are.
@@ -161,7 +161,7 @@ func milliseconds(d *metav1.Duration) *int64 {
 }
 
 // ImageDefaults say where the images of a cluster come from as far as its spec does not. They are flags of the operator
-// and no choices of a user, so they are not among RollInputs: other flags restart no member, and count for each Pod
+// and no settings of a user, so they are not among RollInputs: other flags restart no member, and count for each Pod
 // that is made from then on.
 type ImageDefaults struct {
 	Repository  string            // empty: DefaultRepository
@@ -169,7 +169,7 @@ type ImageDefaults struct {
 	PullSecrets []string          // of the namespace of each cluster
 }
 
-// For is what of them a Pod gets that is made from these choices. A repository of the spec goes with digests of the
+// For is what of them a Pod gets that is made from these settings. A repository of the spec goes with digests of the
 // spec: those of another one need not be there. Pull secrets are added to those of the spec, because images of the
 // operator and of etcd may run in one Pod.
 func (d ImageDefaults) For(c *v1alpha1.EtcdCluster, in RollInputs) ImageInputs {
@@ -249,7 +249,7 @@ func (d ImageDefaults) reference(c *v1alpha1.EtcdCluster, in RollInputs, version
 	return repository + ":v" + version.String()
 }
 
-// imageOf is what the choices say of the image, and the defaults where they say nothing.
+// imageOf is what the settings say of the image, and the defaults where they say nothing.
 func (d ImageDefaults) imageOf(c *v1alpha1.EtcdCluster, in RollInputs) ImageInputs {
 	own, given := imageOf(in), d.For(c, in)
 	return ImageInputs{

@@ -242,7 +242,7 @@ func BudgetBound(budget *policyv1.PodDisruptionBudget) int {
 // MetadataDrift says which label or annotation of an object is not as the operator and the spec have it; empty when
 // none is.
 func MetadataDrift(c *v1alpha1.EtcdCluster, object metav1.Object) string {
-	change := Remarking(c, object, record.Birth{})
+	change := Remarking(c, object, record.Bootstrap{})
 	for kind, keys := range map[string]map[string]*string{"label": change.Labels, "annotation": change.Annotations} {
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
 			return fmt.Sprintf("its %s %s is missing or changed, or left the spec", kind, key)

@@ -109,11 +109,12 @@ func TestALabelThatKubernetesRefusesDoesNotKeepAMemberFromStarting(t *testing.T)
 	}
 }
 
-// made are the objects that are made for a cluster, beside its members' Pods, as they are when nothing has changed since.
+// made are the objects that are made for a cluster, beside its members' Pods, as they are when nothing has changed
+// since.
 func made(c *v1alpha1.EtcdCluster) []metav1.Object {
 	return []metav1.Object{
-		BuildClientService(c), BuildPeerService(c, record.Birth{}, "ops/etcd-steward"), BuildBudget(c, 2),
-		BuildVolume(c, Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1}), BuildAuthority(c, CASecret(c.Name), nil),
+		BuildClientService(c), BuildPeerService(c, record.Bootstrap{}, "ops/etcd-steward"), BuildBudget(c, 2),
+		BuildVolume(c, Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1}), BuildCA(c, CASecret(c.Name), nil),
 		BuildLeafSecret(c, ClientSecret(c.Name), nil), BuildMemberSecret(c, "demo-0", nil),
 	}
 }
@@ -137,7 +138,7 @@ func TestEverythingThatIsMadeInheritsAndFollowsInPlaceAndLosesWhatLeftTheSpec(t 
 			if pod, ok := object.(*corev1.Pod); ok {
 				return DressingOf(c, pod)
 			}
-			return Remarking(c, object, record.Birth{})
+			return Remarking(c, object, record.Bootstrap{})
 		}
 		if object.GetLabels()["team"] != "a" || object.GetLabels()["tier"] != "gold" || object.GetAnnotations()["example.com/owner"] != "x" {
 			t.Errorf("%T is made with %v and %v", object, object.GetLabels(), object.GetAnnotations())
@@ -161,11 +162,11 @@ func TestEverythingThatIsMadeInheritsAndFollowsInPlaceAndLosesWhatLeftTheSpec(t 
 func TestLabelsOfTheServiceComeAndGoWithTheSpec(t *testing.T) {
 	service := BuildClientService(cluster())
 	service.Labels["example.com/of-others"] = "x"
-	Remarking(cluster(full), service, record.Birth{}).Put(service)
+	Remarking(cluster(full), service, record.Bootstrap{}).Put(service)
 	if service.Labels["example.com/pool"] != "etcd" {
 		t.Errorf("it lacks what the spec has: %v", service.Labels)
 	}
-	Remarking(cluster(), service, record.Birth{}).Put(service)
+	Remarking(cluster(), service, record.Bootstrap{}).Put(service)
 	if _, ok := service.Labels["example.com/pool"]; ok || service.Labels["example.com/of-others"] != "x" {
 		t.Errorf("%v", service.Labels)
 	}
@@ -175,14 +176,14 @@ func TestAnAnnotationOfTheServiceThatLeftTheSpecGoesAndThatOfOthersStays(t *test
 	before, after := cluster(full), cluster()
 	service := BuildClientService(before)
 	service.Annotations["example.com/of-others"] = "x"
-	Remarking(after, service, record.Birth{}).Put(service)
+	Remarking(after, service, record.Bootstrap{}).Put(service)
 	if _, ok := service.Annotations["example.com/lb"]; ok || service.Annotations["example.com/of-others"] != "x" {
 		t.Errorf("%v", service.Annotations)
 	}
 	older := BuildClientService(before) // by a release that wrote down no keys
 	delete(older.Annotations, v1alpha1.AnnotationDressed)
-	Remarking(before, older, record.Birth{}).Put(older)
-	Remarking(after, older, record.Birth{}).Put(older)
+	Remarking(before, older, record.Bootstrap{}).Put(older)
+	Remarking(after, older, record.Bootstrap{}).Put(older)
 	if _, ok := older.Annotations["example.com/lb"]; ok {
 		t.Errorf("of a Service that an earlier release made: %v", older.Annotations)
 	}

@@ -164,12 +164,12 @@ func TestSourceRangesAndTrafficPolicyOfTheSpecLeaveWithItAndThoseOfOthersStay(t 
 			t.Errorf("%s: it is told to have %v and %q", name, want.Spec.LoadBalancerSourceRanges, want.Spec.ExternalTrafficPolicy)
 		}
 		marked := row.have.DeepCopy()
-		Remarking(c, marked, record.Birth{}).Put(marked)
+		Remarking(c, marked, record.Bootstrap{}).Put(marked)
 		if row.have == fromSpec && ServiceDrift(marked, BuildClientService(c)) == "" && row.isDrift {
 			t.Errorf("%s: it is no longer known that the spec had set it", name)
 		}
 		marked.Spec.LoadBalancerSourceRanges, marked.Spec.ExternalTrafficPolicy = row.ranges, row.policy
-		Remarking(c, marked, record.Birth{}).Put(marked)
+		Remarking(c, marked, record.Bootstrap{}).Put(marked)
 		if before, _ := dressedOf(marked); len(before.Fields) > 0 != (len(row.asks.LoadBalancerSourceRanges) > 0 || row.asks.ExternalTrafficPolicy != "") {
 			t.Errorf("%s: then it has %q from the spec", name, before.Fields)
 		}

@@ -54,21 +54,21 @@ func urls(c *v1alpha1.EtcdCluster, members ...string) []etcdutil.NamedURL {
 	return list
 }
 
-func atBirth(c *v1alpha1.EtcdCluster) PodStart {
+func atBootstrap(c *v1alpha1.EtcdCluster) PodStart {
 	return PodStart{
-		Name: "demo-0", Incarnation: incarnation, Token: "token-" + incarnation, Flags: StartBirth,
+		Name: "demo-0", Incarnation: incarnation, Token: "token-" + incarnation, Flags: StartBootstrap,
 		Initial: urls(c, "demo-0", "demo-1", "demo-2"), Inputs: Inputs(c), Operator: operatorName,
 	}
 }
 
 func joining(c *v1alpha1.EtcdCluster) PodStart {
-	s := atBirth(c)
+	s := atBootstrap(c)
 	s.Name, s.Flags, s.Initial = "demo-3", StartJoin, urls(c, "demo-0", "demo-1", "demo-2", "demo-3")
 	return s
 }
 
 func sealed(c *v1alpha1.EtcdCluster) PodStart {
-	s := atBirth(c)
+	s := atBootstrap(c)
 	s.Flags, s.Initial, s.Role = StartSealed, nil, v1alpha1.RoleVoter
 	return s
 }

@@ -8,7 +8,7 @@ import (
 
 func TestAPodSaysWithWhichFlagsItStartsNext(t *testing.T) {
 	c := cluster()
-	for _, start := range []PodStart{atBirth(c), joining(c), sealed(c)} {
+	for _, start := range []PodStart{atBootstrap(c), joining(c), sealed(c)} {
 		pod := mustPod(t, c, start)
 		if got := FlagsOf(c, start.Name, pod.Annotations); got != start.Flags {
 			t.Errorf("a Pod made with %s says %s", start.Flags, got)
@@ -58,19 +58,19 @@ func TestASealedPodOfAnEarlierReleaseCompares(t *testing.T) {
 
 func TestNoPodComparesByItself(t *testing.T) {
 	c := cluster()
-	for _, start := range []PodStart{atBirth(c), joining(c), sealed(c)} {
+	for _, start := range []PodStart{atBootstrap(c), joining(c), sealed(c)} {
 		if got := mustPod(t, c, start).Annotations[v1alpha1.AnnotationInitialCompare]; got != "false" {
 			t.Errorf("a Pod made with %s has %q", start.Flags, got)
 		}
 	}
 }
 
-func TestAtSizeOneABirthIsNoSeal(t *testing.T) {
+func TestAtSizeOneABootstrapIsNoSeal(t *testing.T) {
 	c := cluster()
 	list := urls(c, "demo-0")
-	birth := InitialAnnotations(c, "demo-0", StartBirth, list)
+	bootstrap := InitialAnnotations(c, "demo-0", StartBootstrap, list)
 	seal := InitialAnnotations(c, "demo-0", StartSealed, nil)
-	if FlagsOf(c, "demo-0", birth) != StartBirth || FlagsOf(c, "demo-0", seal) != StartSealed {
-		t.Errorf("birth %v, seal %v", birth, seal)
+	if FlagsOf(c, "demo-0", bootstrap) != StartBootstrap || FlagsOf(c, "demo-0", seal) != StartSealed {
+		t.Errorf("birth %v, seal %v", bootstrap, seal)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestPodsAreBuiltAsTheyWereReviewed(t *testing.T) {
-	starts := map[string]func(*v1alpha1.EtcdCluster) PodStart{"birth": atBirth, "join": joining, "sealed": sealed}
+	starts := map[string]func(*v1alpha1.EtcdCluster) PodStart{"birth": atBootstrap, "join": joining, "sealed": sealed}
 	shapes := map[string][]func(*v1alpha1.EtcdCluster){
 		"tls":       {},
 		"plain":     {withoutTLS},
@@ -35,12 +35,12 @@ func TestPodsAreBuiltAsTheyWereReviewed(t *testing.T) {
 
 func TestObjectsAreBuiltAsTheyWereReviewed(t *testing.T) {
 	c := cluster()
-	birth := record.Birth{Incarnation: incarnation, Token: "token", Names: []string{"demo-0", "demo-1", "demo-2"}}
+	bootstrap := record.Bootstrap{Incarnation: incarnation, Token: "token", Names: []string{"demo-0", "demo-1", "demo-2"}}
 	volume := Volume{Name: "demo-0", Incarnation: incarnation, Bytes: StorageBytes(c), Inputs: Inputs(c).Canonical(),
 		Operator: operatorName}
 	data := map[string][]byte{KeyCert: []byte("cert"), KeyKey: []byte("key"), KeyCA: []byte("ca")}
 	for name, object := range map[string]any{
-		"service-peers":       BuildPeerService(c, birth, "etcd-steward-system/etcd-steward"),
+		"service-peers":       BuildPeerService(c, bootstrap, "etcd-steward-system/etcd-steward"),
 		"service-peers-shape": PeerServiceShape(c),
 		"service-client":      BuildClientService(c),
 		"service-client-full": BuildClientService(cluster(full)),
@@ -48,7 +48,7 @@ func TestObjectsAreBuiltAsTheyWereReviewed(t *testing.T) {
 		"network-policy":      BuildNetworkPolicy(cluster(guarded), operatorName),
 		"volume":              BuildVolume(c, volume),
 		"volume-delete":       BuildVolume(cluster(deletedWithCluster), volume),
-		"secret-authority":    BuildAuthority(c, CASecret(c.Name), data),
+		"secret-authority":    BuildCA(c, CASecret(c.Name), data),
 		"secret-client":       BuildLeafSecret(c, ClientSecret(c.Name), data),
 		"secret-member":       BuildMemberSecret(c, "demo-0", data),
 		"certificates-client": Certificates(c, ClientSecret(c.Name)),
@@ -98,11 +98,11 @@ func TestNothingThatMustBeKeptHasAnOwner(t *testing.T) {
 	for _, c := range []*v1alpha1.EtcdCluster{cluster(), cluster(deletedWithCluster)} {
 		isOwned := c.Spec.DeletionPolicyOrDefault() == v1alpha1.DeletionDelete
 		volume := BuildVolume(c, Volume{Name: "demo-0", Incarnation: incarnation})
-		authority := BuildAuthority(c, CASecret(c.Name), nil)
+		ca := BuildCA(c, CASecret(c.Name), nil)
 		if got := len(volume.OwnerReferences) > 0; got != isOwned {
 			t.Errorf("volume under %s: owned %v", c.Spec.DeletionPolicyOrDefault(), got)
 		}
-		if got := len(authority.OwnerReferences) > 0; got != isOwned {
+		if got := len(ca.OwnerReferences) > 0; got != isOwned {
 			t.Errorf("authority under %s: owned %v", c.Spec.DeletionPolicyOrDefault(), got)
 		}
 		if !FollowsPolicy(volume, c.UID, !isOwned) || FollowsPolicy(volume, c.UID, isOwned) {

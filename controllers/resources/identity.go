@@ -14,8 +14,8 @@ import (
 
 // Remarking is what has to change on an object of the cluster for the operator to find it, for others not to take it
 // for theirs, and for it to be dressed as the spec asks. A Pod's role and its dressing are decisions of their own.
-func Remarking(c *v1alpha1.EtcdCluster, object metav1.Object, birth record.Birth) Dressing {
-	marks := marksOf(c, object, birth)
+func Remarking(c *v1alpha1.EtcdCluster, object metav1.Object, bootstrap record.Bootstrap) Dressing {
+	marks := marksOf(c, object, bootstrap)
 	if _, isPod := object.(*corev1.Pod); isPod {
 		return marks
 	}
@@ -23,8 +23,8 @@ func Remarking(c *v1alpha1.EtcdCluster, object metav1.Object, birth record.Birth
 }
 
 // RemarkingBy is the same by the install that looks after the cluster, which claims the data as well.
-func RemarkingBy(operator string, c *v1alpha1.EtcdCluster, object metav1.Object, birth record.Birth) Dressing {
-	change := Remarking(c, object, birth)
+func RemarkingBy(operator string, c *v1alpha1.EtcdCluster, object metav1.Object, bootstrap record.Bootstrap) Dressing {
+	change := Remarking(c, object, bootstrap)
 	if operator == "" || !holdsData(c, object) || object.GetAnnotations()[v1alpha1.AnnotationOperator] == operator {
 		return change
 	}
@@ -59,7 +59,7 @@ func holdsData(c *v1alpha1.EtcdCluster, object metav1.Object) bool {
 	return false
 }
 
-func marksOf(c *v1alpha1.EtcdCluster, object metav1.Object, birth record.Birth) Dressing {
+func marksOf(c *v1alpha1.EtcdCluster, object metav1.Object, bootstrap record.Bootstrap) Dressing {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		if IsTask(c, o.Name) {
@@ -67,9 +67,9 @@ func marksOf(c *v1alpha1.EtcdCluster, object metav1.Object, birth record.Birth) 
 		}
 		return relabelled(o, MemberLabels(c, o.Name, unsaid(o, incarnationOfPod(o))))
 	case *corev1.PersistentVolumeClaim:
-		return LeftAlone(o, ofMember(dataLabels(c), o.Name, unsaid(o, incarnationOfVolume(o, birth))))
+		return LeftAlone(o, ofMember(dataLabels(c), o.Name, unsaid(o, incarnationOfVolume(o, bootstrap))))
 	case *corev1.Secret:
-		if IsAuthority(c, o.Name) {
+		if IsCA(c, o.Name) {
 			return LeftAlone(o, dataLabels(c))
 		}
 	}
@@ -103,12 +103,12 @@ func unsaid(object metav1.Object, incarnation string) string {
 	return incarnation
 }
 
-// incarnationOfVolume is what the birth record says of a volume; what it does not say is left open.
-func incarnationOfVolume(claim *corev1.PersistentVolumeClaim, birth record.Birth) string {
+// incarnationOfVolume is what the bootstrap record says of a volume; what it does not say is left open.
+func incarnationOfVolume(claim *corev1.PersistentVolumeClaim, bootstrap record.Bootstrap) string {
 	record, err := record.DecodeMember(claim.Annotations[v1alpha1.AnnotationRecord])
-	isRecorded := err == nil && record.ClusterID != 0 && record.ClusterID == birth.ClusterID
-	if isRecorded || isBornOn(claim, birth) {
-		return birth.Incarnation
+	isRecorded := err == nil && record.ClusterID != 0 && record.ClusterID == bootstrap.ClusterID
+	if isRecorded || isBootstrappedOn(claim, bootstrap) {
+		return bootstrap.Incarnation
 	}
 	return ""
 }
@@ -134,19 +134,19 @@ func argOf(pod *corev1.Pod, container, flag string) string {
 	return ""
 }
 
-// IsProvenVolume reports whether a claim that lost the UID of its cluster is this cluster's all the same: the birth
+// IsProvenVolume reports whether a claim that lost the UID of its cluster is this cluster's all the same: the bootstrap
 // record names it by its own UID, or a Pod of ours was made on it. Annotations prove nothing: a copy of a volume has
 // them too.
-func IsProvenVolume(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, birth record.Birth,
+func IsProvenVolume(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, bootstrap record.Bootstrap,
 	pod *corev1.Pod) bool {
 	if claim.Labels[v1alpha1.LabelClusterUID] != "" || claim.DeletionTimestamp != nil {
 		return false
 	}
-	return isBornOn(claim, birth) || isMountedBy(c, claim, pod)
+	return isBootstrappedOn(claim, bootstrap) || isMountedBy(c, claim, pod)
 }
 
-func isBornOn(claim *corev1.PersistentVolumeClaim, birth record.Birth) bool {
-	return claim.UID != "" && birth.Volumes[claim.Name] == string(claim.UID)
+func isBootstrappedOn(claim *corev1.PersistentVolumeClaim, bootstrap record.Bootstrap) bool {
+	return claim.UID != "" && bootstrap.Volumes[claim.Name] == string(claim.UID)
 }
 
 // isMountedBy: a claim that is older than the Pod is the very one that the Pod found under its name.

@@ -17,26 +17,26 @@ func TestLabelsThatWereStrippedAreKnownAgain(t *testing.T) {
 	pod := mustPod(t, c, sealed(c))
 	claim := BuildVolume(c, Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1})
 	claim.UID = "uid-of-claim"
-	birth := record.Birth{Incarnation: incarnation, Volumes: map[string]string{"demo-0": "uid-of-claim"}}
+	bootstrap := record.Bootstrap{Incarnation: incarnation, Volumes: map[string]string{"demo-0": "uid-of-claim"}}
 	for _, object := range []metav1.Object{pod, claim} {
-		if change := Remarking(c, object, birth); !change.IsZero() {
+		if change := Remarking(c, object, bootstrap); !change.IsZero() {
 			t.Errorf("a new %T is changed: %v", object, change)
 		}
 		want := maps.Clone(object.GetLabels())
 		delete(want, v1alpha1.LabelRole)
 		object.SetLabels(nil)
-		Remarking(c, object, birth).Put(object)
+		Remarking(c, object, bootstrap).Put(object)
 		if !maps.Equal(object.GetLabels(), want) {
 			t.Errorf("%T: %v", object, object.GetLabels())
 		}
 	}
 	claim.UID, claim.Labels = "another", nil
-	if _, ok := Remarking(c, claim, birth).Labels[v1alpha1.LabelIncarnation]; ok {
+	if _, ok := Remarking(c, claim, bootstrap).Labels[v1alpha1.LabelIncarnation]; ok {
 		t.Error("a volume that the birth does not know is given an incarnation")
 	}
 	claim.Labels = map[string]string{v1alpha1.LabelIncarnation: "earlier"}
 	claim.UID = "uid-of-claim"
-	if _, ok := Remarking(c, claim, birth).Labels[v1alpha1.LabelIncarnation]; ok {
+	if _, ok := Remarking(c, claim, bootstrap).Labels[v1alpha1.LabelIncarnation]; ok {
 		t.Error("a volume of another incarnation is given this one")
 	}
 }
@@ -45,7 +45,7 @@ func TestWhatHasNoOwnerIsNothingThatOthersTakeForTheirs(t *testing.T) {
 	c := cluster()
 	for _, object := range []metav1.Object{
 		BuildVolume(c, Volume{Name: "demo-0", Incarnation: incarnation, Bytes: 1}),
-		BuildAuthority(c, CASecret(c.Name), nil),
+		BuildCA(c, CASecret(c.Name), nil),
 	} {
 		if name, ok := object.GetLabels()[v1alpha1.LabelInstance]; ok {
 			t.Errorf("%T has %s %q", object, v1alpha1.LabelInstance, name)
@@ -58,7 +58,7 @@ func TestWhatHasNoOwnerIsNothingThatOthersTakeForTheirs(t *testing.T) {
 		object.GetLabels()[v1alpha1.LabelInstance] = "demo" // as a release before made it
 		delete(object.GetLabels(), v1alpha1.LabelCluster)
 		object.SetAnnotations(map[string]string{v1alpha1.AnnotationArgoSync: "Prune=false,Delete=false"})
-		Remarking(c, object, record.Birth{}).Put(object)
+		Remarking(c, object, record.Bootstrap{}).Put(object)
 		if !maps.Equal(object.GetLabels(), asWas) {
 			t.Errorf("%T of a release before: %v", object, object.GetLabels())
 		}
@@ -84,22 +84,22 @@ func TestAVolumeWithoutItsClustersUIDIsOursOnlyByProof(t *testing.T) {
 	foreign.OwnerReferences = nil
 	another := claimAt(begun.Add(-time.Hour))
 	another.Labels[v1alpha1.LabelClusterUID] = "another"
-	born := record.Birth{Volumes: map[string]string{"demo-0": "uid-of-claim"}}
+	bootstrapped := record.Bootstrap{Volumes: map[string]string{"demo-0": "uid-of-claim"}}
 	for _, row := range []struct {
-		name  string
-		claim *corev1.PersistentVolumeClaim
-		birth record.Birth
-		pod   *corev1.Pod
-		ours  bool
+		name      string
+		claim     *corev1.PersistentVolumeClaim
+		bootstrap record.Bootstrap
+		pod       *corev1.Pod
+		ours      bool
 	}{
-		{"the birth record names it", claimAt(begun), born, nil, true},
-		{"its Pod is younger", claimAt(begun.Add(-time.Hour)), record.Birth{}, pod, true},
-		{"its Pod is older", claimAt(begun.Add(time.Hour)), record.Birth{}, pod, false},
-		{"the Pod is somebody else's", claimAt(begun.Add(-time.Hour)), record.Birth{}, foreign, false},
-		{"it says whose it is", another, born, pod, false},
-		{"nothing speaks for it", claimAt(begun), record.Birth{}, nil, false},
+		{"the birth record names it", claimAt(begun), bootstrapped, nil, true},
+		{"its Pod is younger", claimAt(begun.Add(-time.Hour)), record.Bootstrap{}, pod, true},
+		{"its Pod is older", claimAt(begun.Add(time.Hour)), record.Bootstrap{}, pod, false},
+		{"the Pod is somebody else's", claimAt(begun.Add(-time.Hour)), record.Bootstrap{}, foreign, false},
+		{"it says whose it is", another, bootstrapped, pod, false},
+		{"nothing speaks for it", claimAt(begun), record.Bootstrap{}, nil, false},
 	} {
-		if got := IsProvenVolume(c, row.claim, row.birth, row.pod); got != row.ours {
+		if got := IsProvenVolume(c, row.claim, row.bootstrap, row.pod); got != row.ours {
 			t.Errorf("%s: %v", row.name, got)
 		}
 	}

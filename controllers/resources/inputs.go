@@ -13,9 +13,9 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// RollInputs are the user's choices that a member's Pod is made from and that need a restart when they change. They are
-// written on Pods and volumes, so that a new operator can tell what the user changed from what it would itself render
-// differently: only the former restarts a member.
+// RollInputs are the user's settings that a member's Pod is made from and that need a restart when they change. They
+// are written on Pods and volumes, so that a new operator can tell what the user changed from what it would itself
+// render differently: only the former restarts a member.
 //
 // What is absent is the default. A default of ours is never written down, and a field is never renamed, retyped or
 // given another meaning. Labels and annotations are not among them: they change in place.
@@ -31,7 +31,7 @@ type RollInputs struct {
 	RestartedAt string `json:"restartedAt,omitempty"`
 }
 
-// ImageInputs are the choices about the image.
+// ImageInputs are the settings about the image.
 type ImageInputs struct {
 	Repository  string            `json:"repository,omitempty"`
 	Digest      string            `json:"digest,omitempty"` // of this version
@@ -39,7 +39,7 @@ type ImageInputs struct {
 	PullSecrets []string          `json:"pullSecrets,omitempty"`
 }
 
-// EtcdInputs are the choices about the etcd process.
+// EtcdInputs are the settings about the etcd process.
 type EtcdInputs struct {
 	QuotaBackendBytes   *int64            `json:"quotaBackendBytes,omitempty"` // bytes
 	CompactionMode      string            `json:"compactionMode,omitempty"`
@@ -51,7 +51,7 @@ type EtcdInputs struct {
 	ExtraArgs           map[string]string `json:"extraArgs,omitempty"`
 }
 
-// PodInputs are the choices about the Pod.
+// PodInputs are the settings about the Pod.
 type PodInputs struct {
 	Resources                     *ResourceInputs                   `json:"resources,omitempty"`
 	SecurityContext               *v1alpha1.PodSecurityContext      `json:"securityContext,omitempty"`
@@ -67,17 +67,17 @@ type PodInputs struct {
 	Sidecars []v1alpha1.Sidecar `json:"sidecars,omitempty"`
 }
 
-// EphemeralInputs are the choices about an emptyDir.
+// EphemeralInputs are the settings about an emptyDir.
 type EphemeralInputs struct {
 	Medium corev1.StorageMedium `json:"medium,omitempty"`
 }
 
-// Inputs are the choices of a cluster as its spec has them now.
+// Inputs are the settings of a cluster as its spec has them now.
 func Inputs(c *v1alpha1.EtcdCluster) RollInputs {
 	return inputsAt(c, strings.TrimPrefix(c.Spec.Version, "v"))
 }
 
-// InputsAt are the choices of a cluster at a stop on the way to the version of its spec: with the digest of that
+// InputsAt are the settings of a cluster at a stop on the way to the version of its spec: with the digest of that
 // version, and without the extra flags and the feature gates that its minor does not know.
 func InputsAt(c *v1alpha1.EtcdCluster, stop etcdutil.Version) RollInputs {
 	in := inputsAt(c, stop.String())
@@ -105,10 +105,10 @@ func inputsAt(c *v1alpha1.EtcdCluster, version string) RollInputs {
 	return in.withoutDefaults()
 }
 
-// Canonical is the choices as text: two texts are equal exactly when the choices are.
+// Canonical is the settings as text: two texts are equal exactly when the settings are.
 func (in RollInputs) Canonical() string { return record.JSON(in.withoutDefaults()) }
 
-// DecodeInputs reads choices that were written down. Fields that it does not know are passed over, so that an older
+// DecodeInputs reads settings that were written down. Fields that it does not know are passed over, so that an older
 // operator can go on where a newer one was.
 func DecodeInputs(text string) (RollInputs, error) {
 	var in RollInputs
@@ -152,8 +152,8 @@ func (in RollInputs) MemoryBytes() int64 {
 	return limit.Value()
 }
 
-// NormalizeInputs reads choices that were written down, by any release of the operator, and gives the text that
-// Canonical gives for the same choices, with their version.
+// NormalizeInputs reads settings that were written down, by any release of the operator, and gives the text that
+// Canonical gives for the same settings, with their version.
 func NormalizeInputs(annotation string) (canonical string, version etcdutil.Version, err error) {
 	in, err := DecodeInputs(annotation)
 	if err != nil {

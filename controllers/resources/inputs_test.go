@@ -182,7 +182,8 @@ func TestDefaultsThatAreWrittenNowhereAreNotInTheSchemaEither(t *testing.T) {
 	}
 }
 
-// An absurd quantity takes Kubernetes' own code minutes to read, and one annotation must not keep other clusters waiting.
+// An absurd quantity takes Kubernetes' own code minutes to read, and one annotation must not keep other clusters
+// waiting.
 func TestAnAbsurdQuantityIsNotCalculatedWith(t *testing.T) {
 	for _, absurd := range []string{"1e2000000000", "-1e2000000000", "1e-2000000000", "1e-2000000000m", strings.Repeat("9", 1000), "", "x"} {
 		annotation := `{"version":"3.6.16","pod":{"resources":{"limits":{"cpu":"` + absurd + `","memory":"` + absurd + `"}}}}`
@@ -190,7 +191,7 @@ func TestAnAbsurdQuantityIsNotCalculatedWith(t *testing.T) {
 		if err != nil || once != annotation {
 			t.Errorf("%.20s: %s, %v", absurd, once, err)
 		}
-		start := atBirth(cluster())
+		start := atBootstrap(cluster())
 		if start.Inputs, err = DecodeInputs(annotation); err != nil {
 			t.Fatal(err)
 		}

@@ -189,13 +189,13 @@ func mountStore(store v1alpha1.BackupStore, readOnly bool) mountedStore {
 		m.args, m.volumes = append(m.args, arg), append(m.volumes, volume)
 		m.mounts = append(m.mounts, corev1.VolumeMount{Name: volume.Name, MountPath: path, ReadOnly: readOnly})
 	}
-	credentials, authorities := storeSecrets(store)
+	credentials, cas := storeSecrets(store)
 	if credentials != "" {
 		add(mountedSecret(credentialsVolume, credentials), credentialsMount, true, "--credentials-dir="+
 			credentialsMount)
 	}
-	if authorities != "" {
-		add(mountedSecret(storeCAVolume, authorities), storeCAMount, true, "--store-ca="+storeCAMount+"/"+KeyCA)
+	if cas != "" {
+		add(mountedSecret(storeCAVolume, cas), storeCAMount, true, "--store-ca="+storeCAMount+"/"+KeyCA)
 	}
 	if store.Volume != nil {
 		add(claimed(backupsVolume, store.Volume.ClaimName), backupsMount, readOnly, "--volume-root="+backupsMount)
@@ -224,7 +224,7 @@ func storeJSON(store v1alpha1.BackupStore) string {
 }
 
 // storeSecrets are the names of the Secrets that a store is reached with; empty for none.
-func storeSecrets(store v1alpha1.BackupStore) (credentials, authorities string) {
+func storeSecrets(store v1alpha1.BackupStore) (credentials, cas string) {
 	name := func(ref *v1alpha1.StoreSecretReference) string {
 		if ref == nil {
 			return ""

@@ -34,7 +34,7 @@ func ownLabels(c *v1alpha1.EtcdCluster, component string) map[string]string {
 	}
 }
 
-// dataLabels are on volumes and authorities.
+// dataLabels are on volumes and CAs.
 func dataLabels(c *v1alpha1.EtcdCluster) map[string]string {
 	labels := ownLabels(c, v1alpha1.ComponentMember)
 	labels[v1alpha1.LabelName] = v1alpha1.NameValue
@@ -97,7 +97,7 @@ func OwnerReference(c *v1alpha1.EtcdCluster) metav1.OwnerReference {
 	return *metav1.NewControllerRef(c, v1alpha1.GroupVersion.WithKind(KindCluster))
 }
 
-// DataOwnerReference makes data, a volume or an authority, go with the cluster under deletionPolicy Delete. The cluster
+// DataOwnerReference makes data, a volume or a CA, go with the cluster under deletionPolicy Delete. The cluster
 // is not its controller: nothing is derived from it, and it can be taken off again.
 func DataOwnerReference(c *v1alpha1.EtcdCluster) metav1.OwnerReference {
 	return metav1.OwnerReference{
@@ -148,8 +148,8 @@ const (
 	KindBackup  = "EtcdBackup"
 )
 
-// PeerService is the name of the headless Service that gives members their DNS names and carries the birth record. It
-// is part of each member's peer URL (etcdutil.PeerHost), so it can never change.
+// PeerService is the name of the headless Service that gives members their DNS names and carries the bootstrap record.
+// It is part of each member's peer URL (etcdutil.PeerHost), so it can never change.
 func PeerService(cluster string) string { return cluster + "-peers" }
 
 // ClientService is the name of the Service that clients connect to.
@@ -161,10 +161,10 @@ func Budget(cluster string) string { return cluster }
 // NetworkPolicy is the name of the NetworkPolicy that says who may connect to members.
 func NetworkPolicy(cluster string) string { return cluster + "-members" }
 
-// CASecret is the name of the Secret with the authority for the client port.
+// CASecret is the name of the Secret with the CA for the client port.
 func CASecret(cluster string) string { return cluster + "-ca" }
 
-// PeerCASecret is the name of the Secret with the authority for the peer port.
+// PeerCASecret is the name of the Secret with the CA for the peer port.
 func PeerCASecret(cluster string) string { return cluster + "-ca-peer" }
 
 // ClientSecret is the name of the Secret that clients connect with.
@@ -197,8 +197,8 @@ func BackupJob(b *v1alpha1.EtcdBackup) string {
 }
 
 // ClusterObjects lists what a cluster needs beside its members, by kind and name, in the order in which it is made: the
-// authorities first, since certificates are issued from them. The peer Service is not among them: it is made by the
-// birth, and never anew.
+// CAs first, since certificates are issued from them. The peer Service is not among them: it is made by the
+// bootstrap, and never anew.
 func ClusterObjects(c *v1alpha1.EtcdCluster) []ObjectName {
 	var objects []ObjectName
 	if c.Spec.IsTLS() {
@@ -213,8 +213,8 @@ func ClusterObjects(c *v1alpha1.EtcdCluster) []ObjectName {
 // ObjectName is the kind and the name of an object in the cluster's namespace.
 type ObjectName struct{ Kind, Name string }
 
-// IsAuthority reports whether a Secret's name is that of one of the cluster's authorities. They are data: kept with the
+// IsCA reports whether a Secret's name is that of one of the cluster's CAs. They are data: kept with the
 // volumes, and told to be ours by label instead of by owner.
-func IsAuthority(c *v1alpha1.EtcdCluster, name string) bool {
+func IsCA(c *v1alpha1.EtcdCluster, name string) bool {
 	return name == CASecret(c.Name) || name == PeerCASecret(c.Name)
 }

@@ -22,7 +22,7 @@ func TestWhatSelectsAsChartsOfEtcdDoSelectsNoMember(t *testing.T) {
 		t.Errorf("selected: %v, and %v before", now, before)
 	}
 	for what, selector := range map[string]map[string]string{
-		"peers": BuildPeerService(c, record.Birth{}, "").Spec.Selector, "clients": BuildClientService(c).Spec.Selector,
+		"peers": BuildPeerService(c, record.Bootstrap{}, "").Spec.Selector, "clients": BuildClientService(c).Spec.Selector,
 		"budget": BuildBudget(c, 2).Spec.Selector.MatchLabels,
 		"policy": BuildNetworkPolicy(c, "ops/etcd-steward").Spec.PodSelector.MatchLabels,
 	} {

@@ -25,12 +25,12 @@ const (
 )
 
 // BuildPeerService builds the headless Service below which members have their names. It publishes members that are not
-// ready: they find each other by it before they can be. The birth record and the operator's claim are on it from its
-// creation; neither is ever applied over.
-func BuildPeerService(c *v1alpha1.EtcdCluster, birth record.Birth, operator string) *corev1.Service {
+// ready: they find each other by it before they can be. The bootstrap record and the operator's claim are on it from
+// its creation; neither is ever applied over.
+func BuildPeerService(c *v1alpha1.EtcdCluster, bootstrap record.Bootstrap, operator string) *corev1.Service {
 	service := dress(c, buildService(c, PeerService(c.Name)))
 	service.Annotations = merged(service.Annotations, map[string]string{
-		v1alpha1.AnnotationBirth: birth.Encode(), v1alpha1.AnnotationOperator: operator,
+		v1alpha1.AnnotationBootstrap: bootstrap.Encode(), v1alpha1.AnnotationOperator: operator,
 	})
 	service.Spec.ClusterIP = corev1.ClusterIPNone
 	service.Spec.PublishNotReadyAddresses = true
@@ -55,7 +55,7 @@ func discoveryPorts(c *v1alpha1.EtcdCluster) []corev1.ServicePort {
 
 // PeerServiceShape is the part of the peer Service that is put right when it drifted: everything but its annotations.
 func PeerServiceShape(c *v1alpha1.EtcdCluster) *corev1.Service {
-	service := BuildPeerService(c, record.Birth{}, "")
+	service := BuildPeerService(c, record.Bootstrap{}, "")
 	service.Annotations = nil
 	return service
 }

@@ -99,7 +99,7 @@ func TestTheNetworkPolicyLetsInWhatTheClusterLivesByAndWhoIsAskedForAndNobodyEls
 		shape           func(*v1alpha1.EtcdCluster)
 		ports           []int // of 2379, 2380 and 2381
 	}{
-		{"a member, also before it has a role", "prod", mustPod(t, cluster(), atBirth(cluster())).Labels, closed, []int{2379, 2380}},
+		{"a member, also before it has a role", "prod", mustPod(t, cluster(), atBootstrap(cluster())).Labels, closed, []int{2379, 2380}},
 		{"the operator", "ops", operatorPod(t), closed, []int{2379}},
 		{"another Pod beside the operator", "ops", shop, closed, nil},
 		{"a Pod elsewhere that calls itself the operator", "prod", operatorPod(t), closed, nil},
@@ -107,8 +107,8 @@ func TestTheNetworkPolicyLetsInWhatTheClusterLivesByAndWhoIsAskedForAndNobodyEls
 		{"a Pod that restores what a member holds", "prod", restore, closed, []int{2379}},
 		{"a Pod that prunes backups", "prod", prune, closed, nil},
 		{"a backup of another cluster", "prod", elsewhere, closed, nil},
-		{"a member of another cluster", "prod", mustPod(t, neighbour, atBirth(neighbour)).Labels, closed, nil},
-		{"a member of a cluster of this name elsewhere", "test", mustPod(t, cluster(), atBirth(cluster())).Labels, closed, nil},
+		{"a member of another cluster", "prod", mustPod(t, neighbour, atBootstrap(neighbour)).Labels, closed, nil},
+		{"a member of a cluster of this name elsewhere", "test", mustPod(t, cluster(), atBootstrap(cluster())).Labels, closed, nil},
 		{"a client that is not asked for", "prod", shop, closed, nil},
 		{"a client", "prod", shop, guarded, []int{2379}},
 		{"a client of that label elsewhere", "test", shop, guarded, nil},
@@ -133,7 +133,7 @@ func TestTheNetworkPolicySelectsMembersAndNoTaskAndRulesNothingThatGoesOut(t *te
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !selector.Matches(labels.Set(mustPod(t, cluster(), atBirth(cluster())).Labels)) {
+	if !selector.Matches(labels.Set(mustPod(t, cluster(), atBootstrap(cluster())).Labels)) {
 		t.Error("it guards no member")
 	}
 	if selector.Matches(labels.Set(BuildBackupJob(toVolume(), cluster(), backupStart()).Spec.Template.Labels)) {

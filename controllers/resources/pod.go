@@ -13,8 +13,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Renderer is raised whenever the same choices make another Pod than before. It is written on the Pod for people; a Pod
-// of an older renderer is as good as it was and is not restarted for it.
+// Renderer is raised whenever the same settings make another Pod than before. It is written on the Pod for people; a
+// Pod of an older renderer is as good as it was and is not restarted for it.
 const Renderer = 4
 
 // Container is the name of the etcd container.
@@ -31,7 +31,7 @@ type PodStart struct {
 	Incarnation string // of the member's data
 	Token       string // --initial-cluster-token of the incarnation
 	Flags       StartFlags
-	Initial     []etcdutil.NamedURL // for StartBirth and StartJoin
+	Initial     []etcdutil.NamedURL // for StartBootstrap and StartJoin
 	Inputs      RollInputs
 	Operator    string // namespace/name of the install that looks after the cluster
 	Role        string // role label, for sealed Pods only
@@ -39,8 +39,8 @@ type PodStart struct {
 	Images      ImageDefaults
 }
 
-// BuildPod builds a member's Pod from choices that were made, maybe long ago, and from the cluster's labels and
-// annotations of today. It fails when the choices name no version, or resources that are none.
+// BuildPod builds a member's Pod from settings that were made, maybe long ago, and from the cluster's labels and
+// annotations of today. It fails when the settings name no version, or resources that are none.
 func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 	version, resources, err := s.Inputs.parse()
 	if err != nil {

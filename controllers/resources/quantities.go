@@ -12,7 +12,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
-// ResourceInputs are the choices about CPU and memory, as text.
+// ResourceInputs are the settings about CPU and memory, as text.
 type ResourceInputs struct {
 	Limits   map[corev1.ResourceName]string `json:"limits,omitempty"`
 	Requests map[corev1.ResourceName]string `json:"requests,omitempty"`
@@ -104,7 +104,7 @@ func quantities(list map[corev1.ResourceName]string) (corev1.ResourceList, error
 	return out, nil
 }
 
-// withoutAmounts are the choices but CPU and memory.
+// withoutAmounts are the settings but CPU and memory.
 func (in ResourceInputs) withoutAmounts() ResourceInputs {
 	in.Limits, in.Requests = maps.Clone(in.Limits), maps.Clone(in.Requests)
 	for _, list := range []map[corev1.ResourceName]string{in.Limits, in.Requests} {
@@ -114,7 +114,7 @@ func (in ResourceInputs) withoutAmounts() ResourceInputs {
 	return in
 }
 
-// Fixed is the choices without the amounts of CPU and memory, as text: Kubernetes changes these in a Pod that runs.
+// Fixed is the settings without the amounts of CPU and memory, as text: Kubernetes changes these in a Pod that runs.
 func (in RollInputs) Fixed() string {
 	rest := resourcesOf(in).withoutAmounts()
 	var pod PodInputs
@@ -126,7 +126,7 @@ func (in RollInputs) Fixed() string {
 	return in.Canonical()
 }
 
-// ResizePatch is a strategic merge patch of pods/resize that gives a member's Pod the amounts of these choices. What
+// ResizePatch is a strategic merge patch of pods/resize that gives a member's Pod the amounts of these settings. What
 // the Pod has beside them is taken away; that Kubernetes may refuse.
 func ResizePatch(pod *corev1.Pod, in RollInputs) ([]byte, error) {
 	wanted, err := resourcesOf(in).requirements()

@@ -31,7 +31,7 @@ func RestorePod(member string) string { return member + "-restore" }
 
 // RestoreStart says which member's volume is restored, from which backup, and what its member is made from.
 type RestoreStart struct {
-	// the incarnation as the birth record has it: which data it begins with, and by how much the revision is raised
+	// the incarnation as the bootstrap record has it: which data it begins with, and by how much the revision is raised
 	record.Next
 
 	Member      string
@@ -44,10 +44,10 @@ type RestoreStart struct {
 	Store v1alpha1.BackupStore
 	Hash  string // of the source
 
-	ClusterID etcdutil.ID // that the survivor must have, which runs
-	Mounts    string      // the survivor's claim, where it does not run: what lies there is read
-	LaidIn    string      // the incarnation that the survivor's data there is of
-	MemberID  etcdutil.ID // that this data must know
+	ClusterID  etcdutil.ID // that the survivor must have, which runs
+	Mounts     string      // the survivor's claim, where it does not run: what lies there is read
+	RestoredIn string      // the incarnation that the survivor's data there is of
+	MemberID   etcdutil.ID // that this data must know
 }
 
 // BuildRestorePod builds the Pod that restores a backup on one member's volume: fetch, etcd's own restore, activate,
@@ -187,7 +187,7 @@ func (s RestoreStart) askSurvivor(c *v1alpha1.EtcdCluster) ([]string, []corev1.V
 
 // readSurvivor reads what a member left that does not run.
 func (s RestoreStart) readSurvivor() ([]string, []corev1.VolumeMount) {
-	database := path.Join(survivorMount, s.LaidIn, s.Survivor, "member", "snap", "db")
+	database := path.Join(survivorMount, s.RestoredIn, s.Survivor, "member", "snap", "db")
 	return []string{agentReadSurvivor, "--database=" + database, "--member-id=" + s.MemberID.String()},
 		[]corev1.VolumeMount{{Name: survivorVolume, MountPath: survivorMount, ReadOnly: true}}
 }

@@ -24,13 +24,13 @@ func stored(options ...func(*v1alpha1.EtcdBackup)) v1alpha1.BackupStore {
 }
 
 func restoring(c *v1alpha1.EtcdCluster, store v1alpha1.BackupStore) RestoreStart {
-	birth := atBirth(c)
+	bootstrap := atBootstrap(c)
 	return RestoreStart{
 		Next: record.Next{
-			Incarnation: birth.Incarnation, Token: birth.Token, Bump: v1alpha1.DefaultBumpRevision,
+			Incarnation: bootstrap.Incarnation, Token: bootstrap.Token, Bump: v1alpha1.DefaultBumpRevision,
 			Origin: record.Origin{Key: snapshotKey, SHA256: strings.Repeat("ab", 32), SizeBytes: 24608, Revision: 1234},
 		},
-		Member: birth.Name, Initial: birth.Initial, Inputs: birth.Inputs, AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", Store: store, Hash: "5e884898",
+		Member: bootstrap.Name, Initial: bootstrap.Initial, Inputs: bootstrap.Inputs, AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", Store: store, Hash: "5e884898",
 	}
 }
 
@@ -41,7 +41,7 @@ func ofSurvivorPod(s RestoreStart) RestoreStart {
 }
 
 func readFromVolume(s RestoreStart) RestoreStart {
-	s.Mounts, s.LaidIn, s.MemberID = "demo-7", "9f8e7d6c", 0x8e9e05c52164694d
+	s.Mounts, s.RestoredIn, s.MemberID = "demo-7", "9f8e7d6c", 0x8e9e05c52164694d
 	return s
 }
 
@@ -191,8 +191,8 @@ func TestEtcdRestoresWhatTheMemberWillStartFrom(t *testing.T) {
 	for _, options := range [][]func(*v1alpha1.EtcdCluster){{}, {withoutTLS}} {
 		c := cluster(options...)
 		restore := mustRestorePod(t, c, restoring(c, stored()))
-		birth := mustPod(t, c, atBirth(c))
-		etcd, etcdutl := birth.Spec.Containers[0], restore.Spec.InitContainers[1]
+		bootstrap := mustPod(t, c, atBootstrap(c))
+		etcd, etcdutl := bootstrap.Spec.Containers[0], restore.Spec.InitContainers[1]
 		if etcdutl.Image != etcd.Image || !slices.Equal(etcdutl.Command, []string{"etcdutl"}) {
 			t.Errorf("%v of %s restores for %s", etcdutl.Command, etcdutl.Image, etcd.Image)
 		}
@@ -201,7 +201,7 @@ func TestEtcdRestoresWhatTheMemberWillStartFrom(t *testing.T) {
 				t.Errorf("%s%s, and the member starts with %s", flag, got, want)
 			}
 		}
-		if got, want := argument(etcdutl, "--initial-cluster="), birth.Annotations[v1alpha1.AnnotationInitialCluster]; got != want {
+		if got, want := argument(etcdutl, "--initial-cluster="), bootstrap.Annotations[v1alpha1.AnnotationInitialCluster]; got != want {
 			t.Errorf("the list is %s, want %s", got, want)
 		}
 		staged := argument(etcdutl, "--data-dir=")
@@ -230,7 +230,7 @@ func TestARestoreRunsWhereItsMemberWillRun(t *testing.T) {
 			TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: MemberSelector(c.Name)},
 		}},
 	}}
-	member, restore := mustPod(t, c, atBirth(c)), mustRestorePod(t, c, restoring(c, stored()))
+	member, restore := mustPod(t, c, atBootstrap(c)), mustRestorePod(t, c, restoring(c, stored()))
 	if restore.Spec.PriorityClassName != member.Spec.PriorityClassName || len(restore.Spec.NodeSelector) != len(member.Spec.NodeSelector) ||
 		len(restore.Spec.Tolerations) != len(member.Spec.Tolerations) || restore.Spec.SchedulerName != member.Spec.SchedulerName ||
 		!reflect.DeepEqual(restore.Spec.DNSConfig, member.Spec.DNSConfig) {

@@ -90,7 +90,7 @@ func fullNames(name, domain string) []string {
 	return append(names, name+"."+usualDomain)
 }
 
-// Keys of Secrets. A member's has all of them; the others have the first three. In an authority's, ca.crt is its own
+// Keys of Secrets. A member's has all of them; the others have the first three. In a CA's, ca.crt is its own
 // certificate, so that it reads like any other.
 const (
 	KeyCert = corev1.TLSCertKey
@@ -102,9 +102,9 @@ const (
 	KeyPeerCA   = "peer-ca.crt"
 )
 
-// BuildAuthority builds the Secret of an authority. It is data: it is kept with the volumes, which are worth little
+// BuildCA builds the Secret of a CA. It is data: it is kept with the volumes, which are worth little
 // without the trust that their cluster was reached by.
-func BuildAuthority(c *v1alpha1.EtcdCluster, name string, data map[string][]byte) *corev1.Secret {
+func BuildCA(c *v1alpha1.EtcdCluster, name string, data map[string][]byte) *corev1.Secret {
 	return dress(c, &corev1.Secret{ObjectMeta: dataMeta(c, name), Type: corev1.SecretTypeTLS, Data: data})
 }
 
@@ -127,16 +127,16 @@ func BuildMemberSecret(c *v1alpha1.EtcdCluster, member string, data map[string][
 	return secret
 }
 
-// Certificate is one certificate of a Secret: under which keys it is, by which authority it is signed, and what it
+// Certificate is one certificate of a Secret: under which keys it is, by which CA it is signed, and what it
 // says.
 type Certificate struct {
 	CertKey, KeyKey, CAKey string
-	Authority              string // name of the authority's Secret
+	CA                     string // name of the CA's Secret
 	Leaf                   Leaf
 }
 
 // Certificates lists what the Secret of this name holds, nothing for a name that is not the cluster's or is an
-// authority's. Whether one needs renewal, and what is issued, both follow from it.
+// CA's. Whether one needs renewal, and what is issued, both follow from it.
 func Certificates(c *v1alpha1.EtcdCluster, secret string) []Certificate {
 	switch secret {
 	case ClientSecret(c.Name):

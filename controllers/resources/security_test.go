@@ -20,7 +20,7 @@ func TestEveryPodPassesPodSecurityRestricted(t *testing.T) {
 	selinux := as(v1alpha1.PodSecurityContext{RunAsGroup: new(int64(0)), SELinuxOptions: &corev1.SELinuxOptions{Type: "container_engine_t"}})
 	tried := 0
 	for _, options := range [][]func(*v1alpha1.EtcdCluster){{}, {withoutTLS}, {ephemeral}, {full}, {full, ephemeral}, {full, withoutTLS}, {selinux}} {
-		for _, start := range []func(*v1alpha1.EtcdCluster) PodStart{atBirth, joining, sealed} {
+		for _, start := range []func(*v1alpha1.EtcdCluster) PodStart{atBootstrap, joining, sealed} {
 			c := cluster(options...)
 			pod := mustPod(t, c, start(c))
 			for _, result := range evaluator.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec) {
@@ -34,7 +34,7 @@ func TestEveryPodPassesPodSecurityRestricted(t *testing.T) {
 	if tried == 0 {
 		t.Error("no check was made")
 	}
-	pod := mustPod(t, cluster(), atBirth(cluster()))
+	pod := mustPod(t, cluster(), atBootstrap(cluster()))
 	pod.Spec.Containers[0].SecurityContext.Capabilities = nil
 	if policy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec)).Allowed {
 		t.Error("the evaluator lets everything pass")
@@ -44,7 +44,7 @@ func TestEveryPodPassesPodSecurityRestricted(t *testing.T) {
 // TestAMemberLeavesTheServiceInTheLeastTimeThatASpecMayGiveIt also keeps a shell or a request out of the hook.
 func TestAMemberLeavesTheServiceInTheLeastTimeThatASpecMayGiveIt(t *testing.T) {
 	const least, toHandOver = 30, 7
-	for _, start := range []func(*v1alpha1.EtcdCluster) PodStart{atBirth, joining, sealed} {
+	for _, start := range []func(*v1alpha1.EtcdCluster) PodStart{atBootstrap, joining, sealed} {
 		c := cluster()
 		c.Spec.Pod = &v1alpha1.PodSpec{TerminationGracePeriodSeconds: new(int64(least))}
 		pod := mustPod(t, c, start(c))
@@ -61,7 +61,7 @@ func TestAMemberLeavesTheServiceInTheLeastTimeThatASpecMayGiveIt(t *testing.T) {
 func TestAPodReachesNothingButItsOwn(t *testing.T) {
 	for _, options := range [][]func(*v1alpha1.EtcdCluster){{}, {withoutTLS}, {ephemeral}, {full}} {
 		c := cluster(options...)
-		pod := mustPod(t, c, atBirth(c))
+		pod := mustPod(t, c, atBootstrap(c))
 		if *pod.Spec.AutomountServiceAccountToken || *pod.Spec.EnableServiceLinks || pod.Spec.ServiceAccountName != "" || pod.Namespace != c.Namespace {
 			t.Error("it has a token, service links, an account, or is in another namespace")
 		}
@@ -94,14 +94,14 @@ func TestUserLabelsAndAnnotationsNeverHideOurs(t *testing.T) {
 	if pod.Labels[v1alpha1.LabelInstance] != "demo" || pod.Labels["team"] != "storage" || FlagsOf(c, "demo-0", pod.Annotations) != StartSealed {
 		t.Errorf("labels %v, annotations %v", pod.Labels, pod.Annotations)
 	}
-	unsealed := mustPod(t, c, atBirth(c))
+	unsealed := mustPod(t, c, atBootstrap(c))
 	if role, ok := unsealed.Labels[v1alpha1.LabelRole]; ok {
 		t.Errorf("a Pod that is not sealed has the role %s", role)
 	}
 }
 
 func TestOnlyEtcdRunsAndTheSidecarsOfTheSpec(t *testing.T) {
-	pod := mustPod(t, cluster(full), atBirth(cluster(full)))
+	pod := mustPod(t, cluster(full), atBootstrap(cluster(full)))
 	if len(pod.Spec.Containers) != 1 || len(pod.Spec.InitContainers) != len(cluster(full).Spec.Pod.Sidecars) || len(pod.Spec.Containers[0].Command) != 1 {
 		t.Errorf("containers %d, init containers %d, command %v", len(pod.Spec.Containers), len(pod.Spec.InitContainers), pod.Spec.Containers[0].Command)
 	}

@@ -42,10 +42,10 @@ func TestAPeerServiceWithoutTheNamesThatEtcdLooksForIsPutRight(t *testing.T) {
 	}
 }
 
-// SRV records of a headless Service lead to the names of its Pods. etcdctl holds the certificate to the name that it was
-// given (etcd-io/etcd:etcdctl/ctlv3/command/global.go), others hold it to where the record leads.
+// SRV records of a headless Service lead to the names of its Pods. etcdctl holds the certificate to the name that it
+// was given (etcd-io/etcd:etcdctl/ctlv3/command/global.go), others hold it to where the record leads.
 func TestTheCertificateOfAMemberHasTheNamesBySRVRecords(t *testing.T) {
-	pod := mustPod(t, cluster(), atBirth(cluster()))
+	pod := mustPod(t, cluster(), atBootstrap(cluster()))
 	if pod.Spec.Hostname != "demo-0" || pod.Spec.Subdomain != "demo-peers" {
 		t.Fatalf("the record leads to %s.%s", pod.Spec.Hostname, pod.Spec.Subdomain)
 	}

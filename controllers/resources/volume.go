@@ -79,7 +79,7 @@ func ClassOf(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) strin
 	return cmp.Or(*claim.Spec.StorageClassName, noClass)
 }
 
-// dataMeta is the metadata of volumes and authorities.
+// dataMeta is the metadata of volumes and CAs.
 func dataMeta(c *v1alpha1.EtcdCluster, name string) metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{Namespace: c.Namespace, Name: name, Labels: dataLabels(c),
 		Annotations: v1alpha1.LeftAlone()}

@@ -72,7 +72,7 @@ func TestATestRestoreThatCannotBeSignedIsNotMadeAgainAndAgain(t *testing.T) {
 	w := newScheduleWorld(t, hourly(testedAtTen), jobworld.Serving()...)
 	w.hours(1)
 	w.looks(3)
-	if err := w.Kube.Delete(t.Context(), jobworld.Authority()); err != nil {
+	if err := w.Kube.Delete(t.Context(), jobworld.CA()); err != nil {
 		t.Fatal(err)
 	}
 	w.restartKeeper()

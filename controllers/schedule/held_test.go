@@ -22,20 +22,20 @@ func TestWhatAClusterIsBeingRestoredFromIsHeld(t *testing.T) {
 	objects := jobworld.Serving()
 	other := jobworld.Demo(3)
 	other.Name, other.UID = "other", "uid-other"
-	birth := record.Birth{
+	bootstrap := record.Bootstrap{
 		Incarnation: "2a2b3c4d", Token: "t", Names: []string{"other-0"}, Begun: true,
 		Origin: record.Origin{Hash: "h", Key: keyAt("1100"), SHA256: strings.Repeat("0", 64), SizeBytes: 32, Revision: 5},
 	}
 	back := jobworld.Demo(3)
 	back.Name, back.UID = "back", "uid-back"
-	coming := record.Birth{
+	coming := record.Bootstrap{
 		Incarnation: "3a2b3c4d", Token: "t", Names: []string{"back-0"}, ClusterID: 7,
 		Next: record.Next{
 			Incarnation: "4a2b3c4d", Counter: 1, Token: "t2", Names: []string{"back-1"}, Source: record.SourceBackup, Restore: "uid-1",
 			Origin: record.Origin{Hash: "h", Key: keyAt("0900"), SHA256: strings.Repeat("0", 64), SizeBytes: 32, Revision: 5},
 		},
 	}
-	for cluster, record := range map[*v1alpha1.EtcdCluster]record.Birth{other: birth, back: coming} {
+	for cluster, record := range map[*v1alpha1.EtcdCluster]record.Bootstrap{other: bootstrap, back: coming} {
 		objects = append(objects, resources.BuildPeerService(cluster, record, "ops/etcd-steward"))
 	}
 	w := newScheduleWorld(t, hourly(keepingTwo), objects...)
@@ -73,8 +73,8 @@ func beginning(source *v1alpha1.RestoreSource) *v1alpha1.EtcdCluster {
 }
 
 // recordOf is the record of a cluster that serves.
-func recordOf(cluster *v1alpha1.EtcdCluster, edit func(*record.Birth)) client.Object {
-	record := record.Birth{Incarnation: "2a2b3c4d", Token: "t", Names: []string{cluster.Name + "-0"}, ClusterID: 7}
+func recordOf(cluster *v1alpha1.EtcdCluster, edit func(*record.Bootstrap)) client.Object {
+	record := record.Bootstrap{Incarnation: "2a2b3c4d", Token: "t", Names: []string{cluster.Name + "-0"}, ClusterID: 7}
 	edit(&record)
 	return resources.BuildPeerService(cluster, record, "ops/etcd-steward")
 }
@@ -107,8 +107,8 @@ func TestWhatIsToBeRestoredIsHeldUntilItIs(t *testing.T) {
 		}}.Encode()}
 	})
 	byName := &v1alpha1.RestoreSource{BackupRef: &v1alpha1.BackupReference{Name: "by-hand"}}
-	carriedOut := func(r *record.Birth) { r.Restore = observe.RequestID(restoring("other", byKey("1100"))) }
-	overtaken := func(r *record.Birth) {
+	carriedOut := func(r *record.Bootstrap) { r.Restore = observe.RequestID(restoring("other", byKey("1100"))) }
+	overtaken := func(r *record.Bootstrap) {
 		carriedOut(r)
 		r.Former, r.Restore = []record.Former{{Incarnation: "1a2b3c4d"}, {Incarnation: "1b2b3c4d", Restore: r.Restore}}, ""
 	}
@@ -118,13 +118,13 @@ func TestWhatIsToBeRestoredIsHeldUntilItIs(t *testing.T) {
 	}{
 		"by an EtcdRestore, by its key":                    {[]client.Object{restoring("other", byKey("1100"))}, true},
 		"by an EtcdRestore, by the EtcdBackup":             {[]client.Object{restoring("other", byName), taken}, true},
-		"by an EtcdRestore whose cluster serves meanwhile": {[]client.Object{restoring("other", byKey("1100")), recordOf(beginning(nil), func(*record.Birth) {})}, true},
+		"by an EtcdRestore whose cluster serves meanwhile": {[]client.Object{restoring("other", byKey("1100")), recordOf(beginning(nil), func(*record.Bootstrap) {})}, true},
 		"by a cluster that is not born":                    {[]client.Object{beginning(byKey("1100"))}, true},
 		"by a cluster that is not born, by the EtcdBackup": {[]client.Object{beginning(byName), taken}, true},
 		"by a preflight that found it":                     {[]client.Object{found(looking(""), keyAt("1100"))}, true},
 		"by nobody: the EtcdRestore was carried out":       {[]client.Object{restoring("other", byKey("1100")), recordOf(beginning(nil), carriedOut)}, false},
 		"by nobody: another one followed it":               {[]client.Object{restoring("other", byKey("1100")), recordOf(beginning(nil), overtaken)}, false},
-		"by nobody: the cluster was born with it":          {[]client.Object{beginning(byKey("1100")), recordOf(beginning(byKey("1100")), func(*record.Birth) {})}, false},
+		"by nobody: the cluster was born with it":          {[]client.Object{beginning(byKey("1100")), recordOf(beginning(byKey("1100")), func(*record.Bootstrap) {})}, false},
 		"by nobody: the EtcdBackup does not exist":         {[]client.Object{restoring("other", byName)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,8 +156,8 @@ func TestTheListOfWhatIsHeldIsBelievedForMinutesOnly(t *testing.T) {
 }
 
 func TestNothingIsRemovedWhileNobodyCanTellWhatIsRestored(t *testing.T) {
-	damaged := recordOf(beginning(nil), func(*record.Birth) {})
-	damaged.GetAnnotations()[v1alpha1.AnnotationBirth] = "{"
+	damaged := recordOf(beginning(nil), func(*record.Bootstrap) {})
+	damaged.GetAnnotations()[v1alpha1.AnnotationBootstrap] = "{"
 	for reason, object := range map[string]client.Object{"RecordUnreadable": damaged, "RestoreBegins": looking("")} {
 		w := newScheduleWorld(t, hourly(keepingTwo), append(jobworld.Serving(), object)...)
 		w.hours(1)
@@ -182,12 +182,12 @@ func TestNothingIsRemovedWhileNobodyCanTellWhatIsRestored(t *testing.T) {
 // A Service may be left by a cluster that was deleted without what is its, and anybody may make one.
 func TestTheRecordOnAServiceOfNoClusterHoldsWhatItNamesAndStopsNobody(t *testing.T) {
 	record := func(text func(string) string, owners ...metav1.OwnerReference) *corev1.Service {
-		service := recordOf(beginning(nil), func(r *record.Birth) {
+		service := recordOf(beginning(nil), func(r *record.Bootstrap) {
 			r.ClusterID = 0
 			r.Origin = record.Origin{Hash: "h", Key: keyAt("1100"), SHA256: strings.Repeat("0", 64), SizeBytes: 32, Revision: 5}
 		}).(*corev1.Service)
 		service.OwnerReferences = owners
-		service.Annotations[v1alpha1.AnnotationBirth] = text(service.Annotations[v1alpha1.AnnotationBirth])
+		service.Annotations[v1alpha1.AnnotationBootstrap] = text(service.Annotations[v1alpha1.AnnotationBootstrap])
 		return service
 	}
 	whole, damaged := func(text string) string { return text }, func(string) string { return "{" }

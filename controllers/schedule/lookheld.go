@@ -25,18 +25,18 @@ import (
 // begin with, what was found for one, and what EtcdClusters and EtcdRestores name that have not begun with it. The
 // newest of a cluster is never removed, so whoever is to have that needs no list, until it was chosen.
 func (r *Reconciler) held(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([]string, error) {
-	lives, err := r.births(ctx)
+	incarnations, err := r.bootstraps(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var keys []string
-	for _, life := range lives {
-		keys = append(keys, heldBy(life)...)
+	for _, incarnation := range incarnations {
+		keys = append(keys, heldBy(incarnation)...)
 	}
 	for _, more := range []func() ([]string, error){
 		func() ([]string, error) { return r.heldByPreflights(ctx, cluster) },
-		func() ([]string, error) { return r.heldByClusters(ctx, lives) },
-		func() ([]string, error) { return r.heldByRestores(ctx, lives) },
+		func() ([]string, error) { return r.heldByClusters(ctx, incarnations) },
+		func() ([]string, error) { return r.heldByRestores(ctx, incarnations) },
 	} {
 		found, err := more()
 		if err != nil {
@@ -48,23 +48,23 @@ func (r *Reconciler) held(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([
 	return slices.Compact(keys), nil
 }
 
-// births reads what all clusters began with. While one cannot be read, it is unknown what it is restored from. Of a
+// bootstraps reads what all clusters began with. While one cannot be read, it is unknown what it is restored from. Of a
 // Service that has no cluster, such as one that was left when it was deleted, what can be read holds all the same; one
 // that cannot holds nothing up, since any user may write one.
-func (r *Reconciler) births(ctx context.Context) (births, error) {
+func (r *Reconciler) bootstraps(ctx context.Context) (bootstraps, error) {
 	var services corev1.ServiceList
 	if err := r.Client.List(ctx, &services,
 		client.MatchingLabels{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}); err != nil {
 		return nil, fmt.Errorf("listing the clusters that are restored: %w", err)
 	}
-	found := births{}
+	found := bootstraps{}
 	for _, service := range services.Items {
-		text, ok := service.Annotations[v1alpha1.AnnotationBirth]
+		text, ok := service.Annotations[v1alpha1.AnnotationBootstrap]
 		if !ok {
 			continue
 		}
 		uid := clusterUIDOf(&service)
-		birth, err := record.DecodeBirth(text)
+		bootstrap, err := record.DecodeBootstrap(text)
 		switch {
 		case err != nil && uid == "":
 			continue
@@ -76,7 +76,7 @@ func (r *Reconciler) births(ctx context.Context) (births, error) {
 		case uid == "":
 			uid = service.UID
 		}
-		found[uid] = birth
+		found[uid] = bootstrap
 	}
 	return found, nil
 }
@@ -106,8 +106,8 @@ func (r *Reconciler) heldByPreflights(ctx context.Context, cluster *v1alpha1.Etc
 	return keys, nil
 }
 
-// heldByClusters are the snapshots that clusters are to begin with that are not born.
-func (r *Reconciler) heldByClusters(ctx context.Context, lives births) ([]string, error) {
+// heldByClusters are the snapshots that clusters are to begin with that are not bootstrapped.
+func (r *Reconciler) heldByClusters(ctx context.Context, incarnations bootstraps) ([]string, error) {
 	var clusters v1alpha1.EtcdClusterList
 	if err := r.Client.List(ctx, &clusters); err != nil {
 		return nil, fmt.Errorf("listing the clusters that are to begin with a backup: %w", err)
@@ -115,7 +115,8 @@ func (r *Reconciler) heldByClusters(ctx context.Context, lives births) ([]string
 	var keys []string
 	for i := range clusters.Items {
 		cluster := &clusters.Items[i]
-		if life := lives[cluster.UID]; cluster.Spec.Bootstrap == nil || life.ClusterID != 0 || len(life.Former) > 0 {
+		current := incarnations[cluster.UID]
+		if cluster.Spec.Bootstrap == nil || current.ClusterID != 0 || len(current.Former) > 0 {
 			continue
 		}
 		key, err := r.keyOfSource(ctx, cluster.Namespace, cluster.Spec.Bootstrap.Restore)
@@ -129,7 +130,7 @@ func (r *Reconciler) heldByClusters(ctx context.Context, lives births) ([]string
 
 // heldByRestores are the snapshots that EtcdRestores name of which no incarnation has come, whether they are approved
 // or not.
-func (r *Reconciler) heldByRestores(ctx context.Context, lives births) ([]string, error) {
+func (r *Reconciler) heldByRestores(ctx context.Context, incarnations bootstraps) ([]string, error) {
 	var restores v1alpha1.EtcdRestoreList
 	if err := r.Client.List(ctx, &restores); err != nil {
 		return nil, fmt.Errorf("listing the EtcdRestores: %w", err)
@@ -137,7 +138,7 @@ func (r *Reconciler) heldByRestores(ctx context.Context, lives births) ([]string
 	var keys []string
 	for i := range restores.Items {
 		restore := &restores.Items[i]
-		if lives.cameOf(observe.RequestID(restore)) {
+		if incarnations.cameOf(observe.RequestID(restore)) {
 			continue
 		}
 		key, err := r.keyOfSource(ctx, restore.Namespace, restore.Spec.Source.Backup())
@@ -162,8 +163,8 @@ func (r *Reconciler) keyOfSource(ctx context.Context, namespace string,
 	return []string{found.Key}, nil
 }
 
-// births are the birth records of all clusters, by the UIDs of these.
-type births map[types.UID]record.Birth
+// bootstraps are the bootstrap records of all clusters, by the UIDs of these.
+type bootstraps map[types.UID]record.Bootstrap
 
 // clusterUIDOf is the UID of the EtcdCluster that controls a Service; empty when none does.
 func clusterUIDOf(service *corev1.Service) types.UID {
@@ -175,12 +176,12 @@ func clusterUIDOf(service *corev1.Service) types.UID {
 }
 
 // heldBy are the snapshots that a cluster begins with, or that are restored beside it to take its place.
-func heldBy(birth record.Birth) []string {
+func heldBy(bootstrap record.Bootstrap) []string {
 	var keys []string
-	if birth.ClusterID == 0 && !birth.Void {
-		keys = append(keys, birth.Origin.Key)
+	if bootstrap.ClusterID == 0 && !bootstrap.Void {
+		keys = append(keys, bootstrap.Origin.Key)
 	}
-	keys = append(keys, birth.Next.Origin.Key)
+	keys = append(keys, bootstrap.Next.Origin.Key)
 	return slices.DeleteFunc(keys, func(key string) bool { return key == "" }) // what a member left has none
 }
 
@@ -209,10 +210,10 @@ func chosenBy(pod *corev1.Pod) string {
 }
 
 // cameOf reports whether a restore was carried out.
-func (b births) cameOf(request string) bool {
-	for _, life := range b {
-		isPast := slices.ContainsFunc(life.Former, func(p record.Former) bool { return p.Restore == request })
-		if isPast || life.Restore == request {
+func (b bootstraps) cameOf(request string) bool {
+	for _, incarnation := range b {
+		isPast := slices.ContainsFunc(incarnation.Former, func(p record.Former) bool { return p.Restore == request })
+		if isPast || incarnation.Restore == request {
 			return true
 		}
 	}

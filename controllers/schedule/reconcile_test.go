@@ -25,7 +25,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/metrictest"
 )
 
-// scheduleWorld has a schedule, and the controller of schedules alone: what the one of backups would do, tests do by hand.
+// scheduleWorld has a schedule, and the controller of schedules alone: what the one of backups would do, tests do by
+// hand.
 type scheduleWorld struct {
 	*jobworld.World
 	keeper   *Reconciler
@@ -69,7 +70,8 @@ func (w *scheduleWorld) restartKeeper() {
 		AgentImage: func(context.Context) (string, error) { return "agent:v1", nil }}
 }
 
-// looks lets the operator look so often, and begins a new one when it was killed. It returns when the last look wants the next.
+// looks lets the operator look so often, and begins a new one when it was killed. It returns when the last look wants
+// the next.
 func (w *scheduleWorld) looks(n int) time.Duration {
 	w.T.Helper()
 	var again time.Duration
@@ -114,7 +116,7 @@ func (w *scheduleWorld) made() string {
 // sign puts a record on an EtcdBackup, as the operator does.
 func sign(b *v1alpha1.EtcdBackup, outcome *backupplan.Outcome) {
 	text := backupplan.Record{Namespace: b.Namespace, Name: b.Name, Outcome: outcome}.Encode()
-	key := backupplan.KeyOf(jobworld.Authority().Data[resources.KeyKey], b.Namespace, b.Spec.ClusterRef.Name)
+	key := backupplan.KeyOf(jobworld.CA().Data[resources.KeyKey], b.Namespace, b.Spec.ClusterRef.Name)
 	b.Annotations = map[string]string{v1alpha1.AnnotationBackupRecord: text, v1alpha1.AnnotationBackupSignature: key.Sign(b, text)}
 }
 

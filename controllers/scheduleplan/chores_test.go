@@ -16,17 +16,17 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 )
 
-func keeping(n int) func(*life) {
-	return func(l *life) { l.o.Schedule.Retains, l.keepLast = true, n }
+func keeping(n int) func(*incarnation) {
+	return func(l *incarnation) { l.o.Schedule.Retains, l.keepLast = true, n }
 }
 
-func tested(expression string) func(*life) {
-	return func(l *life) { l.o.Schedule.TestExpression = expression }
+func tested(expression string) func(*incarnation) {
+	return func(l *incarnation) { l.o.Schedule.TestExpression = expression }
 }
 
-func newKeeper(t *testing.T, expression, from string, options ...func(*life)) *life {
+func newKeeper(t *testing.T, expression, from string, options ...func(*incarnation)) *incarnation {
 	t.Helper()
-	l := newLife(t, expression, from)
+	l := newIncarnation(t, expression, from)
 	for _, option := range options {
 		option(l)
 	}
@@ -37,7 +37,7 @@ func newKeeper(t *testing.T, expression, from string, options ...func(*life)) *l
 const choreTakes = 2 * time.Minute
 
 // chores makes the changes of chores as the operator would: one, and others before it may be refused.
-func (l *life) chores(d Decision) (decided Decision, isDone bool) {
+func (l *incarnation) chores(d Decision) (decided Decision, isDone bool) {
 	l.t.Helper()
 	for _, change := range d.Chores {
 		if l.crash != nil && l.crash() {
@@ -79,7 +79,7 @@ func (l *life) chores(d Decision) (decided Decision, isDone bool) {
 	return d, false
 }
 
-func (l *life) begin(chore Chore, at time.Time) {
+func (l *incarnation) begin(chore Chore, at time.Time) {
 	l.t.Helper()
 	for _, other := range l.o.Jobs {
 		if other.End == backupplan.JobRuns {
@@ -94,7 +94,7 @@ func (l *life) begin(chore Chore, at time.Time) {
 	l.o.Jobs = append(l.o.Jobs, Job{Name: name, Chore: chore, At: at, Job: backupplan.Job{Exists: true, Created: l.o.Now}})
 }
 
-func (l *life) remove(runs []Run) {
+func (l *incarnation) remove(runs []Run) {
 	l.t.Helper()
 	newest := l.o.newestComplete()
 	for _, run := range runs {
@@ -106,7 +106,7 @@ func (l *life) remove(runs []Run) {
 }
 
 // work ends the Jobs whose time is over.
-func (l *life) work() {
+func (l *incarnation) work() {
 	for i := range l.o.Jobs {
 		job := &l.o.Jobs[i]
 		if job.End != backupplan.JobRuns || l.o.Now.Sub(job.Created) < choreTakes {
@@ -128,7 +128,7 @@ func (l *life) work() {
 	}
 }
 
-func (l *life) prune(at time.Time) string {
+func (l *incarnation) prune(at time.Time) string {
 	keys := slices.SortedFunc(maps.Keys(l.store), func(a, b string) int { return int(l.store[b] - l.store[a]) })
 	said, kept := lastWords{}, []string{}
 	for i, key := range keys {
@@ -152,7 +152,7 @@ func (l *life) prune(at time.Time) string {
 	return string(text)
 }
 
-func (l *life) pointOf(key string) *Point {
+func (l *incarnation) pointOf(key string) *Point {
 	at, err := time.Parse("20060102T150405Z", strings.Split(directoryOf(key), "-")[0])
 	if err != nil {
 		l.t.Fatal(err)
@@ -160,7 +160,7 @@ func (l *life) pointOf(key string) *Point {
 	return &Point{Key: key, Revision: l.store[key], StartedAt: at}
 }
 
-func (l *life) restore() (said, failed string) {
+func (l *incarnation) restore() (said, failed string) {
 	if l.damaged {
 		return "", `{"reason":"ObjectDamaged","message":"It came back with another SHA-256."}`
 	}
@@ -174,7 +174,7 @@ func (l *life) restore() (said, failed string) {
 	return string(text), ""
 }
 
-func (l *life) condition(kind string) string {
+func (l *incarnation) condition(kind string) string {
 	l.t.Helper()
 	for _, c := range l.status.Conditions {
 		if c.Type == kind {
@@ -448,14 +448,14 @@ func TestATestRestoreIsMadeWhenItIsTimeAndTellsWhatIsProven(t *testing.T) {
 }
 
 func TestWhatKeepsATestRestoreFromBeginning(t *testing.T) {
-	for name, edit := range map[string]func(*life){
-		"no backup":            func(l *life) { l.o.Runs = nil },
-		"suspended":            func(l *life) { l.o.Schedule.Suspended = true },
-		"no cluster":           func(l *life) { l.o.Cluster = Cluster{} },
-		"a cluster that goes":  func(l *life) { l.o.Cluster.Deleting = true },
-		"being deleted":        func(l *life) { l.o.Schedule.Deleting = true },
-		"no time that is read": func(l *life) { l.o.Schedule.TestExpression = "now and then" },
-		"another operator":     func(l *life) { l.o.Cluster.Operator = "other/etcd-steward" },
+	for name, edit := range map[string]func(*incarnation){
+		"no backup":            func(l *incarnation) { l.o.Runs = nil },
+		"suspended":            func(l *incarnation) { l.o.Schedule.Suspended = true },
+		"no cluster":           func(l *incarnation) { l.o.Cluster = Cluster{} },
+		"a cluster that goes":  func(l *incarnation) { l.o.Cluster.Deleting = true },
+		"being deleted":        func(l *incarnation) { l.o.Schedule.Deleting = true },
+		"no time that is read": func(l *incarnation) { l.o.Schedule.TestExpression = "now and then" },
+		"another operator":     func(l *incarnation) { l.o.Cluster.Operator = "other/etcd-steward" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newKeeper(t, "0 3 * * *", "2026-03-01T00:30:00Z", tested("0 5 * * *"))
@@ -514,8 +514,8 @@ func TestARecordThatCannotBeReadIsNone(t *testing.T) {
 	}
 }
 
-// Downtimes, failures, lost records, lost Jobs and crashes at random: what remove and begin check holds at any point, and
-// once all is well again the store has what retention keeps, and no more EtcdBackups are left.
+// Downtimes, failures, lost records, lost Jobs and crashes at random: what remove and begin check holds at any point,
+// and once all is well again the store has what retention keeps, and no more EtcdBackups are left.
 func TestWhateverHappensRetentionAndTestRestoresComeToTheSameEnd(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 )
 
 // incarnation plays a schedule in virtual time: changes are made at once, and each run ends after a while.
-type life struct {
+type incarnation struct {
 	t      *testing.T
 	o      Observation
 	status v1alpha1.EtcdBackupScheduleStatus
@@ -40,14 +40,14 @@ type life struct {
 	refuses func(Change) bool
 }
 
-func newLife(t *testing.T, expression, from string, options ...func(*Schedule)) *life {
+func newIncarnation(t *testing.T, expression, from string, options ...func(*Schedule)) *incarnation {
 	t.Helper()
 	s := Schedule{Name: "nightly", Created: at(t, from), Expression: expression, Cluster: "demo",
 		BackupDeadline: time.Hour}
 	for _, option := range options {
 		option(&s)
 	}
-	return &life{
+	return &incarnation{
 		t: t, takes: 5 * time.Minute, begun: map[string]time.Time{}, store: map[string]int64{},
 		asked: map[string][]string{},
 		o: Observation{Now: at(t, from), Operator: "ops/etcd-steward", Schedule: s,
@@ -62,7 +62,7 @@ func within(limit time.Duration) func(*Schedule) {
 }
 
 // pass looks once, acts, and returns the decision.
-func (l *life) pass() Decision {
+func (l *incarnation) pass() Decision {
 	l.t.Helper()
 	for i := range l.o.Runs {
 		l.finish(&l.o.Runs[i])
@@ -93,7 +93,7 @@ func (l *life) pass() Decision {
 }
 
 // finish ends a run whose time is over.
-func (l *life) finish(run *Run) {
+func (l *incarnation) finish(run *Run) {
 	if run.State != RunActive || l.o.Now.Before(l.begun[run.Name].Add(l.takes)) {
 		return
 	}
@@ -110,7 +110,7 @@ func (l *life) finish(run *Run) {
 	run.Point = Point{Key: key, Revision: l.store[key], StartedAt: l.begun[run.Name]}
 }
 
-func (l *life) create(run CreateRun) {
+func (l *incarnation) create(run CreateRun) {
 	l.t.Helper()
 	for _, other := range l.o.Runs {
 		if other.State == RunActive {
@@ -133,7 +133,7 @@ func (l *life) create(run CreateRun) {
 }
 
 // until passes as the operator would, up to a time.
-func (l *life) until(text string) {
+func (l *incarnation) until(text string) {
 	l.t.Helper()
 	for end := at(l.t, text); !l.o.Now.After(end); {
 		d := l.pass()
@@ -150,16 +150,16 @@ func (l *life) until(text string) {
 }
 
 // down is a time in which no operator runs.
-func (l *life) down(until string) { l.o.Now = at(l.t, until) }
+func (l *incarnation) down(until string) { l.o.Now = at(l.t, until) }
 
-func (l *life) is(want ...string) {
+func (l *incarnation) is(want ...string) {
 	l.t.Helper()
 	if got := strings.Join(l.order, " "); got != strings.Join(want, " ") {
 		l.t.Errorf("runs are %q, want %q", got, want)
 	}
 }
 
-func (l *life) said(reason, text string) {
+func (l *incarnation) said(reason, text string) {
 	l.t.Helper()
 	for _, event := range l.told {
 		if event.Reason == reason && strings.Contains(event.Note, text) {
@@ -170,7 +170,7 @@ func (l *life) said(reason, text string) {
 }
 
 func TestAYearOfNightsHasARunEachAtTheTimeOnTheWall(t *testing.T) {
-	l := newLife(t, "30 2 * * *", "2026-01-01T12:00:00Z", in("Europe/Berlin"))
+	l := newIncarnation(t, "30 2 * * *", "2026-01-01T12:00:00Z", in("Europe/Berlin"))
 	l.until("2027-01-01T12:00:00Z")
 	if len(l.order) != 366 { // the repeated hour of October has two
 		t.Errorf("%d runs", len(l.order))
@@ -187,7 +187,7 @@ func TestAYearOfNightsHasARunEachAtTheTimeOnTheWall(t *testing.T) {
 }
 
 func TestOfTheRunsThatADowntimeMissedTheNewestIsMadeUpForAndItIsSaid(t *testing.T) {
-	l := newLife(t, "0 * * * *", "2026-03-01T00:30:00Z")
+	l := newIncarnation(t, "0 * * * *", "2026-03-01T00:30:00Z")
 	l.until("2026-03-01T02:30:00Z")
 	l.down("2026-03-01T09:40:00Z")
 	l.until("2026-03-01T10:30:00Z")
@@ -203,7 +203,7 @@ func TestOfTheRunsThatADowntimeMissedTheNewestIsMadeUpForAndItIsSaid(t *testing.
 }
 
 func TestARunThatWasMissedForTooLongIsLeftOutAndSaidOnce(t *testing.T) {
-	l := newLife(t, "0 3 * * *", "2026-03-01T00:00:00Z", within(30*time.Minute))
+	l := newIncarnation(t, "0 3 * * *", "2026-03-01T00:00:00Z", within(30*time.Minute))
 	l.until("2026-03-01T12:00:00Z")
 	l.down("2026-03-04T03:31:00Z")
 	l.until("2026-03-04T12:00:00Z")
@@ -218,7 +218,7 @@ func TestARunThatWasMissedForTooLongIsLeftOutAndSaidOnce(t *testing.T) {
 }
 
 func TestARunWaitsForTheOneBeforeAndThenTheNewestDueBegins(t *testing.T) {
-	l := newLife(t, "*/10 * * * *", "2026-03-01T00:05:00Z")
+	l := newIncarnation(t, "*/10 * * * *", "2026-03-01T00:05:00Z")
 	l.takes = 25 * time.Minute
 	l.until("2026-03-01T00:21:00Z")
 	if d := l.pass(); d.Reason != ReasonPreviousRunning ||
@@ -230,7 +230,7 @@ func TestARunWaitsForTheOneBeforeAndThenTheNewestDueBegins(t *testing.T) {
 }
 
 func TestASuspendedScheduleBeginsNothingAndAfterwardsMakesUpForOne(t *testing.T) {
-	l := newLife(t, "0 * * * *", "2026-03-01T00:30:00Z")
+	l := newIncarnation(t, "0 * * * *", "2026-03-01T00:30:00Z")
 	l.o.Schedule.Suspended = true
 	l.until("2026-03-01T05:30:00Z")
 	l.is()
@@ -244,7 +244,7 @@ func TestASuspendedScheduleBeginsNothingAndAfterwardsMakesUpForOne(t *testing.T)
 }
 
 func TestARunWhoseBackupSomebodyDeletesIsNotMadeAgain(t *testing.T) {
-	l := newLife(t, "0 3 * * *", "2026-03-01T00:00:00Z")
+	l := newIncarnation(t, "0 3 * * *", "2026-03-01T00:00:00Z")
 	l.until("2026-03-01T03:02:00Z")
 	l.o.Runs = nil
 	l.status = v1alpha1.EtcdBackupScheduleStatus{}
@@ -253,7 +253,7 @@ func TestARunWhoseBackupSomebodyDeletesIsNotMadeAgain(t *testing.T) {
 }
 
 func TestARecordThatIsNeverWrittenMakesNoSecondRun(t *testing.T) {
-	l := newLife(t, "0 3 * * *", "2026-03-01T00:00:00Z")
+	l := newIncarnation(t, "0 3 * * *", "2026-03-01T00:00:00Z")
 	left := 5
 	l.crash = func() bool { left--; return left >= 0 }
 	l.until("2026-03-03T12:00:00Z")
@@ -267,7 +267,7 @@ func TestARecordThatIsNeverWrittenMakesNoSecondRun(t *testing.T) {
 }
 
 func TestRunsAndRecordsOfTheFutureAreNotBelieved(t *testing.T) {
-	l := newLife(t, "0 3 * * *", "2026-03-01T00:00:00Z")
+	l := newIncarnation(t, "0 3 * * *", "2026-03-01T00:00:00Z")
 	l.o.Schedule.Recorded = at(t, "2036-03-01T03:00:00Z")
 	l.o.Runs = []Run{{Name: "nightly-20360301-0300", State: RunComplete}, {Name: "nightly-by-hand", State: RunActive},
 		{Name: "other-20260301-0300", State: RunActive}}
@@ -297,7 +297,7 @@ func TestWhatKeepsAScheduleFromBeginningIsSaid(t *testing.T) {
 		{"no time zone", func(o *Observation) { o.Schedule.TimeZone = "Mars" }, ReasonTimeZoneUnknown, `"Mars"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			l := newLife(t, "0 * * * *", "2026-03-01T00:30:00Z")
+			l := newIncarnation(t, "0 * * * *", "2026-03-01T00:30:00Z")
 			was := l.o
 			row.edit(&l.o)
 			l.o.Now = at(t, "2026-03-01T05:30:00Z")
@@ -317,7 +317,7 @@ func TestWhatKeepsAScheduleFromBeginningIsSaid(t *testing.T) {
 }
 
 func TestAScheduleOfAnotherOperatorsClusterIsIgnored(t *testing.T) {
-	l := newLife(t, "0 * * * *", "2026-03-01T00:30:00Z")
+	l := newIncarnation(t, "0 * * * *", "2026-03-01T00:30:00Z")
 	l.o.Cluster.Operator = "other/etcd-steward"
 	l.o.Now = at(t, "2026-03-01T05:30:00Z")
 	if d := l.pass(); !d.Ignored || d.Change != nil {
@@ -333,7 +333,7 @@ func TestWhateverHappensNoRunIsMadeTwiceOrBesideAnotherAndTheNewestIsMadeUpFor(t
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
-			l := newLife(t, expressions[random.IntN(len(expressions))], "2026-03-01T00:07:00Z",
+			l := newIncarnation(t, expressions[random.IntN(len(expressions))], "2026-03-01T00:07:00Z",
 				in(zones[random.IntN(len(zones))]))
 			l.crash = func() bool { return random.IntN(3) == 0 }
 			for range 50 {
@@ -373,7 +373,7 @@ func TestAClockThatRanADayAheadLeavesNoRunOut(t *testing.T) {
 			[]string{"20260301-0300", "20260301b0300", "20260302-0300", "20260303-0300"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLife(t, "0 3 * * *", row.from)
+			l := newIncarnation(t, "0 3 * * *", row.from)
 			l.pass()
 			if name == "before it" {
 				l.until("2026-02-28T12:00:00Z")
@@ -391,7 +391,7 @@ func TestAClockThatRanADayAheadLeavesNoRunOut(t *testing.T) {
 func TestAClockThatIsBehindForAMomentMarksNoRun(t *testing.T) {
 	for name, behind := range map[string]time.Duration{"by 50 minutes": 50 * time.Minute, "by a week": 7 * 24 * time.Hour} {
 		for moment, isMarked := range map[time.Duration]bool{time.Second: false, 4 * time.Minute: false, 15 * time.Minute: true} {
-			l := newLife(t, "0 * * * *", "2026-03-01T12:30:00Z")
+			l := newIncarnation(t, "0 * * * *", "2026-03-01T12:30:00Z")
 			l.until("2026-03-01T15:15:00Z")
 			for range 2 { // what was noticed the first time does not count the second time
 				now := l.o.Now
@@ -416,7 +416,7 @@ func TestAClockThatIsBehindForAMomentMarksNoRun(t *testing.T) {
 
 func TestAScheduleThatWasCreatedWhileTheClockRanAheadWaitsForNothing(t *testing.T) {
 	for _, expression := range []string{"0 3 * * *", "@every 24h"} {
-		l := newLife(t, expression, "2026-03-01T00:00:00Z")
+		l := newIncarnation(t, expression, "2026-03-01T00:00:00Z")
 		l.o.Schedule.Created = at(t, "2026-03-09T12:00:00Z")
 		l.until("2026-03-03T12:00:00Z")
 		if len(l.order) < 3 {

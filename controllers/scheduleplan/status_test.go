@@ -24,7 +24,7 @@ func condition(t *testing.T, status v1alpha1.EtcdBackupScheduleStatus, kind stri
 }
 
 func TestTheStatusTellsOfTheNewestRunWhateverTheOrderOfTheList(t *testing.T) {
-	l := newLife(t, "0 3 * * *", "2026-03-01T00:00:00Z")
+	l := newIncarnation(t, "0 3 * * *", "2026-03-01T00:00:00Z")
 	l.o.Now = at(t, "2026-03-09T12:00:00Z")
 	l.o.Schedule.Recorded = at(t, "2026-03-09T03:00:00Z")
 	l.o.Runs = []Run{
@@ -56,7 +56,7 @@ func TestTheStatusTellsOfTheNewestRunWhateverTheOrderOfTheList(t *testing.T) {
 }
 
 func TestARunThatNoSecondMemberConfirmsIsABackupAndNoVerifiedOne(t *testing.T) {
-	l := newLife(t, "0 3 * * *", "2026-03-01T00:00:00Z")
+	l := newIncarnation(t, "0 3 * * *", "2026-03-01T00:00:00Z")
 	l.o.Now = at(t, "2026-03-09T12:00:00Z")
 	l.o.Schedule.Recorded = at(t, "2026-03-09T03:00:00Z")
 	l.o.Runs = []Run{{
@@ -79,7 +79,7 @@ func TestAClockThatIsWrongNeitherHidesThatBackupsFailNorTellsOfIt(t *testing.T) 
 		"ten days behind": -240 * time.Hour,
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLife(t, "0 3 * * *", "2026-03-01T00:00:00Z")
+			l := newIncarnation(t, "0 3 * * *", "2026-03-01T00:00:00Z")
 			l.until("2026-03-01T03:10:00Z")
 			run := &l.o.Runs[0]
 			run.CompletedAt, run.VerifiedAt = run.CompletedAt.Add(wrong), run.VerifiedAt.Add(wrong)
@@ -105,7 +105,7 @@ func TestAClockThatIsWrongNeitherHidesThatBackupsFailNorTellsOfIt(t *testing.T) 
 }
 
 func TestNothingMovesInTheStatusBetweenRuns(t *testing.T) {
-	l := newLife(t, "0 3 * * *", "2026-03-01T00:00:00Z")
+	l := newIncarnation(t, "0 3 * * *", "2026-03-01T00:00:00Z")
 	l.until("2026-03-01T12:00:00Z")
 	was := l.status
 	for range 10 {
@@ -118,7 +118,7 @@ func TestNothingMovesInTheStatusBetweenRuns(t *testing.T) {
 }
 
 // complete shows a backup that was complete at a time, a day ago.
-func (l *life) complete(t *testing.T, text string) {
+func (l *incarnation) complete(t *testing.T, text string) {
 	l.o.Now = at(t, text).Add(24 * time.Hour)
 	l.status.LastSuccessfulTime = words.TimeOrNil(at(t, text))
 }
@@ -126,23 +126,23 @@ func (l *life) complete(t *testing.T, text string) {
 func TestTheNextBackupIsExpectedByTheRunAfterTheLastCompleteOneAndItsDeadline(t *testing.T) {
 	for _, row := range []struct {
 		name string
-		edit func(*life)
+		edit func(*incarnation)
 		want string
 	}{
-		{"none yet", func(*life) {}, "2026-03-01T04:00:00Z"},
-		{"one complete", func(l *life) { l.complete(t, "2026-03-05T03:10:00Z") }, "2026-03-06T04:00:00Z"},
-		{"one that is still to come", func(l *life) {
+		{"none yet", func(*incarnation) {}, "2026-03-01T04:00:00Z"},
+		{"one complete", func(l *incarnation) { l.complete(t, "2026-03-05T03:10:00Z") }, "2026-03-06T04:00:00Z"},
+		{"one that is still to come", func(l *incarnation) {
 			l.complete(t, "2026-03-05T03:10:00Z")
 			l.o.Now = at(t, "2026-03-05T03:00:00Z")
 		}, "2026-03-01T04:00:00Z"},
-		{"a longer deadline", func(l *life) { l.o.Schedule.BackupDeadline = 3 * time.Hour }, "2026-03-01T06:00:00Z"},
-		{"a schedule that cannot be read", func(l *life) { l.o.Schedule.Expression = "x" }, "2026-03-01T01:00:00Z"},
-		{"one that never fires", func(l *life) { l.o.Schedule.Expression = "0 0 30 2 *" }, "2026-03-01T01:00:00Z"},
-		{"suspended", func(l *life) { l.o.Schedule.Suspended = true }, ""},
-		{"being deleted", func(l *life) { l.o.Schedule.Deleting = true }, ""},
-		{"no cluster", func(l *life) { l.o.Cluster = Cluster{} }, ""},
+		{"a longer deadline", func(l *incarnation) { l.o.Schedule.BackupDeadline = 3 * time.Hour }, "2026-03-01T06:00:00Z"},
+		{"a schedule that cannot be read", func(l *incarnation) { l.o.Schedule.Expression = "x" }, "2026-03-01T01:00:00Z"},
+		{"one that never fires", func(l *incarnation) { l.o.Schedule.Expression = "0 0 30 2 *" }, "2026-03-01T01:00:00Z"},
+		{"suspended", func(l *incarnation) { l.o.Schedule.Suspended = true }, ""},
+		{"being deleted", func(l *incarnation) { l.o.Schedule.Deleting = true }, ""},
+		{"no cluster", func(l *incarnation) { l.o.Cluster = Cluster{} }, ""},
 	} {
-		l := newLife(t, "0 3 * * *", "2026-03-01T00:00:00Z")
+		l := newIncarnation(t, "0 3 * * *", "2026-03-01T00:00:00Z")
 		row.edit(l)
 		got := ""
 		if by := ExpectedBy(l.o, l.status); !by.IsZero() {
@@ -155,7 +155,7 @@ func TestTheNextBackupIsExpectedByTheRunAfterTheLastCompleteOneAndItsDeadline(t 
 }
 
 func TestNoBackupIsAwaitedOfAClusterThatNeedsNone(t *testing.T) {
-	l := newLife(t, "0 3 * * *", "2026-03-01T00:00:00Z")
+	l := newIncarnation(t, "0 3 * * *", "2026-03-01T00:00:00Z")
 	l.o.Schedule.TestExpression = "0 6 * * 0"
 	l.until("2026-03-01T03:10:00Z")
 	if ExpectedBy(l.o, l.status).IsZero() || ProofExpectedBy(l.o).IsZero() {

@@ -43,14 +43,14 @@ func Activate(place Place, origin Origin) (Activated, error) {
 		}
 	}
 	return Activated{Key: origin.Key, SHA256: origin.SHA256, Revision: a.revision,
-		AlreadyRestored: a.standing == restored}, nil
+		AlreadyRestored: a.occupant == ours}, nil
 }
 
 type activation struct {
 	Place
 	origin   Origin
 	volume   *os.Root
-	standing standing // where the data belongs, when this run began
+	occupant occupant // where the data belongs, when this run began
 	revision int64
 }
 
@@ -61,10 +61,10 @@ func (a *activation) steps() []func() error {
 
 func (a *activation) look() error {
 	var err error
-	if a.standing, err = a.stands(a.volume, a.origin); err != nil {
+	if a.occupant, err = a.stands(a.volume, a.origin); err != nil {
 		return err
 	}
-	if a.standing == stranger {
+	if a.occupant == stranger {
 		return a.refuseStranger()
 	}
 	return nil
@@ -74,7 +74,7 @@ func (a *activation) look() error {
 // with all of the past compacted. etcdutl counts from its newest entry, which compaction may have removed, so it may
 // begin below.
 func (a *activation) inspect() error {
-	if a.standing == restored {
+	if a.occupant == ours {
 		return nil
 	}
 	logs, err := fs.Glob(a.volume.FS(), a.staged(path.Join(stagedData, "member", "wal", "*.wal")))
@@ -104,7 +104,7 @@ func (a *activation) inspect() error {
 
 // writeThrough makes what etcdutl wrote survive a power failure: a database that was half written would be a member's.
 func (a *activation) writeThrough() error {
-	if a.standing == restored {
+	if a.occupant == ours {
 		return nil
 	}
 	err := fs.WalkDir(a.volume.FS(), a.staged(stagedData), func(name string, entry fs.DirEntry, err error) error {
@@ -124,7 +124,7 @@ func (a *activation) writeThrough() error {
 
 // note records what is about to be moved, so that the next run knows it for its own.
 func (a *activation) note() error {
-	if a.standing == restored {
+	if a.occupant == ours {
 		return nil
 	}
 	info, err := a.volume.Lstat(a.staged(stagedData))
@@ -149,7 +149,7 @@ func (a *activation) note() error {
 // that an earlier step of this run made.
 func (a *activation) clear() error {
 	names := []string{stagedSnapshot}
-	if a.standing == restored {
+	if a.occupant == ours {
 		names = append(names, stagedData)
 	}
 	for _, name := range names {
@@ -162,7 +162,7 @@ func (a *activation) clear() error {
 
 // move makes the data the member's. A rename never replaces a directory that holds anything.
 func (a *activation) move() error {
-	if a.standing == restored {
+	if a.occupant == ours {
 		return nil
 	}
 	if err := a.volume.MkdirAll(a.Incarnation, 0o700); err != nil {

@@ -73,7 +73,7 @@ func TestACopyWithOtherUsersRolesOrLeasesIsNotCalledEqual(t *testing.T) {
 			l := populated(t)
 			bucket, _ := volumeBucket(t)
 			o, m := takeUnproven(t, bucket, l)
-			layRestored(t, o.Scratch, l)
+			restoreRestored(t, o.Scratch, l)
 			changeDatabase(t, filepath.Join(o.Scratch, scratchRestored, databaseFile), tc.change)
 			_, err := Compare(context.Background(), compareOptions(o))
 			if tc.want == "" {
@@ -117,7 +117,7 @@ func TestABackupWhoseManifestSaysNothingBesideItsKeysIsProvenByThem(t *testing.T
 	m, err := m.sealed()
 	must(t, err)
 	must(t, writeScratchManifest(o.Scratch, m))
-	layRestored(t, o.Scratch, l)
+	restoreRestored(t, o.Scratch, l)
 	_, err = Compare(context.Background(), compareOptions(o))
 	must(t, err)
 }

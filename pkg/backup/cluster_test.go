@@ -75,18 +75,18 @@ func startCluster(t testing.TB, version string, size int, secure bool, extra ...
 func (c *cluster) issue(hosts []string) {
 	c.t.Helper()
 	now := time.Now()
-	pair, err := pki.NewAuthority("test", now, 0)
+	pair, err := pki.NewCA("test", now, 0)
 	must(c.t, err)
-	authority, err := pki.ParseAuthority(pair)
+	ca, err := pki.ParseCA(pair)
 	must(c.t, err)
 	leaf := pki.Leaf{CommonName: "root", Server: true, Client: true}
 	for _, host := range hosts {
 		leaf.IPs = append(leaf.IPs, net.ParseIP(host))
 	}
-	issued, err := authority.Issue(leaf, now)
+	issued, err := ca.Issue(leaf, now)
 	must(c.t, err)
 	c.certs = c.t.TempDir()
-	for name, content := range map[string][]byte{"ca.crt": authority.CertPEM(), "tls.crt": issued.Cert, "tls.key": issued.Key} {
+	for name, content := range map[string][]byte{"ca.crt": ca.CertPEM(), "tls.crt": issued.Cert, "tls.key": issued.Key} {
 		must(c.t, os.WriteFile(filepath.Join(c.certs, name), content, 0o600))
 	}
 	c.tls, err = ReadTLS(c.certs)

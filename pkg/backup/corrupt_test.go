@@ -106,7 +106,7 @@ func TestTheAlarmCorruptOfALostMemberKeepsNoSurvivorFromBeginningAnew(t *testing
 	c.raiseCorrupt(t.Context(), lost)
 	c.awaitCorrupt(1)
 	m := c.leaveOne(1)
-	_, err := LaySurvivor(t.Context(), survivorOf(c, m, newMembers(t, 1)[0].Place))
+	_, err := RestoreSurvivor(t.Context(), survivorOf(c, m, newMembers(t, 1)[0].Place))
 	must(t, err)
 	database := filepath.Join(c.root, "m1", "member", "snap", "db")
 	must(t, c.commands[1].Process.Kill())
@@ -123,7 +123,7 @@ func TestASurvivorThatTheAlarmCorruptAccusesOrMayAccuseIsRefused(t *testing.T) {
 		accuse(accused, l)
 		o := SurvivorOptions{Endpoint: l.serve(t, "m0"), ClusterID: liarCluster, Place: newMembers(t, 1)[0].Place,
 			BumpRevision: bump}
-		_, err := LaySurvivor(t.Context(), o)
+		_, err := RestoreSurvivor(t.Context(), o)
 		wantReason(t, err, ReasonNoSource)
 		if !strings.Contains(err.Error(), "CORRUPT") {
 			t.Errorf("the alarm is not named: %v", err)

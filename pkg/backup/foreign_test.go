@@ -247,7 +247,7 @@ func TestASnapshotThatChangedSinceItWasLookedAtIsNotRestored(t *testing.T) {
 	found, err := e.look(t, etcd36)
 	must(t, err)
 	e.put(t, e.key, sealed(flip(whole[:len(whole)-trailerSize], 8*(len(whole)/2))))
-	_, err = Lay(context.Background(), LayOptions{Transfer: Transfer{Bucket: e.bucket}, Place: aPlace(t),
+	_, err = Restore(context.Background(), RestoreOptions{Transfer: Transfer{Bucket: e.bucket}, Place: aPlace(t),
 		Origin: Origin{Key: found.Key, SHA256: found.SHA256, SizeBytes: found.SizeBytes, Revision: found.Revision}})
 	wantReason(t, err, ReasonObjectDamaged)
 }
@@ -270,7 +270,7 @@ func TestASnapshotThatEtcdctlSavedIsFoundInEachKindOfStore(t *testing.T) {
 			t.Errorf("%+v", found)
 		}
 		place := aPlace(t)
-		_, err = Lay(ctx, LayOptions{Transfer: Transfer{Bucket: bucket}, Place: place, Origin: Origin{Key: found.Key,
+		_, err = Restore(ctx, RestoreOptions{Transfer: Transfer{Bucket: bucket}, Place: place, Origin: Origin{Key: found.Key,
 			SHA256: found.SHA256, SizeBytes: found.SizeBytes, Revision: found.Revision}})
 		must(t, err)
 	}

@@ -16,7 +16,7 @@ func fetchedAndRestored(t testing.TB) (TakeOptions, Manifest) {
 	o, m := takeUnproven(t, bucket, l)
 	_, err := Fetch(context.Background(), FetchOptions{Transfer: Transfer{Bucket: bucket}, Scratch: o.Scratch})
 	must(t, err)
-	layRestored(t, o.Scratch, l)
+	restoreRestored(t, o.Scratch, l)
 	return o, m
 }
 
@@ -73,7 +73,7 @@ func TestWhatLiesOnAVolumeInsteadOfAPlainFileIsNeitherFollowedNorWaitedFor(t *te
 	origin := originOf(s.manifest)
 	staged := func(t testing.TB, p Place) string {
 		t.Helper()
-		must(t, s.lay(p, origin))
+		must(t, s.restore(p, origin))
 		aLog(t, p)
 		aDatabase(t, p, origin.Revision+bump, origin.Revision+bump)
 		return p.onDisk(p.staged(filepath.Join(stagedData, databaseFile)))

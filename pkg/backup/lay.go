@@ -28,15 +28,15 @@ const logRoom = 2 * 64 << 20
 // roomToRestore is what a restore takes on a volume at its height: the snapshot, the database made of it, and a log.
 func roomToRestore(size int64) int64 { return 2*size + logRoom }
 
-// LayOptions are for bringing one backup to one member's volume.
-type LayOptions struct {
+// RestoreOptions are for bringing one backup to one member's volume.
+type RestoreOptions struct {
 	Transfer
 	Place  Place
 	Origin Origin
 }
 
-// Laid is what lies on the volume.
-type Laid struct {
+// Restored is what lies on the volume.
+type Restored struct {
 	Key       string `json:"key"`
 	SizeBytes int64  `json:"sizeBytes"`
 	SHA256    string `json:"sha256"`
@@ -44,38 +44,38 @@ type Laid struct {
 	AlreadyRestored bool `json:"alreadyRestored,omitempty"`
 }
 
-// Lay brings the snapshot to where etcdutl finds it, and requires of it the size and hash of the origin. Whatever an
+// Restore brings the snapshot to where etcdutl finds it, and requires of it the size and hash of the origin. What an
 // earlier run has left half done is removed first. Where the member's data has been restored already, it stays, and
 // etcdutl gets an empty snapshot to restore, so that the steps after this one can be run again like any others;
 // Activate throws it away.
-func Lay(ctx context.Context, o LayOptions) (Laid, error) {
+func Restore(ctx context.Context, o RestoreOptions) (Restored, error) {
 	o.setDefaults()
 	if err := cmp.Or(o.Place.Check(), o.Origin.Check()); err != nil {
-		return Laid{}, err
+		return Restored{}, err
 	}
 	volume, err := o.Place.open()
 	if err != nil {
-		return Laid{}, volumeFailure("open the directory", err)
+		return Restored{}, volumeFailure("open the directory", err)
 	}
 	defer volume.Close()
-	laid := Laid{Key: o.Origin.Key, SizeBytes: o.Origin.SizeBytes, SHA256: o.Origin.SHA256}
+	restored := Restored{Key: o.Origin.Key, SizeBytes: o.Origin.SizeBytes, SHA256: o.Origin.SHA256}
 	state, err := o.Place.stands(volume, o.Origin)
 	if err != nil {
-		return Laid{}, err
+		return Restored{}, err
 	}
 	switch state {
 	case stranger:
-		return Laid{}, o.Place.refuseStranger()
-	case restored:
-		laid.AlreadyRestored = true
-		return laid, o.Place.layEmpty(volume)
+		return Restored{}, o.Place.refuseStranger()
+	case ours:
+		restored.AlreadyRestored = true
+		return restored, o.Place.restoreEmpty(volume)
 	default:
-		return laid, o.lay(ctx, volume)
+		return restored, o.restore(ctx, volume)
 	}
 }
 
 // lay starts over, whatever is there.
-func (o *LayOptions) lay(ctx context.Context, volume *os.Root) error {
+func (o *RestoreOptions) restore(ctx context.Context, volume *os.Root) error {
 	if err := volume.RemoveAll(o.Place.staging()); err != nil {
 		return volumeFailure("remove what an earlier run has left", err)
 	}
@@ -107,7 +107,7 @@ func (p Place) checkRoom(size int64) error {
 	return nil
 }
 
-func (o *LayOptions) download(ctx context.Context, volume *os.Root) error {
+func (o *RestoreOptions) download(ctx context.Context, volume *os.Root) error {
 	file, err := volume.OpenFile(o.Place.staged(stagedSnapshot), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return volumeFailure("create the snapshot", err)
@@ -132,8 +132,8 @@ func (o *LayOptions) download(ctx context.Context, volume *os.Root) error {
 	return nil
 }
 
-// layEmpty gives etcdutl a snapshot of an etcd that never held anything.
-func (p Place) layEmpty(volume *os.Root) error {
+// restoreEmpty gives etcdutl a snapshot of an etcd that never held anything.
+func (p Place) restoreEmpty(volume *os.Root) error {
 	for _, name := range []string{stagedSnapshot, stagedData} {
 		if err := volume.RemoveAll(p.staged(name)); err != nil {
 			return volumeFailure("remove what an earlier run has left", err)
@@ -196,7 +196,7 @@ type Place struct {
 	Member      string
 }
 
-// Origin is the backup that a member's data is to come from, as the cluster's birth record has it.
+// Origin is the backup that a member's data is to come from, as the cluster's bootstrap record has it.
 type Origin struct {
 	Key          string `json:"key"` // of the snapshot
 	SHA256       string `json:"sha256"`
@@ -268,17 +268,17 @@ func (p Place) recordOf(origin Origin, directory uint64) ([]byte, error) {
 		Origin: origin, Directory: directory})
 }
 
-// standing is what is where a member's data belongs.
-type standing int
+// occupant is what is where a member's data belongs.
+type occupant int
 
 const (
-	nothing  standing = iota
-	restored          // what this restore put there
+	nothing  occupant = iota
+	ours              // what this restore put there
 	stranger          // anything else
 )
 
 // stands looks at where the member's data belongs.
-func (p Place) stands(volume *os.Root, origin Origin) (standing, error) {
+func (p Place) stands(volume *os.Root, origin Origin) (occupant, error) {
 	info, err := volume.Lstat(p.target())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nothing, nil
@@ -295,7 +295,7 @@ func (p Place) stands(volume *os.Root, origin Origin) (standing, error) {
 		return stranger, fmt.Errorf("describe what was restored: %w", err)
 	}
 	if info.IsDir() && bytes.Equal(written, want) {
-		return restored, nil
+		return ours, nil
 	}
 	return stranger, nil
 }

@@ -11,8 +11,8 @@ import (
 func TestAListSaysOfEachPlaceWhetherABackupLiesThere(t *testing.T) {
 	bucket, root := volumeBucket(t)
 	onDisk := func(key string) string { return filepath.Join(root, filepath.FromSlash(key)) }
-	whole, other := laid(t, bucket, pruned, 5*day, 1), laid(t, bucket, Whose{Namespace: "team", Name: "other", UID: "u-9"}, 0, 2)
-	broken, gone, cut := laid(t, bucket, pruned, 4*day, 3), laid(t, bucket, pruned, 3*day, 4), laid(t, bucket, pruned, 2*day, 5)
+	whole, other := restored(t, bucket, pruned, 5*day, 1), restored(t, bucket, Whose{Namespace: "team", Name: "other", UID: "u-9"}, 0, 2)
+	broken, gone, cut := restored(t, bucket, pruned, 4*day, 3), restored(t, bucket, pruned, 3*day, 4), restored(t, bucket, pruned, 2*day, 5)
 	unfinished := manifestOf(t, bucket, pruned, day, 6)
 	must(t, bucket.WriteSmall(context.Background(), unfinished.Key, []byte("half")))
 	must(t, bucket.WriteSmall(context.Background(), bucket.Key("legacy/demo.db"), []byte("of another tool")))

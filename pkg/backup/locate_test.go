@@ -204,8 +204,8 @@ func TestAPreflightRefusesWhatCannotBeRestored(t *testing.T) {
 func TestTheNewestBackupIsFoundAlsoWhereAListLeavesItsManifestOut(t *testing.T) {
 	s3server.Each(t, s3server.Options{}, func(t *testing.T, s *s3server.Server) {
 		direct, p := openS3(t, s.Access), s.Proxy(t)
-		laid(t, direct, pruned, 2*day, 1)
-		newest := laid(t, direct, pruned, day, 2)
+		restored(t, direct, pruned, 2*day, 1)
+		newest := restored(t, direct, pruned, day, 2)
 		fault := p.Inject(s3server.OmitFromLists("-00000002/" + manifestObject))
 		got, err := Latest(context.Background(), openS3(t, p.Access), pruned)
 		must(t, err)

@@ -12,8 +12,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-func (s specimen) lay(p Place, origin Origin) error {
-	_, err := Lay(context.Background(), LayOptions{Transfer: Transfer{Bucket: s.bucket}, Place: p, Origin: origin})
+func (s specimen) restore(p Place, origin Origin) error {
+	_, err := Restore(context.Background(), RestoreOptions{Transfer: Transfer{Bucket: s.bucket}, Place: p, Origin: origin})
 	return err
 }
 
@@ -22,7 +22,7 @@ func aPlace(t testing.TB) Place {
 	return Place{Volume: t.TempDir(), Incarnation: "1a2b3c4d", Member: "demo-0"}
 }
 
-func TestASnapshotThatIsNotTheOneOfTheBirthRecordIsNotLaid(t *testing.T) {
+func TestASnapshotThatIsNotTheOneOfTheBootstrapRecordIsNotIsRestored(t *testing.T) {
 	s := takeSpecimen(t)
 	origin := originOf(s.manifest)
 	for name, content := range map[string][]byte{
@@ -34,23 +34,23 @@ func TestASnapshotThatIsNotTheOneOfTheBirthRecordIsNotLaid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			must(t, os.WriteFile(s.path(s.manifest.Key), content, 0o600))
 			p := aPlace(t)
-			wantReason(t, s.lay(p, origin), ReasonObjectDamaged)
+			wantReason(t, s.restore(p, origin), ReasonObjectDamaged)
 			if left := stored(t, p.Volume); len(left) != 0 {
 				t.Errorf("left on the volume: %v", left)
 			}
 		})
 	}
 	must(t, os.Remove(s.path(s.manifest.Key)))
-	wantReason(t, s.lay(aPlace(t), origin), ReasonStoreNotFound)
+	wantReason(t, s.restore(aPlace(t), origin), ReasonStoreNotFound)
 	must(t, os.WriteFile(s.path(s.manifest.Key), s.archive, 0o600))
-	must(t, s.lay(aPlace(t), origin))
+	must(t, s.restore(aPlace(t), origin))
 }
 
 func TestAVolumeWithoutRoomForTwiceTheSnapshotIsRefusedBeforeTheFirstByte(t *testing.T) {
 	s, p := takeSpecimen(t), aPlace(t)
 	origin := originOf(s.manifest)
 	origin.SizeBytes = 1<<52 + trailerSize
-	err := s.lay(p, origin)
+	err := s.restore(p, origin)
 	wantReason(t, err, ReasonVolumeFull)
 	for _, want := range []string{"demo-0", "bytes free", "takes"} {
 		if !strings.Contains(err.Error(), want) {
@@ -103,7 +103,7 @@ func TestDataOfSomebodyElseIsNeverTouched(t *testing.T) {
 			p := aPlace(t)
 			prepare(t, p)
 			before := stored(t, p.Volume)
-			wantReason(t, s.lay(p, origin), ReasonDataExists)
+			wantReason(t, s.restore(p, origin), ReasonDataExists)
 			_, err := Activate(p, origin)
 			wantReason(t, err, ReasonDataExists)
 			if after := stored(t, p.Volume); strings.Join(before, " ") != strings.Join(after, " ") {
@@ -139,7 +139,7 @@ func TestDataThatEtcdutlDidNotFinishIsNotActivated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := aPlace(t)
-			must(t, s.lay(p, origin))
+			must(t, s.restore(p, origin))
 			prepare(t, p)
 			_, err := Activate(p, origin)
 			wantReason(t, err, ReasonRestoreIncomplete)
@@ -155,7 +155,7 @@ func TestDataThatEtcdutlFinishedIsActivated(t *testing.T) {
 	origin := originOf(s.manifest)
 	for _, revision := range []int64{origin.Revision + bump, bump} { // compaction may have removed the newest entries
 		p := aPlace(t)
-		must(t, s.lay(p, origin))
+		must(t, s.restore(p, origin))
 		aLog(t, p)
 		aDatabase(t, p, revision, revision)
 		done, err := Activate(p, origin)
@@ -213,7 +213,7 @@ func TestALinkOnTheVolumeLeadsNowhere(t *testing.T) {
 		p, outside := aPlace(t), t.TempDir()
 		must(t, os.WriteFile(filepath.Join(outside, "precious"), nil, 0o600))
 		must(t, os.Symlink(outside, filepath.Join(p.Volume, name)))
-		wantReason(t, s.lay(p, originOf(s.manifest)), ReasonVolumeFailed)
+		wantReason(t, s.restore(p, originOf(s.manifest)), ReasonVolumeFailed)
 		if left := stored(t, outside); len(left) != 1 {
 			t.Errorf("%s: outside there is now %v", name, left)
 		}
@@ -242,7 +242,7 @@ func TestNoNameBecomesAPathUnchecked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, o := good, origin
 			change(&p, &o)
-			if err := s.lay(p, o); err == nil {
+			if err := s.restore(p, o); err == nil {
 				t.Error("it was restored")
 			}
 			if _, err := Activate(p, o); err == nil {
@@ -253,7 +253,7 @@ func TestNoNameBecomesAPathUnchecked(t *testing.T) {
 			}
 		})
 	}
-	must(t, s.lay(good, origin))
+	must(t, s.restore(good, origin))
 }
 
 func TestWhatAnEarlierRunHasLeftIsRemovedFirst(t *testing.T) {
@@ -262,7 +262,7 @@ func TestWhatAnEarlierRunHasLeftIsRemovedFirst(t *testing.T) {
 	aLog(t, p)
 	must(t, os.WriteFile(p.onDisk(p.staged(stagedSnapshot)), []byte("half"), 0o600))
 	must(t, os.WriteFile(p.onDisk(p.staged(stagedRecord)), []byte("{}"), 0o600))
-	must(t, s.lay(p, originOf(s.manifest)))
+	must(t, s.restore(p, originOf(s.manifest)))
 	left := stored(t, p.Volume)
 	if len(left) != 1 || filepath.Base(left[0]) != stagedSnapshot {
 		t.Errorf("on the volume: %v", left)

@@ -28,7 +28,7 @@ import (
 var pruned = Whose{Namespace: "team", Name: "demo", UID: "u-1"}
 
 // restored is a backup in a store, of nothing, and complete so long before noon.
-func laid(t testing.TB, bucket *store.Bucket, whose Whose, age time.Duration, revision int64) Manifest {
+func restored(t testing.TB, bucket *store.Bucket, whose Whose, age time.Duration, revision int64) Manifest {
 	t.Helper()
 	m := manifestOf(t, bucket, whose, age, revision)
 	must(t, bucket.WriteSmall(context.Background(), m.Key, make([]byte, m.SizeBytes)))
@@ -103,12 +103,12 @@ func TestWhatThePolicyDoesNotKeepIsRemovedFromTheStoreAndNothingElse(t *testing.
 	everyStore(t, func(t *testing.T, bucket *store.Bucket) {
 		var backups []Manifest
 		for n := range 6 {
-			backups = append(backups, laid(t, bucket, pruned, time.Duration(5-n)*day, int64(10*n+9)))
+			backups = append(backups, restored(t, bucket, pruned, time.Duration(5-n)*day, int64(10*n+9)))
 		}
 		namesakes := []Manifest{
-			laid(t, bucket, Whose{Namespace: "team", Name: "demo", UID: "u-2"}, 900*day, 1),
-			laid(t, bucket, Whose{Namespace: "team", Name: "demo", UID: "u-10"}, 900*day, 2),
-			laid(t, bucket, Whose{Namespace: "team", Name: "demo2", UID: "u-1"}, 900*day, 3),
+			restored(t, bucket, Whose{Namespace: "team", Name: "demo", UID: "u-2"}, 900*day, 1),
+			restored(t, bucket, Whose{Namespace: "team", Name: "demo", UID: "u-10"}, 900*day, 2),
+			restored(t, bucket, Whose{Namespace: "team", Name: "demo2", UID: "u-1"}, 900*day, 3),
 		}
 		others := []string{
 			bucket.Key("team", "demo", "u-1", "notes.txt"),
@@ -138,8 +138,8 @@ func TestWhatThePolicyDoesNotKeepIsRemovedFromTheStoreAndNothingElse(t *testing.
 
 func TestWithoutARuleNothingIsRemovedAndWhatIsHeldStays(t *testing.T) {
 	bucket, _ := volumeBucket(t)
-	first, second, third := laid(t, bucket, pruned, 9*day, 1), laid(t, bucket, pruned, 8*day, 2),
-		laid(t, bucket, pruned, 7*day, 3)
+	first, second, third := restored(t, bucket, pruned, 9*day, 1), restored(t, bucket, pruned, 8*day, 2),
+		restored(t, bucket, pruned, 7*day, 3)
 	got, err := prune(bucket, Policy{}, noon)
 	if err != nil || got.Removed != 0 || got.Kept != 3 {
 		t.Errorf("%+v, %v", got, err)
@@ -154,7 +154,7 @@ func TestWithoutARuleNothingIsRemovedAndWhatIsHeldStays(t *testing.T) {
 
 func TestWhoeverIsToldToStopRemovesNothingMoreAlsoOnAVolume(t *testing.T) {
 	bucket, _ := volumeBucket(t)
-	first := laid(t, bucket, pruned, 9*day, 1)
+	first := restored(t, bucket, pruned, 9*day, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	p := &pruning{PruneOptions: PruneOptions{Transfer: Transfer{Bucket: bucket}}}
@@ -168,10 +168,10 @@ func TestTheRulesOfAScheduleAreAboutItsOwnBackups(t *testing.T) {
 	bucket, _ := volumeBucket(t)
 	nightly, hourly := pruned, pruned
 	nightly.Schedule, hourly.Schedule = "nightly", "hourly"
-	kept := []Manifest{laid(t, bucket, pruned, 9*day, 1), laid(t, bucket, hourly, 8*day, 2),
-		laid(t, bucket, pruned, 0, 9), laid(t, bucket, hourly, 0, 8)}
-	laid(t, bucket, nightly, 7*day, 3)
-	kept = append(kept, laid(t, bucket, nightly, 6*day, 4))
+	kept := []Manifest{restored(t, bucket, pruned, 9*day, 1), restored(t, bucket, hourly, 8*day, 2),
+		restored(t, bucket, pruned, 0, 9), restored(t, bucket, hourly, 0, 8)}
+	restored(t, bucket, nightly, 7*day, 3)
+	kept = append(kept, restored(t, bucket, nightly, 6*day, 4))
 	got, err := Prune(context.Background(),
 		PruneOptions{Transfer: Transfer{Bucket: bucket}, Whose: nightly, Policy: Policy{KeepLast: 1}, Now: noon})
 	must(t, err)
@@ -190,10 +190,10 @@ func TestTheRulesOfAScheduleAreAboutItsOwnBackups(t *testing.T) {
 
 func TestWhoAsksIsToldWhichBackupsAreGone(t *testing.T) {
 	everyStore(t, func(t *testing.T, bucket *store.Bucket) {
-		removed, kept := laid(t, bucket, pruned, 2*day, 1), laid(t, bucket, pruned, day, 2)
+		removed, kept := restored(t, bucket, pruned, 2*day, 1), restored(t, bucket, pruned, day, 2)
 		never, unproven := manifestOf(t, bucket, pruned, 3*day, 7), manifestOf(t, bucket, pruned, 4*day, 8)
 		must(t, bucket.WriteSmall(context.Background(), unproven.Key, []byte("a snapshot")))
-		other := laid(t, bucket, Whose{Namespace: "team", Name: "demo", UID: "u-1", Schedule: "other"}, day, 3)
+		other := restored(t, bucket, Whose{Namespace: "team", Name: "demo", UID: "u-1", Schedule: "other"}, day, 3)
 		elsewhere := strings.Replace(never.Key, "/u-1/", "/u-2/", 1)
 		o := PruneOptions{
 			Transfer: Transfer{Bucket: bucket}, Whose: pruned, Policy: Policy{KeepLast: 1}, Now: noon,
@@ -223,7 +223,7 @@ func TestWhoAsksIsToldWhichBackupsAreGone(t *testing.T) {
 
 func TestOnlyOldObjectsOfNoBackupAreLeftovers(t *testing.T) {
 	everyStore(t, func(t *testing.T, bucket *store.Bucket) {
-		whole := laid(t, bucket, pruned, 0, 7)
+		whole := restored(t, bucket, pruned, 0, 7)
 		broken := manifestOf(t, bucket, pruned, day, 6)
 		strays := []string{
 			broken.Key, broken.Key + ".18a5e1f2b3c4d5e6.tmp", ManifestKey(broken.Key) + ".18a5e1f2b3c4d5e6.tmp",
@@ -264,7 +264,7 @@ func TestAStoreWhoseClockIsBehindCostsNoBackupThatIsUnderWay(t *testing.T) {
 func TestABackupWhoseManifestAListLeavesOutStaysABackup(t *testing.T) {
 	s3server.Each(t, s3server.Options{}, func(t *testing.T, s *s3server.Server) {
 		direct, p := openS3(t, s.Access), s.Proxy(t)
-		old, newest := laid(t, direct, pruned, 2*day, 1), laid(t, direct, pruned, day, 2)
+		old, newest := restored(t, direct, pruned, 2*day, 1), restored(t, direct, pruned, day, 2)
 		fault := p.Inject(s3server.OmitFromLists("-00000002/" + manifestObject))
 		got, err := prune(openS3(t, p.Access), Policy{KeepLast: 2}, time.Now().Add(2*leftoverAge))
 		must(t, err)
@@ -284,7 +284,7 @@ func TestABackupWhoseManifestAListLeavesOutStaysABackup(t *testing.T) {
 
 func TestTheStoreIsAskedForAManifestByItsNameBeforeItsSnapshotIsALeftover(t *testing.T) {
 	bucket, _ := volumeBucket(t)
-	backup, broken := laid(t, bucket, pruned, day, 1), manifestOf(t, bucket, pruned, day, 2)
+	backup, broken := restored(t, bucket, pruned, day, 1), manifestOf(t, bucket, pruned, day, 2)
 	must(t, bucket.WriteSmall(context.Background(), broken.Key, []byte("half")))
 	o := PruneOptions{Transfer: Transfer{Bucket: bucket}, Whose: pruned, Now: time.Now().Add(2 * leftoverAge)}
 	o.setDefaults()
@@ -304,7 +304,7 @@ func TestTheStoreIsAskedForAManifestByItsNameBeforeItsSnapshotIsALeftover(t *tes
 
 func TestASnapshotWithoutAManifestStaysWhileItIsRestored(t *testing.T) {
 	bucket, _ := volumeBucket(t)
-	whole, unfinished := laid(t, bucket, pruned, 0, 7), manifestOf(t, bucket, pruned, day, 6)
+	whole, unfinished := restored(t, bucket, pruned, 0, 7), manifestOf(t, bucket, pruned, day, 6)
 	must(t, bucket.WriteSmall(context.Background(), unfinished.Key, []byte("whole")))
 	for _, row := range []struct {
 		held []string
@@ -323,7 +323,7 @@ func TestASnapshotWithoutAManifestStaysWhileItIsRestored(t *testing.T) {
 func TestUploadsThatWereNeverEndedAreForgottenWhenTheyAreOld(t *testing.T) {
 	s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
 	bucket, client := openS3(t, s.Access), s.Client()
-	whole := laid(t, bucket, pruned, 0, 7)
+	whole := restored(t, bucket, pruned, 0, 7)
 	begin := func(key string) {
 		t.Helper()
 		upload, err := client.CreateMultipartUpload(context.Background(),
@@ -370,7 +370,7 @@ func TestAManifestThatCannotBeTrustedIsNamedAndNeitherRemovedNorCounted(t *testi
 	bucket, root := volumeBucket(t)
 	var backups []Manifest
 	for n := range 6 {
-		backups = append(backups, laid(t, bucket, pruned, time.Duration(100-n)*day, int64(n+1)))
+		backups = append(backups, restored(t, bucket, pruned, time.Duration(100-n)*day, int64(n+1)))
 	}
 	onDisk := func(key string) string { return filepath.Join(root, filepath.FromSlash(key)) }
 	newest := backups[5]
@@ -413,7 +413,7 @@ func TestNothingIsRemovedByWhoCannotSeeAll(t *testing.T) {
 	direct := openS3(t, s.Access)
 	var backups []Manifest
 	for n := range 5 {
-		backups = append(backups, laid(t, direct, pruned, time.Duration(10-n)*day, int64(n+1)))
+		backups = append(backups, restored(t, direct, pruned, time.Duration(10-n)*day, int64(n+1)))
 	}
 	const never = "a manifest never comes, until it is told to stop"
 	for name, tc := range map[string]struct {
@@ -461,7 +461,7 @@ func TestADeletionThatFailsLeavesNoManifestWithoutSnapshotAndTheNextRunGoesOn(t 
 	direct := openS3(t, s.Access)
 	var backups []Manifest
 	for n := range 4 {
-		backups = append(backups, laid(t, direct, pruned, time.Duration(10-n)*day, int64(n+1)))
+		backups = append(backups, restored(t, direct, pruned, time.Duration(10-n)*day, int64(n+1)))
 	}
 	p := s.Proxy(t)
 	p.Inject(s3server.Refuse(http.StatusForbidden, "AccessDenied").On(s3server.DeleteObject).After(3))
@@ -489,8 +489,8 @@ func TestADirectoryOfAVolumeThatCannotBeReadIsNotTakenForEmpty(t *testing.T) {
 
 func pruneBesideAClosedDirectory(t *testing.T) {
 	bucket, root := volumeBucket(t)
-	laid(t, bucket, pruned, 2*day, 1)
-	newest := laid(t, bucket, pruned, day, 2)
+	restored(t, bucket, pruned, 2*day, 1)
+	newest := restored(t, bucket, pruned, day, 2)
 	directory := filepath.Join(root, filepath.FromSlash(path.Dir(newest.Key)))
 	must(t, os.Chmod(directory, 0))
 	t.Cleanup(func() { _ = os.Chmod(directory, 0o700) })
@@ -502,7 +502,7 @@ func pruneBesideAClosedDirectory(t *testing.T) {
 
 func TestNoMoreIsSaidToBeGoneThanFits(t *testing.T) {
 	bucket, _ := volumeBucket(t)
-	laid(t, bucket, pruned, 0, 1)
+	restored(t, bucket, pruned, 0, 1)
 	o := PruneOptions{Transfer: Transfer{Bucket: bucket}, Whose: pruned, Now: noon}
 	for n := range 500 {
 		o.Ask = append(o.Ask, manifestOf(t, bucket, pruned, time.Duration(n)*time.Hour, int64(n+2)).Key)
@@ -540,8 +540,8 @@ func TestWhatIsSaidOfPruningFitsIntoATerminationMessage(t *testing.T) {
 
 func TestTheManifestIsRemovedBeforeTheSnapshotItSpeaksOf(t *testing.T) {
 	bucket, root := volumeBucket(t)
-	obsolete := laid(t, bucket, pruned, 2*day, 1)
-	laid(t, bucket, pruned, day, 2)
+	obsolete := restored(t, bucket, pruned, 2*day, 1)
+	restored(t, bucket, pruned, day, 2)
 	deleted := deletions(t, filepath.Join(root, filepath.FromSlash(path.Dir(obsolete.Key))))
 	got, err := prune(bucket, Policy{KeepLast: 1}, noon)
 	must(t, err)

@@ -23,8 +23,8 @@ func takeUnproven(t testing.TB, bucket *store.Bucket, l *liar) (TakeOptions, Man
 	return o, m
 }
 
-// layRestored puts the snapshot where etcdutl would put what it makes of it.
-func layRestored(t testing.TB, scratch string, l *liar) {
+// restoreRestored puts the snapshot where etcdutl would put what it makes of it.
+func restoreRestored(t testing.TB, scratch string, l *liar) {
 	t.Helper()
 	path := filepath.Join(scratch, scratchRestored, databaseFile)
 	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -45,7 +45,7 @@ func TestWhatIsToBeProvenIsNoBackupUntilItIs(t *testing.T) {
 	must(t, err)
 	_, err = Latest(ctx, bucket, m.whose())
 	wantReason(t, err, ReasonNoBackup)
-	layRestored(t, o.Scratch, l)
+	restoreRestored(t, o.Scratch, l)
 	for range 2 { // the kubelet may run the step again
 		_, err = Compare(ctx, compareOptions(o))
 		must(t, err)
@@ -98,7 +98,7 @@ func TestNoManifestIsWrittenForASnapshotThatIsGone(t *testing.T) {
 	ctx, l := context.Background(), newLiar(t)
 	bucket, root := volumeBucket(t)
 	o, m := takeUnproven(t, bucket, l)
-	layRestored(t, o.Scratch, l)
+	restoreRestored(t, o.Scratch, l)
 	must(t, os.Remove(filepath.Join(root, filepath.FromSlash(m.Key))))
 	_, err := Compare(ctx, compareOptions(o))
 	wantReason(t, err, ReasonObjectDamaged)
@@ -111,7 +111,7 @@ func TestAManifestThatSomebodyElseWroteIsNotTakenForOurs(t *testing.T) {
 	ctx, l := context.Background(), newLiar(t)
 	bucket, _ := volumeBucket(t)
 	o, m := takeUnproven(t, bucket, l)
-	layRestored(t, o.Scratch, l)
+	restoreRestored(t, o.Scratch, l)
 	other := m
 	other.TotalKeys++
 	other, err := other.sealed()
@@ -134,7 +134,7 @@ func TestAManifestWhoseAnswerIsLostOrDelayedIsWrittenOnce(t *testing.T) {
 			t.Parallel()
 			p := s.Proxy(t)
 			o, m := takeUnproven(t, openS3(t, p.Access), l)
-			layRestored(t, o.Scratch, l)
+			restoreRestored(t, o.Scratch, l)
 			injected := p.Inject(fault)
 			_, err := Compare(context.Background(), compareOptions(o))
 			must(t, err)
@@ -162,7 +162,7 @@ func TestAStoreThatLosesTheManifestIsFoundOut(t *testing.T) {
 			t.Parallel()
 			p := s.Proxy(t)
 			o, m := takeUnproven(t, openS3(t, p.Access), l)
-			layRestored(t, o.Scratch, l)
+			restoreRestored(t, o.Scratch, l)
 			p.Inject(tc.fault)
 			_, err := Compare(context.Background(), compareOptions(o))
 			wantReason(t, err, tc.want)

@@ -68,7 +68,7 @@ func etcdutl(programs string, m restoredMember, all []restoredMember) error {
 
 // restoreMember is the whole restore Pod of one member.
 func restoreMember(programs string, bucket *store.Bucket, m restoredMember, all []restoredMember, origin Origin) (Activated, error) {
-	if _, err := Lay(context.Background(), LayOptions{Transfer: Transfer{Bucket: bucket}, Place: m.Place, Origin: origin}); err != nil {
+	if _, err := Restore(context.Background(), RestoreOptions{Transfer: Transfer{Bucket: bucket}, Place: m.Place, Origin: origin}); err != nil {
 		return Activated{}, err
 	}
 	if err := etcdutl(programs, m, all); err != nil {
@@ -254,7 +254,7 @@ func dieAt(t testing.TB, step int, programs string, bucket *store.Bucket, m rest
 		must(t, os.WriteFile(m.onDisk(m.staged(stagedSnapshot)), []byte("half"), 0o600))
 		return
 	}
-	_, err := Lay(context.Background(), LayOptions{Transfer: Transfer{Bucket: bucket}, Place: m.Place, Origin: origin})
+	_, err := Restore(context.Background(), RestoreOptions{Transfer: Transfer{Bucket: bucket}, Place: m.Place, Origin: origin})
 	must(t, err)
 	if step == 1 { // while restoring
 		half := m.onDisk(m.staged(filepath.Join(stagedData, "member", "snap")))
@@ -377,7 +377,7 @@ func TestAVolumeThatFillsUpUnderEtcdutlIsNoMembersUntilThereIsRoomAgain(t *testi
 	must(t, err)
 	members, origin := newMembers(t, 1), originOf(m)
 	members[0].Volume = tinyDisk(t, fmt.Sprint(roomToRestore(m.SizeBytes)+1<<20))
-	_, err = Lay(context.Background(), LayOptions{Transfer: Transfer{Bucket: bucket}, Place: members[0].Place, Origin: origin})
+	_, err = Restore(context.Background(), RestoreOptions{Transfer: Transfer{Bucket: bucket}, Place: members[0].Place, Origin: origin})
 	must(t, err)
 	free := fillUp(t, members[0].Volume)
 	if err := etcdutl(source.programs, members[0], members); err == nil {

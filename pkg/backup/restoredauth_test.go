@@ -23,20 +23,20 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
-// restoredCluster is a restored cluster with certificates of its own authority, as a new cluster has.
+// restoredCluster is a restored cluster with certificates of its own CA, as a new cluster has.
 type restoredCluster struct {
-	t         testing.TB
-	members   []restoredMember
-	authority pki.Authority
-	certs     string
+	t       testing.TB
+	members []restoredMember
+	ca      pki.CA
+	certs   string
 }
 
 func newRestoredCluster(t testing.TB, size int) *restoredCluster {
 	t.Helper()
 	c := &restoredCluster{t: t, members: newMembers(t, size)}
-	pair, err := pki.NewAuthority("restored", time.Now(), 0)
+	pair, err := pki.NewCA("restored", time.Now(), 0)
 	must(t, err)
-	c.authority, err = pki.ParseAuthority(pair)
+	c.ca, err = pki.ParseCA(pair)
 	must(t, err)
 	var ips []net.IP
 	for _, m := range c.members {
@@ -49,10 +49,10 @@ func newRestoredCluster(t testing.TB, size int) *restoredCluster {
 // issue writes a certificate where a Secret would be mounted.
 func (c *restoredCluster) issue(leaf pki.Leaf) string {
 	c.t.Helper()
-	issued, err := c.authority.Issue(leaf, time.Now())
+	issued, err := c.ca.Issue(leaf, time.Now())
 	must(c.t, err)
 	dir := c.t.TempDir()
-	for name, content := range map[string][]byte{"ca.crt": c.authority.CertPEM(), "tls.crt": issued.Cert, "tls.key": issued.Key} {
+	for name, content := range map[string][]byte{"ca.crt": c.ca.CertPEM(), "tls.crt": issued.Cert, "tls.key": issued.Key} {
 		must(c.t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
 	return dir

@@ -87,12 +87,12 @@ var looks = map[string]func(from Transfer, m Manifest, p Place) error{
 		return err
 	},
 	"lay": func(from Transfer, m Manifest, p Place) error {
-		_, err := Lay(context.Background(), LayOptions{Transfer: from, Place: p, Origin: originOf(m)})
+		_, err := Restore(context.Background(), RestoreOptions{Transfer: from, Place: p, Origin: originOf(m)})
 		return err
 	},
 }
 
-func TestAStoreThatFailsIsNamedByARestoreAndNothingIsLaid(t *testing.T) {
+func TestAStoreThatFailsIsNamedByARestoreAndNothingIsRestored(t *testing.T) {
 	t.Parallel()
 	everyServer(t, func(t *testing.T, s served) {
 		m, stranger := taken(t, s.bucket, newLiar(t)), s3server.NewStranger(t)
@@ -350,7 +350,7 @@ func fillUp(t testing.TB, disk string) (free func()) {
 	return func() { must(t, os.Remove(filler)) }
 }
 
-func TestAVolumeThatFillsUpWhileABackupIsFetchedIsSaidToBeFullAndLaidWhenThereIsRoom(t *testing.T) {
+func TestAVolumeThatFillsUpWhileABackupIsFetchedIsSaidToBeFullAndIsRestoredWhenThereIsRoom(t *testing.T) {
 	s := s3server.Start(t, s3server.Versitygw, s3server.Options{})
 	p := s.Proxy(t)
 	l := newLargeLiar(t)
@@ -358,17 +358,17 @@ func TestAVolumeThatFillsUpWhileABackupIsFetchedIsSaidToBeFullAndLaidWhenThereIs
 	place := aPlace(t)
 	place.Volume = tinyDisk(t, fmt.Sprint(roomToRestore(m.SizeBytes)+1<<20))
 	stalled, ended := p.Inject(s3server.StallAnswer(1<<20).On(s3server.GetObject)), make(chan error, 1)
-	lay := func() error {
-		_, err := Lay(context.Background(),
-			LayOptions{Transfer: Transfer{Bucket: openS3(t, p.Access)}, Place: place, Origin: originOf(m)})
+	restore := func() error {
+		_, err := Restore(context.Background(),
+			RestoreOptions{Transfer: Transfer{Bucket: openS3(t, p.Access)}, Place: place, Origin: originOf(m)})
 		return err
 	}
-	go func() { ended <- lay() }()
+	go func() { ended <- restore() }()
 	<-stalled.Reached() // there was room when it began
 	free := fillUp(t, place.Volume)
 	stalled.Release()
 	wantReason(t, <-ended, ReasonVolumeFull)
-	err := lay()
+	err := restore()
 	wantReason(t, err, ReasonVolumeFull)
 	if !strings.Contains(err.Error(), "make room for") {
 		t.Errorf("it does not say what to do: %v", err)
@@ -377,7 +377,7 @@ func TestAVolumeThatFillsUpWhileABackupIsFetchedIsSaidToBeFullAndLaidWhenThereIs
 	if left := stored(t, place.Volume); len(left) > 0 {
 		t.Errorf("on the volume there is %v", left)
 	}
-	must(t, lay())
+	must(t, restore())
 	if got, err := os.ReadFile(place.onDisk(place.staged(stagedSnapshot))); err != nil || !bytes.Equal(got, l.content) {
 		t.Errorf("what was restored is not the snapshot: %v", err)
 	}

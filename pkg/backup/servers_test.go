@@ -90,7 +90,7 @@ func comesBack(t *testing.T, bucket *store.Bucket) {
 			if !bytes.Equal(fetched, l.content) || m.SizeBytes != int64(len(l.content)) {
 				t.Error("what came back is not what was sent")
 			}
-			layRestored(t, o.Scratch, l)
+			restoreRestored(t, o.Scratch, l)
 			_, err = Compare(context.Background(), compareOptions(o))
 			must(t, err)
 			if got, want := objects(t, bucket, o.Identity), keysOfAll(m); !slices.Equal(got, want) {

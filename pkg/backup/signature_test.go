@@ -38,7 +38,7 @@ func TestAManifestIsSignedWithTheKeyOfItsStore(t *testing.T) {
 		m, err := Take(ctx, o)
 		must(t, err)
 		if verify {
-			layRestored(t, o.Scratch, l)
+			restoreRestored(t, o.Scratch, l)
 			for range 2 { // the kubelet may run the step again
 				_, err = Compare(ctx, compareOptions(o))
 				must(t, err)

@@ -35,45 +35,45 @@ type SurvivorOptions struct {
 // survivorKey is the key of an origin that is in no store.
 func survivorKey(member string) string { return "survivor/" + member }
 
-// LaySurvivor brings what a member holds to where etcdutl finds it. A member that runs is asked and never stopped:
+// RestoreSurvivor brings what a member holds to where etcdutl finds it. A member that runs is asked and never stopped:
 // without quorum it goes on to give its snapshot, and once it is restarted it gives none. Where the data has been
 // restored already, it stays, as with Lay.
-func LaySurvivor(ctx context.Context, o SurvivorOptions) (Laid, error) {
+func RestoreSurvivor(ctx context.Context, o SurvivorOptions) (Restored, error) {
 	o.setDefaults()
 	if err := o.Place.Check(); err != nil {
-		return Laid{}, err
+		return Restored{}, err
 	}
 	volume, err := o.Place.open()
 	if err != nil {
-		return Laid{}, volumeFailure("open the directory", err)
+		return Restored{}, volumeFailure("open the directory", err)
 	}
 	defer volume.Close()
 	origin, err := readSurvivor(volume, o.Place)
 	if err != nil {
-		return Laid{}, err
+		return Restored{}, err
 	}
 	state, err := o.Place.stands(volume, origin)
 	switch {
 	case err != nil:
-		return Laid{}, err
-	case state == stranger || state == restored && origin.Key != survivorKey(o.Endpoint.Name):
-		return Laid{}, o.Place.refuseStranger()
-	case state == restored:
-		return laidFrom(origin, true), o.Place.layEmpty(volume)
+		return Restored{}, err
+	case state == stranger || state == ours && origin.Key != survivorKey(o.Endpoint.Name):
+		return Restored{}, o.Place.refuseStranger()
+	case state == ours:
+		return restoredFrom(origin, true), o.Place.restoreEmpty(volume)
 	}
-	origin, err = o.lay(ctx, volume)
+	origin, err = o.restore(ctx, volume)
 	if err != nil {
 		_ = volume.Remove(o.Place.staged(stagedSnapshot)) // what is not whole is of no use, and takes room
-		return Laid{}, err
+		return Restored{}, err
 	}
-	return laidFrom(origin, false), writeSurvivor(volume, o.Place, origin)
+	return restoredFrom(origin, false), writeSurvivor(volume, o.Place, origin)
 }
 
-func laidFrom(origin Origin, already bool) Laid {
-	return Laid{Key: origin.Key, SizeBytes: origin.SizeBytes, SHA256: origin.SHA256, AlreadyRestored: already}
+func restoredFrom(origin Origin, already bool) Restored {
+	return Restored{Key: origin.Key, SizeBytes: origin.SizeBytes, SHA256: origin.SHA256, AlreadyRestored: already}
 }
 
-// ActivateSurvivor is Activate for what LaySurvivor has brought of that member.
+// ActivateSurvivor is Activate for what RestoreSurvivor has brought of that member.
 func ActivateSurvivor(place Place, survivor string) (Activated, error) {
 	if err := place.Check(); err != nil {
 		return Activated{}, err
@@ -95,7 +95,7 @@ func ActivateSurvivor(place Place, survivor string) (Activated, error) {
 }
 
 // lay starts over, whatever is there.
-func (o *SurvivorOptions) lay(ctx context.Context, volume *os.Root) (Origin, error) {
+func (o *SurvivorOptions) restore(ctx context.Context, volume *os.Root) (Origin, error) {
 	if err := volume.RemoveAll(o.Place.staging()); err != nil {
 		return Origin{}, volumeFailure("remove what an earlier run has left", err)
 	}

@@ -57,13 +57,13 @@ func TestAClusterBeginsAnewWithWhatTheLastMemberHolds(t *testing.T) {
 			members := newMembers(t, 1)
 			next := members[0]
 			for run := range 2 { // a restore Pod is made anew whenever it was lost
-				laid, err := LaySurvivor(t.Context(), survivorOf(c, m, next.Place))
+				restored, err := RestoreSurvivor(t.Context(), survivorOf(c, m, next.Place))
 				must(t, err)
 				must(t, etcdutl(c.programs, next, members))
 				activated, err := ActivateSurvivor(next.Place, "m1")
 				must(t, err)
-				if isAgain := run > 0; laid.AlreadyRestored != isAgain || activated.AlreadyRestored != isAgain {
-					t.Errorf("run %d: restored %+v, activated %+v", run, laid, activated)
+				if isAgain := run > 0; restored.AlreadyRestored != isAgain || activated.AlreadyRestored != isAgain {
+					t.Errorf("run %d: restored %+v, activated %+v", run, restored, activated)
 				}
 			}
 			next.start(t, c.programs)
@@ -79,7 +79,7 @@ func TestAClusterBeginsAnewWithWhatTheLastMemberHolds(t *testing.T) {
 					t.Errorf("%s was lost or changed", key)
 				}
 			}
-			if _, err := LaySurvivor(t.Context(),
+			if _, err := RestoreSurvivor(t.Context(),
 				SurvivorOptions{Endpoint: Endpoint{Name: "m2", URL: m.URL},
 					Place: next.Place}); ReasonOf(err) != ReasonDataExists {
 				t.Errorf("what came from m1 is taken for that of m2: %v", err)
@@ -102,20 +102,20 @@ func TestAClusterBeginsAnewWithWhatAStoppedMemberLeftOnItsVolume(t *testing.T) {
 				Endpoint: Endpoint{Name: "m0"}, Database: filepath.Join(c.root, "m0", "member", "snap", "db"),
 				Place: next.Place, BumpRevision: bump,
 			}
-			_, err = LaySurvivor(t.Context(), o)
+			_, err = RestoreSurvivor(t.Context(), o)
 			wantReason(t, err, ReasonNoSource) // it runs, and may write
 			must(t, c.commands[0].Process.Signal(syscall.SIGTERM))
 			_ = c.commands[0].Wait()
 			before, err := os.ReadFile(o.Database)
 			must(t, err)
 			for run := range 2 {
-				laid, err := LaySurvivor(t.Context(), o)
+				restored, err := RestoreSurvivor(t.Context(), o)
 				must(t, err)
 				must(t, etcdutl(c.programs, next, members))
 				activated, err := ActivateSurvivor(next.Place, "m0")
 				must(t, err)
-				if isAgain := run > 0; laid.AlreadyRestored != isAgain || activated.AlreadyRestored != isAgain {
-					t.Errorf("run %d: restored %+v, activated %+v", run, laid, activated)
+				if isAgain := run > 0; restored.AlreadyRestored != isAgain || activated.AlreadyRestored != isAgain {
+					t.Errorf("run %d: restored %+v, activated %+v", run, restored, activated)
 				}
 			}
 			if after, err := os.ReadFile(o.Database); err != nil || !bytes.Equal(before, after) {
@@ -140,11 +140,11 @@ func TestAMemberThatIsNotLeftAloneIsNotTakenForASurvivor(t *testing.T) {
 	defer m.conn.Close()
 	must(t, m.ask(t.Context()))
 	place := newMembers(t, 1)[0].Place
-	_, err = LaySurvivor(t.Context(), survivorOf(c, m, place))
+	_, err = RestoreSurvivor(t.Context(), survivorOf(c, m, place))
 	wantReason(t, err, ReasonQuorumHolds)
 	other := survivorOf(c, m, place)
 	other.ClusterID++
-	_, err = LaySurvivor(t.Context(), other)
+	_, err = RestoreSurvivor(t.Context(), other)
 	wantReason(t, err, ReasonForeignCluster)
 	if entries, err := os.ReadDir(place.Volume); err != nil || len(entries) > 0 {
 		t.Errorf("something was left on the volume: %v, %v", entries, err)

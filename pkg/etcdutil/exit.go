@@ -23,7 +23,7 @@ const (
 	// InitialCheck).
 	ExitDataDiffers ExitReason = "DataDiffers"
 	// ExitRemoved: the member was removed from the cluster. Often it ends without a word of it, with code 0 or 1:
-	// the member list is the authority, and this only a hint.
+	// the member list is the CA, and this only a hint.
 	ExitRemoved ExitReason = "Removed"
 	// ExitAlreadyBootstrapped: no data, state new, and a peer says that this member has started before.
 	ExitAlreadyBootstrapped ExitReason = "AlreadyBootstrapped"
@@ -48,7 +48,7 @@ const (
 	ExitOutOfMemory ExitReason = "OOMKilled"
 	// ExitPermission: the data directory may not be read or written.
 	ExitPermission ExitReason = "Permission"
-	// ExitTLS: a certificate, a key or an authority's certificate is missing or cannot be used.
+	// ExitTLS: a certificate, a key or a CA's certificate is missing or cannot be used.
 	ExitTLS ExitReason = "TLS"
 	// ExitAddress: a listener could not be opened.
 	ExitAddress ExitReason = "Address"

@@ -1,7 +1,7 @@
-// Package pki is the built-in certificate authority: functions on PEM bytes, with the clock passed in and no I/O but
+// Package pki is the built-in certificate CA: functions on PEM bytes, with the clock passed in and no I/O but
 // randomness.
 //
-// A cluster has two authorities: one for clients and one for peers. The one for peers signs members only, so no
+// A cluster has two CAs: one for clients and one for peers. The one for peers signs members only, so no
 // client's certificate ever opens a peer port, nor a member's peer certificate a client port. What they sign:
 //
 //   - each member, by peers: server and client use, since a member both accepts and dials. One certificate per member
@@ -13,7 +13,7 @@
 //   - the users' bundle, by clients: client use, common name <cluster>-client.
 //
 // etcd reads a leaf and its key again at each handshake, so renewing one needs no restart (the Secret is mounted as a
-// directory). It reads an authority's certificate once, at its start: replacing an authority needs rolls of all
+// directory). It reads a CA's certificate once, at its start: replacing a CA needs rolls of all
 // members.
 package pki
 
@@ -33,8 +33,8 @@ import (
 )
 
 const (
-	// DefaultAuthorityValidity is how long an authority lives unless told otherwise.
-	DefaultAuthorityValidity = 10 * 365 * 24 * time.Hour
+	// DefaultCAValidity is how long a CA lives unless told otherwise.
+	DefaultCAValidity = 10 * 365 * 24 * time.Hour
 	// DefaultLeafValidity is how long a leaf lives unless told otherwise; it is renewed after two thirds of that.
 	DefaultLeafValidity = 365 * 24 * time.Hour
 
@@ -44,21 +44,21 @@ const (
 	clockSkew = 24 * time.Hour
 )
 
-// Authority is a certificate authority that was read back and can sign. The zero value cannot; use ParseAuthority.
-type Authority struct {
+// CA is a certificate CA that was read back and can sign. The zero value cannot; use ParseCA.
+type CA struct {
 	cert    *x509.Certificate
 	key     crypto.Signer
 	certPEM []byte
 }
 
-// NewAuthority makes a self-signed authority (ECDSA P-256) which signs leaves only, never another authority.
-// A validity of zero or less means DefaultAuthorityValidity.
-func NewAuthority(commonName string, now time.Time, validity time.Duration) (Pair, error) {
+// NewCA makes a self-signed CA (ECDSA P-256) which signs leaves only, never another CA.
+// A validity of zero or less means DefaultCAValidity.
+func NewCA(commonName string, now time.Time, validity time.Duration) (Pair, error) {
 	if commonName == "" {
 		return Pair{}, errors.New("make a CA: the common name is empty")
 	}
 	if validity <= 0 {
-		validity = DefaultAuthorityValidity
+		validity = DefaultCAValidity
 	}
 	pair, err := sign(&x509.Certificate{
 		Subject:               pkix.Name{CommonName: commonName},
@@ -75,33 +75,33 @@ func NewAuthority(commonName string, now time.Time, validity time.Duration) (Pai
 	return pair, nil
 }
 
-// ParseAuthority reads an authority. It refuses anything but one certificate that may sign others, with its own key.
-// An expired authority can be read, since its certificate is still needed and its end has to be told: Issue refuses to
+// ParseCA reads a CA. It refuses anything but one certificate that may sign others, with its own key.
+// An expired CA can be read, since its certificate is still needed and its end has to be told: Issue refuses to
 // sign with it, and CheckValidity says so beforehand.
-func ParseAuthority(p Pair) (Authority, error) {
+func ParseCA(p Pair) (CA, error) {
 	certs, err := readCertificates(p.Cert)
 	if err != nil {
-		return Authority{}, fmt.Errorf("read the CA's certificate: %w", err)
+		return CA{}, fmt.Errorf("read the CA's certificate: %w", err)
 	}
 	cert := certs[0]
 	if len(certs) > 1 || !maySign(cert) {
-		return Authority{}, fmt.Errorf("read CA %q: want one certificate, and of a CA", cert.Subject.CommonName)
+		return CA{}, fmt.Errorf("read CA %q: want one certificate, and of a CA", cert.Subject.CommonName)
 	}
 	key, err := readKey(p.Key)
 	if err != nil {
-		return Authority{}, fmt.Errorf("read the key of CA %q: %w", cert.Subject.CommonName, err)
+		return CA{}, fmt.Errorf("read the key of CA %q: %w", cert.Subject.CommonName, err)
 	}
 	if !isKeyOf(cert, key) {
-		return Authority{}, fmt.Errorf("read CA %q: the key belongs to another certificate", cert.Subject.CommonName)
+		return CA{}, fmt.Errorf("read CA %q: the key belongs to another certificate", cert.Subject.CommonName)
 	}
-	return Authority{cert: cert, key: key, certPEM: encodeCertificate(cert.Raw)}, nil
+	return CA{cert: cert, key: key, certPEM: encodeCertificate(cert.Raw)}, nil
 }
 
-// CertPEM is the authority's certificate, the ca.crt of all who trust it.
-func (a Authority) CertPEM() []byte { return a.certPEM }
+// CertPEM is the CA's certificate, the ca.crt of all who trust it.
+func (a CA) CertPEM() []byte { return a.certPEM }
 
-// CheckValidity returns an error, which names the time, when the authority has expired or is not valid yet.
-func (a Authority) CheckValidity(now time.Time) error {
+// CheckValidity returns an error, which names the time, when the CA has expired or is not valid yet.
+func (a CA) CheckValidity(now time.Time) error {
 	switch {
 	case a.cert == nil:
 		return errors.New("the CA was never read")
@@ -118,9 +118,9 @@ func maySign(cert *x509.Certificate) bool {
 	return cert.BasicConstraintsValid && cert.IsCA && cert.KeyUsage&x509.KeyUsageCertSign != 0
 }
 
-// sign makes a key and its certificate from template, self-signed without an authority, and reads the certificate back:
+// sign makes a key and its certificate from template, self-signed without a CA, and reads the certificate back:
 // what cannot be read must not be stored.
-func sign(template *x509.Certificate, by *Authority) (Pair, error) {
+func sign(template *x509.Certificate, by *CA) (Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return Pair{}, fmt.Errorf("make a key: %w", err)
@@ -129,7 +129,7 @@ func sign(template *x509.Certificate, by *Authority) (Pair, error) {
 		return Pair{}, fmt.Errorf("draw a serial number: %w", err)
 	}
 	if by == nil {
-		by = &Authority{cert: template, key: key}
+		by = &CA{cert: template, key: key}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, by.cert, key.Public(), by.key)
 	if err != nil {

@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-func TestANewAuthoritySignsLeavesOnlyForTenYears(t *testing.T) {
-	cert := parse(t, newAuthority(t, "demo clients", birth).CertPEM())
+func TestANewCASignsLeavesOnlyForTenYears(t *testing.T) {
+	cert := parse(t, newCA(t, "demo clients", start).CertPEM())
 	if !cert.IsCA || cert.MaxPathLen != 0 || !cert.MaxPathLenZero {
 		t.Errorf("CA %v, path length %d (zero set: %v), want an authority of path length 0", cert.IsCA, cert.MaxPathLen, cert.MaxPathLenZero)
 	}
 	if want := x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature; cert.KeyUsage != want {
 		t.Errorf("key usage %b, want %b", cert.KeyUsage, want)
 	}
-	if want := birth.Add(-day); !cert.NotBefore.Equal(want) {
+	if want := start.Add(-day); !cert.NotBefore.Equal(want) {
 		t.Errorf("valid from %s, want %s", cert.NotBefore, want)
 	}
-	if want := birth.Add(3650 * day); !cert.NotAfter.Equal(want) {
+	if want := start.Add(3650 * day); !cert.NotAfter.Equal(want) {
 		t.Errorf("valid until %s, want %s", cert.NotAfter, want)
 	}
 	if key, ok := cert.PublicKey.(*ecdsa.PublicKey); !ok || key.Curve != elliptic.P256() {
@@ -39,45 +39,45 @@ func TestANewAuthoritySignsLeavesOnlyForTenYears(t *testing.T) {
 
 // A machine that takes the time of its place for UTC is off by up to 14 hours, to either side.
 func TestACertificateIsGoodForAMachineThatTakesTheTimeOfItsPlaceForUTC(t *testing.T) {
-	authority := newAuthority(t, "demo", birth)
+	ca := newCA(t, "demo", start)
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(authority.CertPEM())
-	cert := parse(t, authority.mustIssue(t, member(), birth).Cert)
+	roots.AppendCertsFromPEM(ca.CertPEM())
+	cert := parse(t, ca.mustIssue(t, member(), start).Cert)
 	for _, off := range []time.Duration{-14 * time.Hour, 0, 14 * time.Hour} {
-		if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: birth.Add(off)}); err != nil {
+		if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: start.Add(off)}); err != nil {
 			t.Errorf("a clock that is off by %s: %v", off, err)
 		}
 	}
 }
 
 // Otherwise nothing could be issued until the clock has caught up.
-func TestAnAuthorityOfAClockThatRanAheadSignsOnceItIsPutRight(t *testing.T) {
-	authority := newAuthority(t, "demo", birth.Add(12*time.Hour))
-	if _, err := authority.Issue(member(), birth); err != nil {
+func TestACAOfAClockThatRanAheadSignsOnceItIsPutRight(t *testing.T) {
+	ca := newCA(t, "demo", start.Add(12*time.Hour))
+	if _, err := ca.Issue(member(), start); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestAnAuthorityNeedsAName(t *testing.T) {
-	if _, err := NewAuthority("", birth, 0); err == nil {
+func TestACANeedsAName(t *testing.T) {
+	if _, err := NewCA("", start, 0); err == nil {
 		t.Error("an authority without a name was made")
 	}
 }
 
-func TestAnAuthorityLivesAsLongAsAsked(t *testing.T) {
-	pair, err := NewAuthority("demo", birth, 30*day)
+func TestACALivesAsLongAsAsked(t *testing.T) {
+	pair, err := NewCA("demo", start, 30*day)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := parse(t, pair.Cert).NotAfter; !got.Equal(birth.Add(30 * day)) {
+	if got := parse(t, pair.Cert).NotAfter; !got.Equal(start.Add(30 * day)) {
 		t.Errorf("valid until %s", got)
 	}
 }
 
 func TestSerialNumbersAreRandomAndOf128Bits(t *testing.T) {
-	authority, longest, seen := newAuthority(t, "demo", birth), 0, map[string]bool{}
+	ca, longest, seen := newCA(t, "demo", start), 0, map[string]bool{}
 	for range 64 {
-		serial := parse(t, authority.mustIssue(t, member(), birth).Cert).SerialNumber
+		serial := parse(t, ca.mustIssue(t, member(), start).Cert).SerialNumber
 		seen[serial.String()] = true
 		longest = max(longest, serial.BitLen())
 	}
@@ -86,44 +86,44 @@ func TestSerialNumbersAreRandomAndOf128Bits(t *testing.T) {
 	}
 }
 
-func TestAnAuthorityReadBackIsTheSame(t *testing.T) {
-	pair, err := NewAuthority("demo", birth, 0)
+func TestACAReadBackIsTheSame(t *testing.T) {
+	pair, err := NewCA("demo", start, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := parseAuthority(t, pair)
-	second := parseAuthority(t, Pair{Cert: first.CertPEM(), Key: pair.Key})
-	leaf := second.mustIssue(t, member(), birth)
-	if reason, renew := NeedsRenewal(leaf.Cert, pair.Cert, member(), birth); renew {
+	first := parseCA(t, pair)
+	second := parseCA(t, Pair{Cert: first.CertPEM(), Key: pair.Key})
+	leaf := second.mustIssue(t, member(), start)
+	if reason, renew := NeedsRenewal(leaf.Cert, pair.Cert, member(), start); renew {
 		t.Errorf("a leaf of the authority read back needs renewal: %s", reason)
 	}
 }
 
-func TestAnAuthoritysKeyIsReadInBothFormsThatEtcdReads(t *testing.T) {
-	pair, err := NewAuthority("demo", birth, 0)
+func TestACAsKeyIsReadInBothFormsThatEtcdReads(t *testing.T) {
+	pair, err := NewCA("demo", start, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if block, _ := pem.Decode(pair.Key); block.Type != "PRIVATE KEY" {
 		t.Errorf("key is written as %q, want PKCS#8", block.Type)
 	}
-	der, err := x509.MarshalECPrivateKey(parseAuthority(t, pair).key.(*ecdsa.PrivateKey))
+	der, err := x509.MarshalECPrivateKey(parseCA(t, pair).key.(*ecdsa.PrivateKey))
 	if err != nil {
 		t.Fatal(err)
 	}
 	parameters := pem.EncodeToMemory(&pem.Block{Type: "EC PARAMETERS", Bytes: []byte{6, 8}})
 	sec1 := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
-	parseAuthority(t, Pair{Cert: pair.Cert, Key: join(parameters, sec1)})
+	parseCA(t, Pair{Cert: pair.Cert, Key: join(parameters, sec1)})
 }
 
-func TestAnAuthorityMayHaveAnRSAKey(t *testing.T) {
+func TestACAMayHaveAnRSAKey(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "brought along"},
-		NotBefore: birth, NotAfter: birth.Add(day),
+		NotBefore: start, NotAfter: start.Add(day),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -134,22 +134,22 @@ func TestAnAuthorityMayHaveAnRSAKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leaf := parseAuthority(t, pair).mustIssue(t, member(), birth)
-	if reason, renew := NeedsRenewal(leaf.Cert, pair.Cert, member(), birth); renew {
+	leaf := parseCA(t, pair).mustIssue(t, member(), start)
+	if reason, renew := NeedsRenewal(leaf.Cert, pair.Cert, member(), start); renew {
 		t.Errorf("its leaf needs renewal: %s", reason)
 	}
 }
 
-func TestWhatIsNoAuthorityIsRefused(t *testing.T) {
-	pair, err := NewAuthority("demo", birth, 0)
+func TestWhatIsNoCAIsRefused(t *testing.T) {
+	pair, err := NewCA("demo", start, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := NewAuthority("demo", birth, 0)
+	other, err := NewCA("demo", start, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	leaf := parseAuthority(t, pair).mustIssue(t, member(), birth)
+	leaf := parseCA(t, pair).mustIssue(t, member(), start)
 	for name, tc := range map[string]struct {
 		pair Pair
 		want string
@@ -166,7 +166,7 @@ func TestWhatIsNoAuthorityIsRefused(t *testing.T) {
 		"a certificate that is no ASN.1": {Pair{encodeCertificate([]byte("nonsense")), pair.Key}, "parse certificate 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ParseAuthority(tc.pair)
+			_, err := ParseCA(tc.pair)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want one with %q", err, tc.want)
 			}
@@ -174,37 +174,37 @@ func TestWhatIsNoAuthorityIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnExpiredAuthorityIsReadButSignsNothing(t *testing.T) {
-	authority := newAuthority(t, "demo", birth)
+func TestAnExpiredCAIsReadButSignsNothing(t *testing.T) {
+	ca := newCA(t, "demo", start)
 	for name, tc := range map[string]struct {
 		now  time.Time
 		want string
 	}{
-		"after its end":        {birth.Add(3651 * day), `CA "demo" expired at 2036-02-27T12:00:00Z`},
-		"before its beginning": {birth.Add(-25 * time.Hour), `CA "demo" is not valid before 2026-02-28T12:00:00Z`},
+		"after its end":        {start.Add(3651 * day), `CA "demo" expired at 2036-02-27T12:00:00Z`},
+		"before its beginning": {start.Add(-25 * time.Hour), `CA "demo" is not valid before 2026-02-28T12:00:00Z`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := authority.CheckValidity(tc.now); err == nil || err.Error() != tc.want {
+			if err := ca.CheckValidity(tc.now); err == nil || err.Error() != tc.want {
 				t.Errorf("CheckValidity: %v, want %q", err, tc.want)
 			}
-			if _, err := authority.Issue(member(), tc.now); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if _, err := ca.Issue(member(), tc.now); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("Issue: %v, want an error with %q", err, tc.want)
 			}
 		})
 	}
-	if err := authority.CheckValidity(birth); err != nil {
-		t.Errorf("at its birth: %v", err)
+	if err := ca.CheckValidity(start); err != nil {
+		t.Errorf("at its start: %v", err)
 	}
 }
 
-func TestTheZeroAuthoritySignsNothing(t *testing.T) {
-	if _, err := (Authority{}).Issue(member(), birth); err == nil {
+func TestTheZeroCASignsNothing(t *testing.T) {
+	if _, err := (CA{}).Issue(member(), start); err == nil {
 		t.Error("the zero authority signed")
 	}
 }
 
 func TestKeysDoNotGetIntoTextsOrErrors(t *testing.T) {
-	pair, err := NewAuthority("demo", birth, 0)
+	pair, err := NewCA("demo", start, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,14 +215,14 @@ func TestKeysDoNotGetIntoTextsOrErrors(t *testing.T) {
 	texts := []string{}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
 		texts = append(texts, fmt.Sprintf(verb, pair), fmt.Sprintf(verb, &pair), fmt.Sprintf(verb, []Pair{pair}),
-			fmt.Sprintf(verb, parseAuthority(t, pair)))
+			fmt.Sprintf(verb, parseCA(t, pair)))
 	}
 	for _, key := range [][]byte{odd, badPKCS8, []byte(secret), pair.Key[:60]} {
-		_, parseErr := ParseAuthority(Pair{Cert: pair.Cert, Key: key})
+		_, parseErr := ParseCA(Pair{Cert: pair.Cert, Key: key})
 		_, tlsErr := ClientTLS(pair.Cert, Pair{Cert: pair.Cert, Key: key})
 		// A key that was put where a certificate belongs is a secret too.
 		_, endErr := NotAfter(key)
-		_, swappedErr := ParseAuthority(Pair{Cert: key, Key: pair.Cert})
+		_, swappedErr := ParseCA(Pair{Cert: key, Key: pair.Cert})
 		_, trustErr := ClientTLS(key, pair)
 		for _, err := range []error{parseErr, tlsErr, endErr, swappedErr, trustErr} {
 			if err == nil {
@@ -232,7 +232,7 @@ func TestKeysDoNotGetIntoTextsOrErrors(t *testing.T) {
 		}
 	}
 	block, _ := pem.Decode(pair.Key)
-	scalar := parseAuthority(t, pair).key.(*ecdsa.PrivateKey).D.String() //nolint:staticcheck // only to look for it
+	scalar := parseCA(t, pair).key.(*ecdsa.PrivateKey).D.String() //nolint:staticcheck // only to look for it
 	body := strings.Split(string(pair.Key), "\n")[1]
 	for _, text := range texts {
 		for _, leak := range []string{secret, "secretsecret", body, body[:16], scalar, fmt.Sprint(block.Bytes[:8])[1:20]} {

@@ -20,12 +20,12 @@ type peerPort struct {
 	verdicts chan error // one per connection; nil: accepted
 }
 
-func openPeerPort(t *testing.T, authority Authority, pair Pair) *peerPort {
+func openPeerPort(t *testing.T, ca CA, pair Pair) *peerPort {
 	t.Helper()
 	port := &peerPort{dir: t.TempDir(), verdicts: make(chan error, 1)}
 	port.write(t, "tls.crt", pair.Cert)
 	port.write(t, "tls.key", pair.Key)
-	port.write(t, "ca.crt", authority.CertPEM())
+	port.write(t, "ca.crt", ca.CertPEM())
 	info := &transport.TLSInfo{
 		CertFile:         filepath.Join(port.dir, "tls.crt"),
 		KeyFile:          filepath.Join(port.dir, "tls.key"),
@@ -79,8 +79,8 @@ func (p *peerPort) dial(t *testing.T, trusted []byte, caller Pair) (serial strin
 // From here the names looked up are those of /etc/hosts only: nothing leaves the machine.
 func TestEtcdsPeerPortAcceptsACallerByAddressThenByName(t *testing.T) {
 	now := time.Now()
-	authority := newAuthority(t, "demo peers", now)
-	port := openPeerPort(t, authority, authority.mustIssue(t, member(), now))
+	ca := newCA(t, "demo peers", now)
+	port := openPeerPort(t, ca, ca.mustIssue(t, member(), now))
 	elsewhere := net.IPv4(192, 0, 2, 1)
 	for name, tc := range map[string]struct {
 		caller  Leaf
@@ -95,7 +95,7 @@ func TestEtcdsPeerPortAcceptsACallerByAddressThenByName(t *testing.T) {
 		"its address, but the server use only": {member().withDNSNames().forServersOnly(), "incompatible key usage"},
 	} {
 		t.Run("a certificate with "+name, func(t *testing.T) {
-			_, verdict := port.dial(t, authority.CertPEM(), authority.mustIssue(t, tc.caller, now))
+			_, verdict := port.dial(t, ca.CertPEM(), ca.mustIssue(t, tc.caller, now))
 			if (tc.refusal == "") != (verdict == nil) || verdict != nil && !strings.Contains(verdict.Error(), tc.refusal) {
 				t.Errorf("etcd says %v, want %q", verdict, tc.refusal)
 			}
@@ -103,9 +103,9 @@ func TestEtcdsPeerPortAcceptsACallerByAddressThenByName(t *testing.T) {
 	}
 }
 
-func TestEtcdShowsARenewedLeafAtTheNextHandshakeButKeepsTheAuthorityItReadAtItsStart(t *testing.T) {
+func TestEtcdShowsARenewedLeafAtTheNextHandshakeButKeepsTheCAItReadAtItsStart(t *testing.T) {
 	now := time.Now()
-	old, next := newAuthority(t, "demo peers", now), newAuthority(t, "demo peers", now)
+	old, next := newCA(t, "demo peers", now), newCA(t, "demo peers", now)
 	first := old.mustIssue(t, member(), now)
 	port := openPeerPort(t, old, first)
 	caller := old.mustIssue(t, member().named("demo-1"), now)

@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// birth is when everything in these tests is made, unless real clocks are involved.
-var birth = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+// start is when everything in these tests is made, unless real clocks are involved.
+var start = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
 const day = 24 * time.Hour
 
-func newAuthority(t testing.TB, name string, now time.Time) Authority {
+func newCA(t testing.TB, name string, now time.Time) CA {
 	t.Helper()
-	pair, err := NewAuthority(name, now, 0)
+	pair, err := NewCA(name, now, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parseAuthority(t, pair)
+	return parseCA(t, pair)
 }
 
-func parseAuthority(t testing.TB, pair Pair) Authority {
+func parseCA(t testing.TB, pair Pair) CA {
 	t.Helper()
-	authority, err := ParseAuthority(pair)
+	ca, err := ParseCA(pair)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return authority
+	return ca
 }
 
-func (a Authority) mustIssue(t testing.TB, l Leaf, now time.Time) Pair {
+func (a CA) mustIssue(t testing.TB, l Leaf, now time.Time) Pair {
 	t.Helper()
 	pair, err := a.Issue(l, now)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// serverTLS is how a member listens with client authentication on: it asks for a certificate of the authority trusted.
-func serverTLS(t *testing.T, pair Pair, trusted Authority) *tls.Config {
+// serverTLS is how a member listens with client authentication on: it asks for a certificate of the CA trusted.
+func serverTLS(t *testing.T, pair Pair, trusted CA) *tls.Config {
 	t.Helper()
 	certificate, err := tls.X509KeyPair(pair.Cert, pair.Key)
 	if err != nil {
@@ -23,7 +23,7 @@ func serverTLS(t *testing.T, pair Pair, trusted Authority) *tls.Config {
 		Certificates: []tls.Certificate{certificate},
 		ClientAuth:   tls.RequireAndVerifyClientCert,
 		ClientCAs:    pool,
-		Time:         func() time.Time { return birth },
+		Time:         func() time.Time { return start },
 	}
 }
 
@@ -33,7 +33,7 @@ func clientTLS(t *testing.T, trusted []byte, pair Pair, serverName string) *tls.
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.ServerName, config.Time = serverName, func() time.Time { return birth }
+	config.ServerName, config.Time = serverName, func() time.Time { return start }
 	return config
 }
 
@@ -78,14 +78,14 @@ func serveOne(listener net.Listener, config *tls.Config) error {
 }
 
 func TestWhoMayConnectToWhom(t *testing.T) {
-	clients, peers := newAuthority(t, "demo clients", birth), newAuthority(t, "demo peers", birth)
-	stranger := newAuthority(t, "demo clients", birth) // as an authority of a cluster of the same name elsewhere
+	clients, peers := newCA(t, "demo clients", start), newCA(t, "demo peers", start)
+	stranger := newCA(t, "demo clients", start) // as a CA of a cluster of the same name elsewhere
 	name := member().DNSNames[0]
-	clientPort := serverTLS(t, clients.mustIssue(t, member(), birth), clients)
-	peerPort := serverTLS(t, peers.mustIssue(t, member(), birth), peers)
-	operator := clients.mustIssue(t, caller("root"), birth)
-	peer := peers.mustIssue(t, member().named("demo-1"), birth)
-	expired := clients.mustIssue(t, caller("root").validFor(time.Minute), birth.Add(-4*time.Minute))
+	clientPort := serverTLS(t, clients.mustIssue(t, member(), start), clients)
+	peerPort := serverTLS(t, peers.mustIssue(t, member(), start), peers)
+	operator := clients.mustIssue(t, caller("root"), start)
+	peer := peers.mustIssue(t, member().named("demo-1"), start)
+	expired := clients.mustIssue(t, caller("root").validFor(time.Minute), start.Add(-4*time.Minute))
 
 	for what, tc := range map[string]struct {
 		server         *tls.Config
@@ -94,19 +94,19 @@ func TestWhoMayConnectToWhom(t *testing.T) {
 		clientsRefusal string
 	}{
 		"the operator to the client port":              {clientPort, clientTLS(t, clients.CertPEM(), operator, name), "", ""},
-		"a user to the client port, by address":        {clientPort, clientTLS(t, clients.CertPEM(), clients.mustIssue(t, caller("demo-client"), birth), "127.0.0.1"), "", ""},
-		"a member's gateway to its own client port":    {clientPort, clientTLS(t, clients.CertPEM(), clients.mustIssue(t, member(), birth), "localhost"), "", ""},
+		"a user to the client port, by address":        {clientPort, clientTLS(t, clients.CertPEM(), clients.mustIssue(t, caller("demo-client"), start), "127.0.0.1"), "", ""},
+		"a member's gateway to its own client port":    {clientPort, clientTLS(t, clients.CertPEM(), clients.mustIssue(t, member(), start), "localhost"), "", ""},
 		"a member to a peer port":                      {peerPort, clientTLS(t, peers.CertPEM(), peer, name), "", ""},
 		"while one authority replaces the other":       {clientPort, clientTLS(t, join(stranger.CertPEM(), clients.CertPEM()), operator, name), "", ""},
 		"a peer's certificate to the client port":      {clientPort, insisting(clientTLS(t, clients.CertPEM(), peer, name)), "unknown authority", "unknown certificate authority"},
 		"a client's certificate to the peer port":      {peerPort, insisting(clientTLS(t, peers.CertPEM(), operator, name)), "unknown authority", "unknown certificate authority"},
-		"a stranger's certificate to the client port":  {clientPort, clientTLS(t, clients.CertPEM(), stranger.mustIssue(t, caller("root"), birth), name), "unknown authority", "unknown certificate authority"},
-		"a server-only certificate as a client's":      {peerPort, clientTLS(t, peers.CertPEM(), peers.mustIssue(t, member().forServersOnly(), birth), name), "incompatible key usage", "bad certificate"},
+		"a stranger's certificate to the client port":  {clientPort, clientTLS(t, clients.CertPEM(), stranger.mustIssue(t, caller("root"), start), name), "unknown authority", "unknown certificate authority"},
+		"a server-only certificate as a client's":      {peerPort, clientTLS(t, peers.CertPEM(), peers.mustIssue(t, member().forServersOnly(), start), name), "incompatible key usage", "bad certificate"},
 		"an expired certificate":                       {clientPort, clientTLS(t, clients.CertPEM(), expired, name), "expired", "expired certificate"},
 		"a client that trusts the stranger only":       {clientPort, clientTLS(t, stranger.CertPEM(), operator, name), "bad certificate", "unknown authority"},
 		"a client that trusts the peers' authority":    {clientPort, clientTLS(t, peers.CertPEM(), operator, name), "bad certificate", "unknown authority"},
 		"a client that looks for another member":       {clientPort, clientTLS(t, clients.CertPEM(), operator, "demo-1.demo-peer.default.svc.cluster.local"), "bad certificate", "not demo-1"},
-		"a member with a client-only certificate":      {serverTLS(t, clients.mustIssue(t, member().forClientsOnly(), birth), clients), clientTLS(t, clients.CertPEM(), operator, name), "bad certificate", "incompatible key usage"},
+		"a member with a client-only certificate":      {serverTLS(t, clients.mustIssue(t, member().forClientsOnly(), start), clients), clientTLS(t, clients.CertPEM(), operator, name), "bad certificate", "incompatible key usage"},
 		"a client that offers no certificate":          {clientPort, withoutCertificate(clientTLS(t, clients.CertPEM(), operator, name)), "didn't provide a certificate", "certificate required"},
 		"a client that speaks an older TLS than 1.2":   {clientPort, atMost(tls.VersionTLS11, clientTLS(t, clients.CertPEM(), operator, name)), "EOF", "no supported versions"},
 		"TLS 1.2, the oldest that the operator speaks": {clientPort, atMost(tls.VersionTLS12, clientTLS(t, clients.CertPEM(), operator, name)), "", ""},
@@ -134,7 +134,7 @@ func withoutCertificate(config *tls.Config) *tls.Config {
 	return config
 }
 
-// insisting offers the certificate also to a server that names other authorities, where Go's client would withhold it.
+// insisting offers the certificate also to a server that names other CAs, where Go's client would withhold it.
 func insisting(config *tls.Config) *tls.Config {
 	certificate := config.Certificates[0]
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certificate, nil }
@@ -147,9 +147,9 @@ func atMost(version uint16, config *tls.Config) *tls.Config {
 }
 
 func TestClientTLSTrustsNobodyByAccident(t *testing.T) {
-	authority := newAuthority(t, "demo", birth)
-	client := authority.mustIssue(t, caller("root"), birth)
-	leaf := authority.mustIssue(t, member(), birth)
+	ca := newCA(t, "demo", start)
+	client := ca.mustIssue(t, caller("root"), start)
+	leaf := ca.mustIssue(t, member(), start)
 	for name, tc := range map[string]struct {
 		trusted []byte
 		client  Pair
@@ -157,10 +157,10 @@ func TestClientTLSTrustsNobodyByAccident(t *testing.T) {
 	}{
 		"no authority: the system's would be trusted": {nil, client, "no PEM certificate"},
 		"a leaf in place of the authority":            {leaf.Cert, client, `"demo-0" is not one`},
-		"an authority and a leaf":                     {join(authority.CertPEM(), leaf.Cert), client, `"demo-0" is not one`},
-		"an authority that is cut":                    {join(authority.CertPEM(), authority.CertPEM()[:200]), client, "not a PEM certificate"},
-		"the key of another certificate":              {authority.CertPEM(), Pair{client.Cert, leaf.Key}, "not of each other"},
-		"no client certificate":                       {authority.CertPEM(), Pair{}, "unreadable"},
+		"an authority and a leaf":                     {join(ca.CertPEM(), leaf.Cert), client, `"demo-0" is not one`},
+		"an authority that is cut":                    {join(ca.CertPEM(), ca.CertPEM()[:200]), client, "not a PEM certificate"},
+		"the key of another certificate":              {ca.CertPEM(), Pair{client.Cert, leaf.Key}, "not of each other"},
+		"no client certificate":                       {ca.CertPEM(), Pair{}, "unreadable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config, err := ClientTLS(tc.trusted, tc.client)

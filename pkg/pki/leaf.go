@@ -14,9 +14,9 @@ import (
 
 // candidate is a certificate that may need renewal, and what it is held against.
 type candidate struct {
-	cert, authority *x509.Certificate
-	want            Leaf
-	now             time.Time
+	cert, ca *x509.Certificate
+	want     Leaf
+	now      time.Time
 }
 
 // renewals are the reasons to renew, the most telling first.
@@ -34,10 +34,10 @@ var renewals = []struct {
 }
 
 // NeedsRenewal says whether a certificate has to be issued anew, and why, in words from a closed set that complete
-// "the certificate is". One that Issue just made for the same leaf never needs it. When the authority's own certificate
+// "the certificate is". One that Issue just made for the same leaf never needs it. When the CA's own certificate
 // cannot be read it gives that as the reason but asks for nothing: no judgement is possible then.
-func NeedsRenewal(certPEM []byte, authorityCert []byte, want Leaf, now time.Time) (reason string, renew bool) {
-	authorities, err := readCertificates(authorityCert)
+func NeedsRenewal(certPEM []byte, caCert []byte, want Leaf, now time.Time) (reason string, renew bool) {
+	cas, err := readCertificates(caCert)
 	if err != nil {
 		return "of a CA that cannot be read", false
 	}
@@ -45,7 +45,7 @@ func NeedsRenewal(certPEM []byte, authorityCert []byte, want Leaf, now time.Time
 	if err != nil {
 		return "missing or unreadable", true
 	}
-	c := candidate{cert: certs[0], authority: authorities[0], want: want, now: now}
+	c := candidate{cert: certs[0], ca: cas[0], want: want, now: now}
 	for _, renewal := range renewals {
 		if renewal.holds(c) {
 			return renewal.reason, true
@@ -55,7 +55,7 @@ func NeedsRenewal(certPEM []byte, authorityCert []byte, want Leaf, now time.Time
 }
 
 func (c candidate) isForeign() bool {
-	return !bytes.Equal(c.cert.RawIssuer, c.authority.RawSubject) || c.cert.CheckSignatureFrom(c.authority) != nil
+	return !bytes.Equal(c.cert.RawIssuer, c.ca.RawSubject) || c.cert.CheckSignatureFrom(c.ca) != nil
 }
 
 func (c candidate) hasOtherSubject() bool {
@@ -71,10 +71,10 @@ func (c candidate) hasOtherUsages() bool {
 }
 
 // isOld measures against the wanted validity, so that a new certificate is never old, however short its life. One that
-// lasts as long as the authority is not old either: a new one would not last longer, and would be asked for without
+// lasts as long as the CA is not old either: a new one would not last longer, and would be asked for without
 // end.
 func (c candidate) isOld() bool {
-	return c.cert.NotAfter.Before(c.authority.NotAfter) && c.cert.NotAfter.Sub(c.now) < c.want.validity()/3
+	return c.cert.NotAfter.Before(c.ca.NotAfter) && c.cert.NotAfter.Sub(c.now) < c.want.validity()/3
 }
 
 func texts(ips []net.IP) []string {
@@ -104,8 +104,8 @@ type Leaf struct {
 	Validity time.Duration
 }
 
-// Issue signs a certificate for l with a new key. It never outlives the authority.
-func (a Authority) Issue(l Leaf, now time.Time) (Pair, error) {
+// Issue signs a certificate for l with a new key. It never outlives the CA.
+func (a CA) Issue(l Leaf, now time.Time) (Pair, error) {
 	if err := cmp.Or(l.check(), a.CheckValidity(now)); err != nil {
 		return Pair{}, fmt.Errorf("issue certificate %q: %w", l.CommonName, err)
 	}

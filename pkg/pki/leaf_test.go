@@ -10,10 +10,10 @@ import (
 )
 
 func TestALeafSaysExactlyWhatWasAskedFor(t *testing.T) {
-	authority := newAuthority(t, "demo", birth)
+	ca := newCA(t, "demo", start)
 	want := member().of("etcd", "steward").withIPs(net.IPv4(127, 0, 0, 1), net.ParseIP("2001:db8::7"))
-	pair := authority.mustIssue(t, want, birth)
-	cert, ca := parse(t, pair.Cert), parse(t, authority.CertPEM())
+	pair := ca.mustIssue(t, want, start)
+	cert, issuer := parse(t, pair.Cert), parse(t, ca.CertPEM())
 	if cert.Subject.CommonName != "demo-0" || !slices.Equal(cert.DNSNames, want.DNSNames) || !slices.EqualFunc(cert.IPAddresses, want.IPs, net.IP.Equal) {
 		t.Errorf("%q for %v and %v", cert.Subject.CommonName, cert.DNSNames, cert.IPAddresses)
 	}
@@ -26,30 +26,30 @@ func TestALeafSaysExactlyWhatWasAskedFor(t *testing.T) {
 	if cert.IsCA || cert.KeyUsage != x509.KeyUsageDigitalSignature {
 		t.Errorf("CA %v, key usage %b", cert.IsCA, cert.KeyUsage)
 	}
-	if !cert.NotBefore.Equal(birth.Add(-day)) || !cert.NotAfter.Equal(birth.Add(365*day)) {
+	if !cert.NotBefore.Equal(start.Add(-day)) || !cert.NotAfter.Equal(start.Add(365*day)) {
 		t.Errorf("valid from %s until %s", cert.NotBefore, cert.NotAfter)
 	}
-	if string(cert.AuthorityKeyId) != string(ca.SubjectKeyId) {
-		t.Errorf("issuer's key id %x, the authority's is %x", cert.AuthorityKeyId, ca.SubjectKeyId)
+	if string(cert.AuthorityKeyId) != string(issuer.SubjectKeyId) {
+		t.Errorf("issuer's key id %x, the authority's is %x", cert.AuthorityKeyId, issuer.SubjectKeyId)
 	}
 }
 
-func TestALeafNeverOutlivesItsAuthority(t *testing.T) {
-	authority := newAuthority(t, "demo", birth)
-	end := birth.Add(DefaultAuthorityValidity)
+func TestALeafNeverOutlivesItsCA(t *testing.T) {
+	ca := newCA(t, "demo", start)
+	end := start.Add(DefaultCAValidity)
 	for name, tc := range map[string]struct {
 		leaf Leaf
 		now  time.Time
 		want time.Time
 	}{
-		"early, by default":   {member(), birth, birth.Add(365 * day)},
-		"early, as asked":     {member().validFor(day), birth, birth.Add(day)},
-		"asked for too much":  {member().validFor(20 * 365 * day), birth, end},
+		"early, by default":   {member(), start, start.Add(365 * day)},
+		"early, as asked":     {member().validFor(day), start, start.Add(day)},
+		"asked for too much":  {member().validFor(20 * 365 * day), start, end},
 		"in the last year":    {member(), end.Add(-100 * day), end},
 		"in the last instant": {member(), end, end},
 	} {
 		t.Run(name, func(t *testing.T) {
-			info := parse(t, authority.mustIssue(t, tc.leaf, tc.now).Cert)
+			info := parse(t, ca.mustIssue(t, tc.leaf, tc.now).Cert)
 			if !info.NotAfter.Equal(tc.want) {
 				t.Errorf("valid until %s, want %s", info.NotAfter, tc.want)
 			}
@@ -58,7 +58,7 @@ func TestALeafNeverOutlivesItsAuthority(t *testing.T) {
 }
 
 func TestALeafThatCannotServeItsPurposeIsNotIssued(t *testing.T) {
-	authority := newAuthority(t, "demo", birth)
+	ca := newCA(t, "demo", start)
 	for name, tc := range map[string]struct {
 		leaf Leaf
 		want string
@@ -73,7 +73,7 @@ func TestALeafThatCannotServeItsPurposeIsNotIssued(t *testing.T) {
 		"an organization not UTF-8": {member().of("\xff"), "sign"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := authority.Issue(tc.leaf, birth)
+			_, err := ca.Issue(tc.leaf, start)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want one with %q", err, tc.want)
 			}
@@ -82,8 +82,8 @@ func TestALeafThatCannotServeItsPurposeIsNotIssued(t *testing.T) {
 }
 
 func TestEveryLeafHasItsOwnKey(t *testing.T) {
-	authority := newAuthority(t, "demo", birth)
-	first, second := authority.mustIssue(t, member(), birth), authority.mustIssue(t, member(), birth)
+	ca := newCA(t, "demo", start)
+	first, second := ca.mustIssue(t, member(), start), ca.mustIssue(t, member(), start)
 	if string(first.Key) == string(second.Key) || len(first.Key) == 0 {
 		t.Error("two leaves share a key")
 	}

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-func TestACertificateIsOfTheAuthorityThatSignedItOrThatItsHolderTrusts(t *testing.T) {
-	ours, theirs := newAuthority(t, "demo", birth), newAuthority(t, "demo", birth)
-	good, foreign := ours.mustIssue(t, member(), birth).Cert, theirs.mustIssue(t, member(), birth).Cert
+func TestACertificateIsOfTheCAThatSignedItOrThatItsHolderTrusts(t *testing.T) {
+	ours, theirs := newCA(t, "demo", start), newCA(t, "demo", start)
+	good, foreign := ours.mustIssue(t, member(), start).Cert, theirs.mustIssue(t, member(), start).Cert
 	nonsense := []byte("nonsense")
 	for name, tc := range map[string]struct {
-		cert, trusted, authority []byte
-		want                     bool
+		cert, trusted, ca []byte
+		want              bool
 	}{
 		"as it was issued":                              {good, ours.CertPEM(), ours.CertPEM(), true},
 		"another authority of the same name":            {good, ours.CertPEM(), theirs.CertPEM(), false},
@@ -25,14 +25,14 @@ func TestACertificateIsOfTheAuthorityThatSignedItOrThatItsHolderTrusts(t *testin
 		"its own certificate, made anew with the key":   {good, ours.CertPEM(), ours.renamed(t, "demo").CertPEM(), true},
 		"another name with the same key, which differs": {good, ours.CertPEM(), ours.renamed(t, "other").CertPEM(), false},
 	} {
-		if got := IsOf(tc.cert, tc.trusted, tc.authority); got != tc.want {
+		if got := IsOf(tc.cert, tc.trusted, tc.ca); got != tc.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
 
 func TestAFingerprintNamesACertificate(t *testing.T) {
-	ours, theirs := newAuthority(t, "demo", birth), newAuthority(t, "demo", birth)
+	ours, theirs := newCA(t, "demo", start), newCA(t, "demo", start)
 	one := Fingerprint(ours.CertPEM())
 	if one != Fingerprint(ours.CertPEM()) || one == Fingerprint(theirs.CertPEM()) || len(strings.Split(one, ":")) != 32 {
 		t.Errorf("%q", one)

@@ -1,5 +1,5 @@
-// Package azureserver starts a real server of Azure's blobs for tests: azurite-blob, a process of its own. Its proxies and their
-// faults are those of package s3server, whose names of operations stand for Azure's own.
+// Package azureserver starts a real server of Azure's blobs for tests: azurite-blob, a process of its own. Its proxies
+// and their faults are those of package s3server, whose names of operations stand for Azure's own.
 //
 // The program is brought by `make bin/azure/azurite-blob`, which needs npm, and looked for in $AZURE_BINARIES. Only a
 // full run needs it.
@@ -38,7 +38,7 @@ type Server struct {
 	Container string
 	// Credentials is a directory with account-name and account-key, as the kubelet mounts a Secret.
 	Credentials string
-	// CA is the authority of its certificate, PEM; nil without TLS.
+	// CA is the CA of its certificate, PEM; nil without TLS.
 	CA []byte
 
 	address   string
@@ -52,7 +52,7 @@ func Start(t testing.TB) *Server {
 	return start(t, s3server.Loopback, nil)
 }
 
-// StartTLS is Start on an address of this machine that others reach, with a certificate of an authority made for it.
+// StartTLS is Start on an address of this machine that others reach, with a certificate of a CA made for it.
 func StartTLS(t testing.TB, host string) *Server {
 	t.Helper()
 	pair, err := s3server.NewKeyPair(t.TempDir(), host)

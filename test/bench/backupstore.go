@@ -21,7 +21,7 @@ const hostAddress = "198.18.0.1"
 // Secrets of the S3 server in each namespace.
 const (
 	s3Credentials = "s3-credentials"
-	s3Authority   = "s3-ca"
+	s3CA          = "s3-ca"
 )
 
 // store is an S3 server on this machine, by TLS.
@@ -47,8 +47,8 @@ func (b *bench) startStore(ctx context.Context) (*store, error) {
 	return &store{Server: server, dir: dir}, nil
 }
 
-// inMemory is a directory that is on no disk; empty, which is where temporary files go, when there is none. A store is not on the members'
-// disk, and what it writes there would be measured as what a backup costs them.
+// inMemory is a directory that is on no disk; empty, which is where temporary files go, when there is none. A store is
+// not on the members' disk, and what it writes there would be measured as what a backup costs them.
 func inMemory() string {
 	const shared = "/dev/shm"
 	if _, err := os.Stat(shared); err != nil {
@@ -67,7 +67,7 @@ func (s *store) at(run int) destination {
 	return destination{kind: "S3", name: "to-s3-" + strconv.Itoa(run), store: v1alpha1.BackupStore{S3: &v1alpha1.S3Store{
 		Bucket: s.Bucket, Endpoint: s.Endpoint, Region: s.Region, ForcePathStyle: true,
 		CredentialsSecretRef: &v1alpha1.StoreSecretReference{Name: s3Credentials},
-		CASecretRef:          &v1alpha1.StoreSecretReference{Name: s3Authority},
+		CASecretRef:          &v1alpha1.StoreSecretReference{Name: s3CA},
 	}}}
 }
 
@@ -81,7 +81,7 @@ func volumeStore(run int) destination {
 func (s *store) secrets(ctx context.Context, k *kube, namespace string) error {
 	for name, data := range map[string]map[string]string{
 		s3Credentials: {"access-key-id": s.AccessKeyID, "secret-access-key": s.SecretAccessKey},
-		s3Authority:   {"ca.crt": string(s.CA)},
+		s3CA:          {"ca.crt": string(s.CA)},
 	} {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, StringData: data}
 		if err := k.client.Create(ctx, secret); err != nil {

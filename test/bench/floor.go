@@ -24,8 +24,8 @@ func floorLabels(name string) map[string]string {
 	return map[string]string{"app": "bench-floor", "cluster": name}
 }
 
-// createFloor makes what one would write by hand: a headless Service and a parallel StatefulSet with a static bootstrap,
-// and one certificate for all members and clients.
+// createFloor makes what one would write by hand: a headless Service and a parallel StatefulSet with a static
+// bootstrap, and one certificate for all members and clients.
 func (t *trial) createFloor(ctx context.Context, like shape) error {
 	set, err := floorSet(like)
 	if err != nil {
@@ -49,16 +49,16 @@ func (t *trial) createFloor(ctx context.Context, like shape) error {
 
 // floorSecret has one pair in the place of each that a member of ours has. Clients find it where they find ours.
 func floorSecret(like shape, now time.Time) (*corev1.Secret, error) {
-	ca, err := pki.NewAuthority("bench", now, 0)
+	pair, err := pki.NewCA("bench", now, 0)
 	if err != nil {
 		return nil, fmt.Errorf("making the CA of the floor: %w", err)
 	}
-	authority, err := pki.ParseAuthority(ca)
+	ca, err := pki.ParseCA(pair)
 	if err != nil {
 		return nil, fmt.Errorf("reading the CA of the floor: %w", err)
 	}
 	domain := "." + like.namespace + ".svc"
-	pair, err := authority.Issue(pki.Leaf{
+	leaf, err := ca.Issue(pki.Leaf{
 		CommonName: resources.ClientUser(like.name), Server: true, Client: true,
 		DNSNames: []string{"*." + resources.PeerService(like.name) + domain, resources.ClientService(like.name) + domain, "localhost"},
 		IPs:      []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
@@ -69,8 +69,8 @@ func floorSecret(like shape, now time.Time) (*corev1.Secret, error) {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: like.namespace, Name: resources.ClientSecret(like.name)},
 		Data: map[string][]byte{
-			resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key, resources.KeyCA: ca.Cert,
-			resources.KeyPeerCert: pair.Cert, resources.KeyPeerKey: pair.Key, resources.KeyPeerCA: ca.Cert,
+			resources.KeyCert: leaf.Cert, resources.KeyKey: leaf.Key, resources.KeyCA: pair.Cert,
+			resources.KeyPeerCert: leaf.Cert, resources.KeyPeerKey: leaf.Key, resources.KeyPeerCA: pair.Cert,
 		},
 	}, nil
 }
@@ -119,7 +119,7 @@ func floorSet(like shape) (*appsv1.StatefulSet, error) {
 func floorPod(like shape) (corev1.PodSpec, error) {
 	cluster := manifest(like)
 	built, err := resources.BuildPod(cluster, resources.PodStart{
-		Name: etcdutil.MemberName(like.name, 0), Flags: resources.StartBirth, Inputs: resources.Inputs(cluster),
+		Name: etcdutil.MemberName(like.name, 0), Flags: resources.StartBootstrap, Inputs: resources.Inputs(cluster),
 	})
 	if err != nil {
 		return corev1.PodSpec{}, fmt.Errorf("building the Pod of the floor: %w", err)

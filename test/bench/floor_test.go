@@ -24,7 +24,7 @@ func TestTheFloorDiffersFromOursOnlyInWhoMakesIt(t *testing.T) {
 		}
 		cluster := manifest(like)
 		built, err := resources.BuildPod(cluster, resources.PodStart{
-			Name: etcdutil.MemberName(clusterName, 0), Flags: resources.StartBirth, Inputs: resources.Inputs(cluster),
+			Name: etcdutil.MemberName(clusterName, 0), Flags: resources.StartBootstrap, Inputs: resources.Inputs(cluster),
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 // The Secrets that the backup's Pod gets from the kubelet.
 const (
 	credentialsSecret = cluster + "-s3-credentials"
-	authoritySecret   = cluster + "-s3-ca"
+	caSecret          = cluster + "-s3-ca"
 )
 
 // s3Server is the S3 server that a backup goes to.
@@ -30,7 +30,8 @@ type s3Server struct {
 	host     string // where Pods find this machine
 }
 
-// backUp takes a backup to an S3 server that lives as long as it takes, and ends with the line that says what came of it.
+// backUp takes a backup to an S3 server that lives as long as it takes, and ends with the line that says what came of
+// it.
 func (d demo) backUp(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "demo-s3-")
 	if err != nil {
@@ -78,7 +79,7 @@ func summary(bucket string, s v1alpha1.EtcdBackupStatus) string {
 	return fmt.Sprintf("demo: backup Verified, %d key(s) at revision %d, in s3://%s/%s", s.TotalKeys, s.Revision, bucket, s.Key)
 }
 
-// storeSecrets are the credentials and the authority of a server.
+// storeSecrets are the credentials and the CA of a server.
 func storeSecrets(a s3server.Access) []*corev1.Secret {
 	secret := func(name string, data map[string]string) *corev1.Secret {
 		return &corev1.Secret{
@@ -87,7 +88,7 @@ func storeSecrets(a s3server.Access) []*corev1.Secret {
 	}
 	return []*corev1.Secret{
 		secret(credentialsSecret, map[string]string{"access-key-id": a.AccessKeyID, "secret-access-key": a.SecretAccessKey}),
-		secret(authoritySecret, map[string]string{"ca.crt": string(a.CA)}),
+		secret(caSecret, map[string]string{"ca.crt": string(a.CA)}),
 	}
 }
 
@@ -108,7 +109,7 @@ func newBackup(a s3server.Access, at time.Time) backupManifest {
 			Store: v1alpha1.BackupStore{S3: &v1alpha1.S3Store{
 				Bucket: a.Bucket, Endpoint: a.Endpoint, Region: a.Region, ForcePathStyle: true,
 				CredentialsSecretRef: &v1alpha1.StoreSecretReference{Name: credentialsSecret},
-				CASecretRef:          &v1alpha1.StoreSecretReference{Name: authoritySecret},
+				CASecretRef:          &v1alpha1.StoreSecretReference{Name: caSecret},
 			}},
 		},
 	}

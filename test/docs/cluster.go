@@ -56,7 +56,7 @@ func connect() (*cluster, error) {
 	return c, nil
 }
 
-// makeSpace makes a namespace as strict as they come, with the authority of the S3 server, and a kubeconfig for it.
+// makeSpace makes a namespace as strict as they come, with the CA of the S3 server, and a kubeconfig for it.
 func (c *cluster) makeSpace(ctx context.Context, ca []byte, kubeconfig string) (string, error) {
 	namespace, err := c.clientset.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: "docs-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
@@ -64,7 +64,7 @@ func (c *cluster) makeSpace(ctx context.Context, ca []byte, kubeconfig string) (
 	if err != nil {
 		return "", fmt.Errorf("making a namespace: %w", err)
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: authoritySecret}, Data: map[string][]byte{"ca.crt": ca}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: caSecret}, Data: map[string][]byte{"ca.crt": ca}}
 	if _, err := c.clientset.CoreV1().Secrets(namespace.Name).Create(ctx, secret, metav1.CreateOptions{}); err != nil {
 		return namespace.Name, fmt.Errorf("making the Secret of the S3 server's authority: %w", err)
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
-// Names of what the test provides: the server's authority, and credentials for a page that names none.
+// Names of what the test provides: the server's CA, and credentials for a page that names none.
 const (
-	authoritySecret   = "docs-s3-ca"
+	caSecret          = "docs-s3-ca"
 	credentialsSecret = "s3-credentials"
 
 	envAccessKey = "DOCS_S3_ACCESS_KEY_ID"
@@ -78,7 +78,7 @@ func (s store) replace(value any) bool {
 // point keeps what a page says about prefix and credentials.
 func (s store) point(at map[string]any) {
 	at["bucket"], at["endpoint"], at["region"], at["forcePathStyle"] = s.Bucket, s.Endpoint, s.Region, true
-	at["caSecretRef"] = map[string]any{"name": authoritySecret}
+	at["caSecretRef"] = map[string]any{"name": caSecret}
 	delete(at, "serverSideEncryption") // which needs keys in the server
 	if at["credentialsSecretRef"] == nil {
 		at["credentialsSecretRef"] = map[string]any{"name": credentialsSecret}

@@ -73,7 +73,7 @@ var banned = []struct {
 }{
 	{anyWord("life"), "incarnation"},
 	{anyWord("coming"), "next"},
-	{birth, "bootstrap"},
+	{bootstrap, "bootstrap"},
 	{anyWord("lay", "lays", "laid", "laying"), "restore, restored data"},
 	{anyWord("switched over", "moves on", "move on"), "switch over"},
 	{anyWord("choices?"), "settings"},
@@ -87,8 +87,8 @@ var banned = []struct {
 // foreignTerms are other people's words, or names of ours that are older than the glossary.
 var foreignTerms = regexp.MustCompile(`(?i)unknown authority|certificate authorit(y|ies)|birth record`)
 
-// A birth is a term of the code, which this page explains to engineers.
-var birth = anyWord("births?", "born")
+// A bootstrap is a term of the code, which this page explains to engineers.
+var bootstrap = anyWord("births?", "born")
 
 const architecture = "docs/architecture.md"
 
@@ -97,7 +97,7 @@ func bannedTerms(s source) []string {
 	for _, piece := range s.texts {
 		text := foreignTerms.ReplaceAllString(piece.text, "…")
 		for _, b := range banned {
-			if term := b.term.FindString(text); term != "" && (b.term != birth || s.path != architecture) {
+			if term := b.term.FindString(text); term != "" && (b.term != bootstrap || s.path != architecture) {
 				found = append(found, fmt.Sprintf("%s:%d: %q, say %s: %s", s.path, piece.line, term,
 					b.plain, piece.text))
 			}

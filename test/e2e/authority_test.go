@@ -24,12 +24,12 @@ var _ = Describe("The authorities of a cluster that somebody deletes", Label("op
 		cluster := story.Create(ctx, "trust", 3)
 		cluster.AwaitReady(ctx, 3)
 		was := identityOf(ctx, cluster)
-		authorities := []string{resources.CASecret(cluster.Name), resources.PeerCASecret(cluster.Name)}
+		cas := []string{resources.CASecret(cluster.Name), resources.PeerCASecret(cluster.Name)}
 		traffic := cluster.Write(ctx)
 		traffic.During(ctx, func() {
 			operator.Kill() // it keeps what it read of Secrets for minutes; one that starts reads them anew
 			var copies []*corev1.Secret
-			for _, name := range authorities {
+			for _, name := range cas {
 				copies = append(copies, takeAway(ctx, name))
 			}
 			operator.Start()
@@ -38,9 +38,9 @@ var _ = Describe("The authorities of a cluster that somebody deletes", Label("op
 			deletePod(ctx, cluster, follower(ctx, cluster))
 			Eventually(ctx, func() error { return cluster.CheckServing(ctx, 3) }).Should(Succeed(), "it starts with the certificate that it has")
 			cluster.Resize(ctx, 5)
-			awaitTold(ctx, cluster, authorities[0]+", which holds a CA of this cluster, is gone")
+			awaitTold(ctx, cluster, cas[0]+", which holds a CA of this cluster, is gone")
 			Consistently(ctx, func() any { return cluster.Identities(ctx) }).WithTimeout(watching).Should(Equal(was.ids), "nobody could join")
-			for i, name := range authorities {
+			for i, name := range cas {
 				Expect(uidOf(ctx, &corev1.Secret{}, key(name))).To(BeEmpty(), "another authority %s", name)
 				Expect(kube.Client.Create(ctx, copies[i])).To(Succeed())
 			}
@@ -67,7 +67,7 @@ var _ = Describe("The authorities of a cluster that somebody replaces by others"
 			operator.Kill() // it keeps what it read of Secrets for minutes; one that starts reads them anew
 			copies := map[string]map[string][]byte{}
 			for _, name := range []string{resources.CASecret(cluster.Name), resources.PeerCASecret(cluster.Name)} {
-				pair, err := pki.NewAuthority("peers of etcd "+story.Namespace+"/"+cluster.Name, time.Now(), 0)
+				pair, err := pki.NewCA("peers of etcd "+story.Namespace+"/"+cluster.Name, time.Now(), 0)
 				Expect(err).NotTo(HaveOccurred())
 				copies[name] = exchange(ctx, name, map[string][]byte{resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key, resources.KeyCA: pair.Cert})
 			}

@@ -70,7 +70,7 @@ var _ = Describe("A new cluster", Label("bootstrap"), func() {
 
 func withoutTLS(c *v1alpha1.EtcdCluster) { c.Spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSDisabled} }
 
-// expectNoLearnerEver looks through all decisions: a static parallel birth adds and promotes nobody.
+// expectNoLearnerEver looks through all decisions: a static parallel bootstrap adds and promotes nobody.
 func expectNoLearnerEver(c *world.Cluster) {
 	GinkgoHelper()
 	Expect(c.History.Rules()).NotTo(BeEmpty())

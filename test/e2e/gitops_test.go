@@ -27,7 +27,7 @@ var _ = Describe("A cluster in an application of its name that Argo CD's engine 
 		cluster := story.Cluster(manifest.Name)
 		cluster.AwaitReady(ctx, 3)
 		cluster.Fill(ctx, "kept", 3)
-		was, authorities := identityOf(ctx, cluster), authoritiesOf(ctx, cluster)
+		was, cas := identityOf(ctx, cluster), casOf(ctx, cluster)
 		traffic := cluster.Write(ctx)
 		traffic.During(ctx, func() {
 			for range 3 {
@@ -54,7 +54,7 @@ var _ = Describe("A cluster in an application of its name that Argo CD's engine 
 		awaitGone(ctx, cluster)
 		Expect(app.Sync(ctx)).To(BeEmpty(), "what is kept is not the application's")
 		Expect(volumes(ctx, cluster)).To(Equal(was.volumes))
-		Expect(authoritiesOf(ctx, cluster)).To(Equal(authorities))
+		Expect(casOf(ctx, cluster)).To(Equal(cas))
 
 		app.Put(manifest)
 		Expect(app.Sync(ctx)).To(ConsistOf(isSynced))
@@ -62,7 +62,7 @@ var _ = Describe("A cluster in an application of its name that Argo CD's engine 
 		again.ClusterID = cluster.ClusterID
 		again.AwaitReady(ctx, 3)
 		expectSame(ctx, again, was)
-		Expect(authoritiesOf(ctx, again)).To(Equal(authorities))
+		Expect(casOf(ctx, again)).To(Equal(cas))
 		Expect(again.Filled(ctx, "kept")).To(Equal(3), "keys that were there before")
 		again.Write(ctx).Finish(ctx)
 		Expect(app.Sync(ctx)).To(ConsistOf(isSynced))
@@ -95,8 +95,8 @@ var _ = Describe("A cluster in an application of its name that Argo CD's engine 
 	})
 })
 
-// authoritiesOf are the UIDs of the Secrets that hold a cluster's CAs.
-func authoritiesOf(ctx context.Context, c *world.Cluster) map[string]types.UID {
+// casOf are the UIDs of the Secrets that hold a cluster's CAs.
+func casOf(ctx context.Context, c *world.Cluster) map[string]types.UID {
 	GinkgoHelper()
 	uids := map[string]types.UID{}
 	for _, name := range []string{resources.CASecret(c.Name), resources.PeerCASecret(c.Name)} {

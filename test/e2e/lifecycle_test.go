@@ -121,7 +121,7 @@ var _ = Describe("A cluster that is deleted", Label("lifecycle"), func() {
 	It("with Retain, and whose volumes were deleted by hand, begins empty with its CAs once, when its annotation names the cluster that left them", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "emptied", 3)
 		cluster.AwaitReady(ctx, 3)
-		authority, left := uidOf(ctx, &corev1.Secret{}, key("emptied-ca")), uidOf(ctx, &v1alpha1.EtcdCluster{}, key("emptied"))
+		ca, left := uidOf(ctx, &corev1.Secret{}, key("emptied-ca")), uidOf(ctx, &v1alpha1.EtcdCluster{}, key("emptied"))
 		deleteCluster(ctx, cluster)
 		ask := func(value string) {
 			said, err := kube.Kubectl(ctx, "-n", story.Namespace, "annotate", "--overwrite", "etcd", "emptied", v1alpha1.AnnotationBeginEmpty+"="+value)
@@ -140,7 +140,7 @@ var _ = Describe("A cluster that is deleted", Label("lifecycle"), func() {
 		Consistently(ctx, func() ([]corev1.Pod, error) { return again.Pods(ctx) }).WithTimeout(watching).Should(BeEmpty())
 		ask(string(left))
 		again.AwaitReady(ctx, 3)
-		Expect(uidOf(ctx, &corev1.Secret{}, key("emptied-ca"))).To(Equal(authority))
+		Expect(uidOf(ctx, &corev1.Secret{}, key("emptied-ca"))).To(Equal(ca))
 		again.Write(ctx).Finish(ctx)
 
 		deleteCluster(ctx, again)

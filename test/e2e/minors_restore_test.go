@@ -78,7 +78,8 @@ var _ = Describe("A backup of another minor version in S3", Label("versions", "r
 	})
 })
 
-// walkFromBackup begins a cluster for 3.7.3 with a backup of 3.5.21. It is born with a patch of 3.5 that may be left.
+// walkFromBackup begins a cluster for 3.7.3 with a backup of 3.5.21. It is bootstrapped with a patch of 3.5 that may be
+// left.
 func walkFromBackup(ctx context.Context, size int, store v1alpha1.BackupStore) {
 	GinkgoHelper()
 	saved := story.Create(ctx, "saved", 1, world.Version("3.5.21"))

@@ -141,11 +141,11 @@ var _ = Describe(quietOnTheWay, Label("versions", "growth"), func() {
 	It("that has one member grows to 3 on 3.7", longWay, func(ctx context.Context) { growQuietly(ctx, 1, 1, 3) })
 })
 
-// growQuietly changes the size from born to before on 3.5.21, goes to 3.7.3, and changes the size to after.
-func growQuietly(ctx context.Context, born, before, after int) {
+// growQuietly changes the size from bootstrapped to before on 3.5.21, goes to 3.7.3, and changes the size to after.
+func growQuietly(ctx context.Context, bootstrapped, before, after int) {
 	GinkgoHelper()
-	cluster := story.Create(ctx, "quiet", int32(born), world.Version("3.5.21"))
-	cluster.AwaitReady(ctx, born)
+	cluster := story.Create(ctx, "quiet", int32(bootstrapped), world.Version("3.5.21"))
+	cluster.AwaitReady(ctx, bootstrapped)
 	cluster.Resize(ctx, int32(before))
 	cluster.AwaitReady(ctx, before)
 	was := identityOf(ctx, cluster)

@@ -223,7 +223,7 @@ var _ = Describe("Two operators", Label("operator"), func() {
 	})
 })
 
-// deletePeers deletes the Service with the birth record and the claim.
+// deletePeers deletes the Service with the bootstrap record and the claim.
 func deletePeers(ctx context.Context, cluster *world.Cluster) {
 	GinkgoHelper()
 	Expect(kube.Client.Delete(ctx, &corev1.Service{ObjectMeta: meta(story.Namespace, cluster.Name+"-peers")})).To(Succeed())
@@ -293,13 +293,13 @@ func wipeStatus(ctx context.Context, c *world.Cluster) {
 	Expect(kube.Client.Status().Patch(ctx, &v1alpha1.EtcdCluster{ObjectMeta: meta(c.Namespace, c.Name)}, patch)).To(Succeed())
 }
 
-// recordedIncarnation reads a birth record as it is written.
+// recordedIncarnation reads a bootstrap record as it is written.
 func recordedIncarnation(record string) string {
 	GinkgoHelper()
-	var birth struct {
+	var bootstrap struct {
 		Incarnation string `json:"incarnation"`
 	}
-	Expect(json.Unmarshal([]byte(record), &birth)).To(Succeed())
-	Expect(birth.Incarnation).NotTo(BeEmpty())
-	return birth.Incarnation
+	Expect(json.Unmarshal([]byte(record), &bootstrap)).To(Succeed())
+	Expect(bootstrap.Incarnation).NotTo(BeEmpty())
+	return bootstrap.Incarnation
 }

@@ -274,7 +274,7 @@ var _ = Describe("A cluster that is restored in place", Label("restore"), func()
 				traffic.During(ctx, func() {
 					holdRestorePods(ctx)
 					restore.Approve(ctx)
-					restore.Await(ctx, v1alpha1.RestorePrepared, metav1.ConditionFalse, report.RestoreReasonLaying)
+					restore.Await(ctx, v1alpha1.RestorePrepared, metav1.ConditionFalse, report.RestoreReasonRestoring)
 					Eventually(ctx, func() map[string]types.UID { return volumes(ctx, cluster) }).Should(HaveLen(2))
 					row.callOff(ctx, restore)
 					Eventually(ctx, func() map[string]types.UID { return volumes(ctx, cluster) }).Should(

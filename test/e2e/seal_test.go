@@ -161,7 +161,7 @@ func startUnsealed(ctx context.Context, c *world.Cluster) {
 		WithPolling(20 * time.Millisecond).Should(Equal(3))
 	operator.Kill()
 	Eventually(ctx, func() error { return c.CheckServing(ctx, 3) }).Should(Succeed(), "etcd forms its cluster by itself")
-	c.ClusterID = 0 // of a birth that is to be voided
+	c.ClusterID = 0 // of a bootstrap that is to be voided
 	pods, err := c.Pods(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	for i := range pods {
@@ -169,12 +169,12 @@ func startUnsealed(ctx context.Context, c *world.Cluster) {
 	}
 }
 
-// incarnation reads which incarnation of the cluster the birth record speaks of.
+// incarnation reads which incarnation of the cluster the bootstrap record speaks of.
 func incarnation(ctx context.Context, c *world.Cluster) string {
 	GinkgoHelper()
 	peers := &corev1.Service{}
 	Expect(kube.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Name + "-peers"}, peers)).To(Succeed())
-	record := peers.Annotations[v1alpha1.AnnotationBirth]
+	record := peers.Annotations[v1alpha1.AnnotationBootstrap]
 	Expect(record).NotTo(BeEmpty())
 	return recordedIncarnation(record)
 }

@@ -129,18 +129,18 @@ func peerCertificate(ctx context.Context, member string) tls.Certificate {
 	return certificate
 }
 
-// shortenLife replaces the certificate of a member's client port by one that ends within the hour, of the same authority.
+// shortenLife replaces the certificate of a member's client port by one that ends within the hour, of the same CA.
 func shortenLife(ctx context.Context, c *world.Cluster, member string) *x509.Certificate {
 	GinkgoHelper()
-	authoritySecret, secret := &corev1.Secret{}, &corev1.Secret{}
-	Expect(kube.Client.Get(ctx, key(resources.CASecret(c.Name)), authoritySecret)).To(Succeed())
-	authority, err := pki.ParseAuthority(pki.Pair{Cert: authoritySecret.Data[corev1.TLSCertKey], Key: authoritySecret.Data[corev1.TLSPrivateKeyKey]})
+	caSecret, secret := &corev1.Secret{}, &corev1.Secret{}
+	Expect(kube.Client.Get(ctx, key(resources.CASecret(c.Name)), caSecret)).To(Succeed())
+	ca, err := pki.ParseCA(pki.Pair{Cert: caSecret.Data[corev1.TLSCertKey], Key: caSecret.Data[corev1.TLSPrivateKeyKey]})
 	Expect(err).NotTo(HaveOccurred())
 	object, err := c.Get(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	leaf := pki.Leaf(resources.MemberServerLeaf(object, member, ""))
 	leaf.Validity = 3 * time.Minute // beside a day of allowance for clocks: in its last third
-	pair, err := authority.Issue(leaf, time.Now())
+	pair, err := ca.Issue(leaf, time.Now())
 	Expect(err).NotTo(HaveOccurred())
 	Expect(kube.Client.Get(ctx, key(resources.MemberSecret(member)), secret)).To(Succeed())
 	secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey] = pair.Cert, pair.Key
@@ -183,8 +183,9 @@ func servedSerial(ctx context.Context, c *world.Cluster, member string) (string,
 	return connection.ConnectionState().PeerCertificates[0].SerialNumber.String(), nil
 }
 
-// ask is the status of what a port answers. TLS 1.2 at most: there the refusal of a certificate comes before the question is sent,
-// and cannot be lost to a connection that is cut. The certificate is shown even where the server says that it asks for another one.
+// ask is the status of what a port answers. TLS 1.2 at most: there the refusal of a certificate comes before the
+// question is sent, and cannot be lost to a connection that is cut. The certificate is shown even where the server says
+// that it asks for another one.
 func ask(url string, certificate tls.Certificate) (int, error) {
 	shown := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certificate, nil }
 	config := &tls.Config{InsecureSkipVerify: true, GetClientCertificate: shown, MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12}

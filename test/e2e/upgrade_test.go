@@ -254,8 +254,8 @@ func expectCompleted(ctx context.Context, clusters []*world.Cluster, writes []wo
 			}
 		}
 		if object, err := cluster.Get(ctx); Expect(err).NotTo(HaveOccurred()) && object.Spec.IsTLS() {
-			for _, authority := range []string{resources.CASecret(cluster.Name), resources.PeerCASecret(cluster.Name)} {
-				want["patch "+path.Join("secrets", authority)] = 1 // its labels
+			for _, ca := range []string{resources.CASecret(cluster.Name), resources.PeerCASecret(cluster.Name)} {
+				want["patch "+path.Join("secrets", ca)] = 1 // its labels
 			}
 		}
 		wantRenewed(ctx, cluster, want)

@@ -1,5 +1,5 @@
-// Package gcsserver starts a real server of Google Cloud Storage's protocol for tests: fake-gcs-server, a process of its own.
-// Its proxies and their faults are those of package s3server, whose names of operations stand for GCS's own.
+// Package gcsserver starts a real server of Google Cloud Storage's protocol for tests: fake-gcs-server, a process of
+// its own. Its proxies and their faults are those of package s3server, whose names of operations stand for GCS's own.
 //
 // The program is built by `make bin/gcs/fake-gcs-server` and looked for in $GCS_BINARIES. Only a full run needs it.
 package gcsserver
@@ -39,10 +39,10 @@ const startTimeout = time.Minute
 type Server struct {
 	Endpoint string // a URL without a path
 	Bucket   string
-	// Credentials is a directory with service-account.json, as the kubelet mounts a Secret. Whoever gives out tokens for it
-	// is a server of the test's.
+	// Credentials is a directory with service-account.json, as the kubelet mounts a Secret. Whoever gives out tokens
+	// for it is a server of the test's.
 	Credentials string
-	// CA is the authority of its certificate, PEM; nil without TLS.
+	// CA is the CA of its certificate, PEM; nil without TLS.
 	CA []byte
 
 	pair *s3server.KeyPair // nil without TLS
@@ -73,7 +73,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// StartTLS is Start on an address of this machine that others reach, with a certificate of an authority made for it.
+// StartTLS is Start on an address of this machine that others reach, with a certificate of a CA made for it.
 // The server of tokens has that certificate as well.
 func StartTLS(t testing.TB, host string) *Server {
 	t.Helper()

@@ -1,5 +1,5 @@
-// Package jobworld is what the tests of the wings that make Jobs share: an API server without a network, with a cluster that
-// serves. What the job controller and the kubelet would do, tests do by hand.
+// Package jobworld is what the tests of the wings that make Jobs share: an API server without a network, with a cluster
+// that serves. What the job controller and the kubelet would do, tests do by hand.
 package jobworld
 
 import (
@@ -100,21 +100,21 @@ func Demo(size int32) *v1alpha1.EtcdCluster {
 	}
 }
 
-// Authority is the Secret with the CA of Demo, as far as anything here asks: the key.
-func Authority() *corev1.Secret {
-	return resources.BuildAuthority(Demo(3), resources.CASecret("demo"), map[string][]byte{resources.KeyKey: []byte("the key of demo")})
+// CA is the Secret with the CA of Demo, as far as anything here asks: the key.
+func CA() *corev1.Secret {
+	return resources.BuildCA(Demo(3), resources.CASecret("demo"), map[string][]byte{resources.KeyKey: []byte("the key of demo")})
 }
 
 // Serving are the objects of a cluster that serves.
 func Serving() []client.Object {
 	c := Demo(3)
-	birth := record.Birth{
+	bootstrap := record.Bootstrap{
 		Incarnation: "1a2b3c4d", Token: "t", Names: []string{"demo-0", "demo-1", "demo-2"}, ClusterID: 0xcdf8, Begun: true,
 	}
-	objects := []client.Object{c, resources.BuildPeerService(c, birth, "ops/etcd-steward"), Authority()}
-	for _, name := range birth.Names {
+	objects := []client.Object{c, resources.BuildPeerService(c, bootstrap, "ops/etcd-steward"), CA()}
+	for _, name := range bootstrap.Names {
 		pod, err := resources.BuildPod(c, resources.PodStart{
-			Name: name, Incarnation: birth.Incarnation, Token: birth.Token, Flags: resources.StartSealed, Inputs: resources.Inputs(c), Role: v1alpha1.RoleVoter,
+			Name: name, Incarnation: bootstrap.Incarnation, Token: bootstrap.Token, Flags: resources.StartSealed, Inputs: resources.Inputs(c), Role: v1alpha1.RoleVoter,
 		})
 		if err != nil {
 			panic(err)

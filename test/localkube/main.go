@@ -1,6 +1,6 @@
 // Command localkube runs a real Kubernetes of several nodes on one Linux machine, for tests: real kubelets, real
 // containers, real etcd behind the API server, on hosts that are network namespaces. It needs no image from outside and
-// no Docker. README.md says how it is laid out.
+// no Docker. README.md says how it is restored out.
 package main
 
 import (

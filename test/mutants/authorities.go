@@ -1,7 +1,7 @@
 package main
 
-// authorities are bugs by which certificates are issued that members do not trust.
-var authorities = []mutant{
+// CAs are bugs by which certificates are issued that members do not trust.
+var cas = []mutant{
 	{
 		Name: "another CA is believed by its label alone", Peer: "",
 		From: "if v.held >= others {",

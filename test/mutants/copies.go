@@ -1,6 +1,7 @@
 package main
 
-// copies are bugs of what happens to members whose copies of the data differ, and to the volumes of members that were replaced.
+// copies are bugs of what happens to members whose copies of the data differ, and to the volumes of members that were
+// replaced.
 var copies = []mutant{
 	{
 		Name: "a minority of two is believed", Peer: "",
@@ -194,25 +195,25 @@ var copies = []mutant{
 	},
 	{
 		Name: "an alarm is taken back under the member that it was raised for", Peer: "",
-		From: "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Birth.Origin.IsZero() {",
-		To:   "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed && false || !o.Birth.Origin.IsZero() {",
+		From: "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Bootstrap.Origin.IsZero() {",
+		To:   "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed && false || !o.Bootstrap.Origin.IsZero() {",
 		Test: guardKeepsRow("an alarm of a member that is there"),
 	},
 	{
 		Name: "an alarm is taken back that may be of any member", Peer: "",
-		From: "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Birth.Origin.IsZero() {",
-		To:   "if a.Name != facts.AlarmCorrupt || isListed || !o.Birth.Origin.IsZero() {",
+		From: "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Bootstrap.Origin.IsZero() {",
+		To:   "if a.Name != facts.AlarmCorrupt || isListed || !o.Bootstrap.Origin.IsZero() {",
 		Test: guardKeepsRow("an alarm that no member is named for"),
 	},
 	{
 		Name: "an alarm of space is taken back beside one of corruption", Peer: "",
-		From: "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Birth.Origin.IsZero() {",
-		To:   "if a.Member == 0 || isListed || !o.Birth.Origin.IsZero() {",
+		From: "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Bootstrap.Origin.IsZero() {",
+		To:   "if a.Member == 0 || isListed || !o.Bootstrap.Origin.IsZero() {",
 		Test: guardKeepsRow("an alarm of space beside it"),
 	},
 	{
 		Name: "an alarm that a backup brought along is taken back", Peer: "",
-		From: "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Birth.Origin.IsZero() {",
+		From: "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Bootstrap.Origin.IsZero() {",
 		To:   "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed {",
 		Test: guardKeepsRow("an alarm that a backup brought along"),
 	},
@@ -266,15 +267,15 @@ var copies = []mutant{
 	},
 	{
 		Name: "an alarm ends while the member is there that it was raised for", Peer: "",
-		From: `return o.Birth.Origin.IsZero() && haveEqualCopies(o) && len(o.Voters()) > 1 &&
+		From: `return o.Bootstrap.Origin.IsZero() && haveEqualCopies(o) && len(o.Voters()) > 1 &&
 		!slices.ContainsFunc(corrupt, isListed)`,
-		To: "return o.Birth.Origin.IsZero() && haveEqualCopies(o) && len(o.Voters()) > 1 && (true || " +
+		To: "return o.Bootstrap.Origin.IsZero() && haveEqualCopies(o) && len(o.Voters()) > 1 && (true || " +
 			"isListed(corrupt[0]))",
 		Test: row("an alarm of corruption of a member whose copy is as all others is a person's"),
 	},
 	{
 		Name: "an alarm of the cluster that a backup was taken from is taken back", Peer: "",
-		From: `return o.Birth.Origin.IsZero() && haveEqualCopies(o) && len(o.Voters()) > 1 &&
+		From: `return o.Bootstrap.Origin.IsZero() && haveEqualCopies(o) && len(o.Voters()) > 1 &&
 		!slices.ContainsFunc(corrupt, isListed)`,
 		To:   "return haveEqualCopies(o) && len(o.Voters()) > 1 && !slices.ContainsFunc(corrupt, isListed)",
 		Test: row("and not where a backup brought it along"),

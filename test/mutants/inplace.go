@@ -22,7 +22,7 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "volumes do not say how far revisions had come", Peer: "",
-		From: "answered.Began = o.Birth.BeganAt()",
+		From: "answered.Began = o.Bootstrap.BeganAt()",
 		To:   "answered.Began = 0",
 		Test: "TestAVolumeSaysHowFarRevisionsHadComeWhenItsMemberWasRecorded",
 	},
@@ -30,7 +30,7 @@ var inPlace = []mutant{
 		Name: "a birth record that is written anew forgets how far revisions had come", Peer: "",
 		From: "requestOf(recorded, incarnation), o.Recorded()",
 		To:   "requestOf(recorded, incarnation), 0",
-		Test: "TestWhereTheBirthRecordIsLostVolumesSayHowFarRevisionsHadCome",
+		Test: "TestWhereTheBootstrapRecordIsLostVolumesSayHowFarRevisionsHadCome",
 	},
 	{
 		Name: "revisions go back with the volumes that a restore kept, unasked", Peer: "",
@@ -48,17 +48,17 @@ var inPlace = []mutant{
 		Name: "an EtcdRestore that was carried out is carried out again", Peer: "",
 		From: `if id == "" || i < 0 || !o.Approved[id] || o.CameOf(id) {`,
 		To:   `if id == "" || i < 0 || !o.Approved[id] {`,
-		Test: "TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed",
+		Test: "TestAnIncarnationIsRestoredOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed",
 	},
 	{
 		Name: "without a backup a cluster with a quorum is given up", Peer: "",
 		From: "if !l.Origin.IsZero() || !o.IsQuorumGone() {",
 		To:   "if !l.Origin.IsZero() {",
-		Test: "TestALifeIsLaidOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed",
+		Test: "TestAnIncarnationIsRestoredOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed",
 	},
 	{
 		Name: "a survivor of another incarnation is proposed to be rebuilt from", Peer: "",
-		From: "case r.Incarnation() != o.Birth.Incarnation || record.ClusterID != o.Birth.ClusterID:",
+		From: "case r.Incarnation() != o.Bootstrap.Incarnation || record.ClusterID != o.Bootstrap.ClusterID:",
 		To:   "case false:",
 		Test: row("a member that was restored of another incarnation is no survivor"),
 	},
@@ -96,7 +96,7 @@ var inPlace = []mutant{
 		Name: "the next members start beside those of the previous incarnation", Peer: "",
 		From: `if why := guardFence(o); why != "" && len(c.Pods) > 0 {`,
 		To:   `if why := guardFence(o); why != "" && len(c.Pods) > 9 {`,
-		Test: "TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost",
+		Test: "TestNothingOfAnIncarnationThatEndedServesWhenTheNextOneStartsOrIsLost",
 	},
 	{
 		Name: "a majority on nodes that do not answer is left behind", Peer: "",
@@ -106,9 +106,9 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "members are stopped before their volumes say that the cluster switched over", Peer: "",
-		From: "if !o.Birth.Exists() || len(o.Unmarked()) > 0 {",
-		To:   "if !o.Birth.Exists() {",
-		Test: "TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost",
+		From: "if !o.Bootstrap.Exists() || len(o.Unmarked()) > 0 {",
+		To:   "if !o.Bootstrap.Exists() {",
+		Test: "TestNothingOfAnIncarnationThatEndedServesWhenTheNextOneStartsOrIsLost",
 	},
 	{
 		Name: "old volumes are deleted without a word", Peer: "",
@@ -118,10 +118,10 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "old volumes go before what followed serves", Peer: "",
-		From: "case o.Birth.ClusterID == 0 || !o.Membership.Known || o.Membership.ClusterID != o.Birth.ClusterID " +
+		From: "case o.Bootstrap.ClusterID == 0 || !o.Membership.Known ||\n\t\to.Membership.ClusterID != o.Bootstrap.ClusterID " +
 			"|| o.Margin() < 0:",
-		To:   "case o.Birth.ClusterID == 0:",
-		Test: "TestNothingOfALifeThatEndedServesWhenTheNextOneStartsOrIsLost",
+		To:   "case o.Bootstrap.ClusterID == 0:",
+		Test: "TestNothingOfAnIncarnationThatEndedServesWhenTheNextOneStartsOrIsLost",
 	},
 	{
 		Name: "an incarnation that was moved to is voided into an empty one", Peer: "",
@@ -131,15 +131,15 @@ var inPlace = []mutant{
 		}
 		return otherIncarnation(o)
 	}
-	if !o.Birth.Void {`,
-		To:   "if !o.Birth.Void {",
+	if !o.Bootstrap.Void {`,
+		To:   "if !o.Bootstrap.Void {",
 		Test: row("an incarnation that cannot serve any more is never begun again empty"),
 	},
 	{
 		Name: "what is restored is taken back although it is wanted", Peer: "",
-		From: "if r.ID == o.Birth.Next.Restore && r.Approval != \"\" && !o.IsOvertaken() {\n\t\t\treturn fmt.Sprintf(\"the EtcdRestore %s asks",
-		To:   "if r.ID == o.Birth.Next.Restore && r.Approval == \"\" && !o.IsOvertaken() {\n\t\t\treturn fmt.Sprintf(\"the EtcdRestore %s asks",
-		Test: "TestWhatIsLaidTouchesNothingOfTheLifeThatServes",
+		From: "if r.ID == o.Bootstrap.Next.Restore && r.Approval != \"\" && !o.IsOvertaken() {\n\t\t\treturn fmt.Sprintf(\"the EtcdRestore %s asks",
+		To:   "if r.ID == o.Bootstrap.Next.Restore && r.Approval == \"\" && !o.IsOvertaken() {\n\t\t\treturn fmt.Sprintf(\"the EtcdRestore %s asks",
+		Test: "TestWhatIsRestoredTouchesNothingOfTheIncarnationThatServes",
 	},
 	{
 		Name: "a lagging operator starts a member of a former incarnation", Peer: "",
@@ -168,7 +168,7 @@ var inPlace = []mutant{
 	{
 		Name: "what a survivor held before the quorum came back is moved to", Peer: "",
 		From: "return o.IsFlushed(r) && r.Pod == nil || r.Answer != nil && r.Answer.Revision == " +
-			"o.Birth.Next.Origin.Revision",
+			"o.Bootstrap.Next.Origin.Revision",
 		To:   "return o.IsFlushed(r) && r.Pod == nil || r.Answer != nil",
 		Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
 	},
@@ -190,43 +190,43 @@ var inPlace = []mutant{
 		Name: "a digest that changes with every write is never approved in time", Peer: "",
 		From: `members = append(members, "member "+m.ID.String())`,
 		To:   `members = append(members, fmt.Sprint("member ", m.ID, m.Revision))`,
-		Test: "TestAnApprovalIsOfALifeAndItsMembersAndNotOfTheMoment",
+		Test: "TestAnApprovalIsOfAnIncarnationAndItsMembersAndNotOfTheMoment",
 	},
 	{
 		Name: "members of a former incarnation are asked for the list", Peer: "",
 		From: "return !l.isOurs(pod.Name) })",
 		To:   "return l.isNext(pod.Name) })",
-		Test: "TestMembersOfALifeThatEndedAreSeenAndNotAsked",
+		Test: "TestMembersOfAnIncarnationThatEndedAreSeenAndNotAsked",
 	},
 	{
 		Name: "a superseded volume is a member's again once the record is lost", Peer: "",
-		From: " || object.GetAnnotations()[v1alpha1.AnnotationSuperseded] != \"\"",
+		From: " ||\n\t\tobject.GetAnnotations()[v1alpha1.AnnotationSuperseded] != \"\"",
 		To:   "",
 		Test: "TestAVolumeThatWasSupersededIsFormerWhateverTheRecordSays",
 	},
 	{
 		Name: "a Pod of the previous incarnation that lost its labels runs on unseen", Peer: "",
-		From: "for _, name := range lives.former() {",
-		To:   "for _, name := range lives.former()[:0] {",
-		Test: "TestAPodOfALifeThatHasJustEndedIsFoundWithoutItsLabels",
+		From: "for _, name := range incarnations.former() {",
+		To:   "for _, name := range incarnations.former()[:0] {",
+		Test: "TestAPodOfAnIncarnationThatHasJustEndedIsFoundWithoutItsLabels",
 	},
 	{
 		Name: "the record moves to whatever incarnation is prepared by now", Peer: "",
 		From: "next.IsZero() || next.Incarnation != to:",
 		To:   "next.IsZero():",
-		Test: "TestALifeIsNotTouchedByWhoeverIsBehind",
+		Test: "TestAnIncarnationIsNotTouchedByWhoeverIsBehind",
 	},
 	{
 		Name: "a counter is used twice after a restore was called off", Peer: "",
 		From: " || next.Counter <= max(b.Counter, b.LastCounter):",
 		To:   ":",
-		Test: "TestALifeIsNotTouchedByWhoeverIsBehind",
+		Test: "TestAnIncarnationIsNotTouchedByWhoeverIsBehind",
 	},
 	{
 		Name: "a move forgets the previous incarnation", Peer: "",
 		From: "append(slices.Clone(b.Former), Former{Incarnation: from, Restore: b.Restore, Voters: voters}),",
 		To:   "slices.Clone(b.Former),",
-		Test: "TestTheRecordMovesToTheNextLifeInOneWriteAndKeepsWhatWas",
+		Test: "TestTheRecordMovesToTheNextIncarnationInOneWriteAndKeepsWhatWas",
 	},
 	{
 		Name: "two EtcdRestores of one backup are one wish", Peer: "",
@@ -269,7 +269,7 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "another cluster's data on a member's volume is a quorum", Peer: "",
-		From: "return o.Membership.Known && (o.Birth.ClusterID == 0 || o.Membership.ClusterID == o.Birth.ClusterID)",
+		From: "return o.Membership.Known && (o.Bootstrap.ClusterID == 0 || o.Membership.ClusterID == o.Bootstrap.ClusterID)",
 		To:   "return o.Membership.Known",
 		Test: "TestWhoHoldsTheDataOfAnotherClusterIsNoSurvivorAndNoQuorum",
 	},
@@ -293,20 +293,20 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "a new volume whose node is gone is moved to", Peer: "",
-		From: "if lives.isFormer(replica.Name) && replica.Pod == nil {",
-		To:   "if !lives.isOurs(replica.Name) && replica.Pod == nil {",
-		Test: "TestAVolumeThatIsLaidIsKnownToBeStrandedBeforeTheClusterMovesToIt",
+		From: "if incarnations.isFormer(replica.Name) && replica.Pod == nil {",
+		To:   "if !incarnations.isOurs(replica.Name) && replica.Pod == nil {",
+		Test: "TestAVolumeThatIsRestoredIsKnownToBeStrandedBeforeTheClusterMovesToIt",
 	},
 	{
 		Name: "another backup is restored beside what lies on some of the volumes", Peer: "",
-		From: "request.WantedBackup.Hash == o.Birth.Next.Origin.Hash {",
+		From: "request.WantedBackup.Hash == o.Bootstrap.Next.Origin.Hash {",
 		To:   `request.WantedBackup.Hash != "" {`,
 		Test: row("so is one that is another backup by now, and the cluster is looked after"),
 	},
 	{
 		Name: "members whose Pods were refused never follow the spec that is put right", Peer: "",
-		From: "if !hasOnlyVolume || r.Volume.Choices == o.Desired.Choices {",
-		To:   "if !hasOnlyVolume || !r.Volume.Choices.IsZero() {",
+		From: "if !hasOnlyVolume || r.Volume.Settings == o.Desired.Settings {",
+		To:   "if !hasOnlyVolume || !r.Volume.Settings.IsZero() {",
 		Test: row("first members whose Pods Kubernetes did not admit take a corrected setting"),
 	},
 	{

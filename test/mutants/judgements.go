@@ -160,7 +160,7 @@ var judgements = []mutant{
 	},
 	{
 		Name: "a member that others know is believed to be empty although it is sealed", Peer: "",
-		From: `return r.Pod.Flags == FlagsBirth
+		From: `return r.Pod.Flags == FlagsBootstrap
 	case etcdutil.ExitDataCorrupt, etcdutil.ExitRaftPanic:`,
 		To: `return true
 	case etcdutil.ExitDataCorrupt, etcdutil.ExitRaftPanic:`,
@@ -187,7 +187,7 @@ var judgements = []mutant{
 	},
 	{
 		Name: "data is another cluster's on one word alone", Peer: "",
-		From: "return o.Membership.Known && o.Membership.ClusterID == born || r.Record().ClusterID == born",
+		From: "return o.Membership.Known && o.Membership.ClusterID == bootstrapped || r.Record().ClusterID == bootstrapped",
 		To:   "return true",
 		Test: judgedRow("where its volume says the same as it does, the birth record may be " +
 			"the one that is wrong"),
@@ -250,7 +250,7 @@ var judgements = []mutant{
 	},
 	{
 		Name: "settings that stop etcd are a fault of the disk", Peer: "",
-		From: "return crashesWith(etcdutil.ExitFault)(o, r) && o.IsServedWith(r.Pod.Choices)",
+		From: "return crashesWith(etcdutil.ExitFault)(o, r) && o.IsServedWith(r.Pod.Settings)",
 		To:   "return crashesWith(etcdutil.ExitFault)(o, r)",
 		Test: judgedRow("the runtime stops it, and no other has its settings"),
 	},
@@ -263,7 +263,7 @@ var judgements = []mutant{
 	{
 		Name: "a member on a volume that is going is replaced for an image that can still be put right", Peer: "",
 		From: `return r.Volume != nil && r.Member != nil && !canStillStart(r) || r.CannotStart() &&
-		r.Pod.Choices != o.Desired.Choices`,
+		r.Pod.Settings != o.Desired.Settings`,
 		To:   "return r.Volume != nil && r.Member != nil && !canStillStart(r) || r.CannotStart()",
 		Test: judgedRow("its volume is being deleted, and its Pod can start once its image is there"),
 	},

@@ -1,8 +1,8 @@
 package main
 
-// life are bugs of births, growth, shrinking and the repair of what is certainly lost. Like those beside it, each was shipped
-// by somebody, or would be easy to make here.
-var life = []mutant{
+// life are bugs of bootstraps, growth, shrinking and the repair of what is certainly lost. Like those beside it, each
+// was shipped by somebody, or would be easy to make here.
+var incarnation = []mutant{
 	{
 		Name: "a removal does not ask what quorum is left", Peer: "coreos/etcd-operator#1211",
 		From: `if voters < 1 || healthy < etcdutil.Quorum(voters) {
@@ -131,9 +131,10 @@ var life = []mutant{
 	},
 	{
 		Name: "a volume made anew under an old name is started as at birth", Peer: "cozystack/etcd-operator#355",
-		From: `if o.Membership.Known || o.Birth.ClusterID != 0 || r.IsRecorded() || !slices.Contains(o.Birth.Names, r.Name) ||
+		From: `if o.Membership.Known || o.Bootstrap.ClusterID != 0 || r.IsRecorded() ||
+		!slices.Contains(o.Bootstrap.Names, r.Name) ||
 		!o.IsFilled(r) {`,
-		To: "if o.Membership.Known || r.IsRecorded() || !slices.Contains(o.Birth.Names, r.Name) || " +
+		To: "if o.Membership.Known || r.IsRecorded() || !slices.Contains(o.Bootstrap.Names, r.Name) || " +
 			"!o.IsFilled(r) {",
 		Test: row("a volume whose record was stripped is not started as at birth"),
 	},

@@ -161,8 +161,8 @@ var logs = []mutant{
 	},
 	{
 		Name: "the guard lets a member start with a lower minor that its volume does not ask for",
-		From: "if !c.Version.SameMinor(wrote) && c != r.Choices() {",
-		To:   "if c.Version.Compare(wrote) > 0 && !c.Version.SameMinor(wrote) && c != r.Choices() {",
+		From: "if !c.Version.SameMinor(wrote) && c != r.Settings() {",
+		To:   "if c.Version.Compare(wrote) > 0 && !c.Version.SameMinor(wrote) && c != r.Settings() {",
 		Test: vetoed + "a_lower_minor_starts_only_where_the_volume_asks_for_it",
 	},
 	{
@@ -197,8 +197,8 @@ var logs = []mutant{
 	},
 	{
 		Name: "a downgrade is enabled for a spec that asks for what cannot be done",
-		From: "if unsupported(o) != nil || len(o.Crowded(o.Desired.Choices)) > 0 {\n\t\treturn false",
-		To:   "if len(o.Crowded(o.Desired.Choices)) > 0 {\n\t\treturn false",
+		From: "if unsupported(o) != nil || len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn false",
+		To:   "if len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn false",
 		Test: "TestADowngradeIsEnabledOnlyOnceNothingElseIsLeftToDo",
 	},
 	{
@@ -210,8 +210,8 @@ var logs = []mutant{
 	},
 	{
 		Name: "the guard lets a member be stopped that could not start again",
-		From: "if !r.Choices().IsZero() && o.WhyNotStart(r, r.Choices()) != \"\" {",
-		To:   "if r.Choices().IsZero() && o.WhyNotStart(r, r.Choices()) != \"\" {",
+		From: "if !r.Settings().IsZero() && o.WhyNotStart(r, r.Settings()) != \"\" {",
+		To:   "if r.Settings().IsZero() && o.WhyNotStart(r, r.Settings()) != \"\" {",
 		Test: vetoed + "no_member_is_stopped_that_could_not_start_again",
 	},
 	{

@@ -41,9 +41,9 @@ func row(sentence string) string {
 
 // every is each mutant.
 func every() []mutant {
-	return slices.Concat(life, guards, effects, rolls, deaths, returns, restores, inPlace, records, schedules, stores,
+	return slices.Concat(incarnation, guards, effects, rolls, deaths, returns, restores, inPlace, records, schedules, stores,
 		judgements, places, copies, compared, kept, passes, phases, logs, minors, trust, foreign, sidecars, network, installs,
-		seeing, rights, plugin, asked, releases, authorities, previous, signatures)
+		seeing, rights, plugin, asked, releases, cas, previous, signatures)
 }
 
 // isOf reports whether a bug is of a group. Other operators shipped those of peers; any other group is a directory of
@@ -229,7 +229,8 @@ func (m mutant) objection(linked func() (string, error)) string {
 }
 
 // build links the tests of a package into one program. Vet has nothing to say about a seeded bug. Code that is neither
-// inlined nor made for a debugger compiles in less than half the time. A package may be of another module than this one.
+// inlined nor made for a debugger compiles in less than half the time. A package may be of another module than this
+// one.
 func build(program, pkg string, more ...string) ([]byte, error) {
 	args := []string{"test", "-C", pkg, "-c", "-vet=off", "-gcflags=-l -dwarf=false", "-ldflags=-s -w", "-o", program}
 	return exec.Command("go", append(args, more...)...).CombinedOutput()

@@ -31,7 +31,7 @@ var minors = []mutant{
 	},
 	{
 		Name: "an image of another version is rolled to every member",
-		From: "answersOther(r, r.Pod.Choices.Version) {", To: "r.Answer == nil {",
+		From: "answersOther(r, r.Pod.Settings.Version) {", To: "r.Answer == nil {",
 		Test: row("a member that answers with another version than its image is named for ends the roll"),
 	},
 	{

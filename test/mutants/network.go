@@ -24,8 +24,8 @@ var network = []mutant{
 	},
 	{
 		Name: "a replica that lost the race for the CA of metrics has no certificate", Peer: "",
-		From: "secret, err = s.makeAuthority(ctx, now); apierrors.IsAlreadyExists(err) {",
-		To:   "secret, err = s.makeAuthority(ctx, now); false {",
+		From: "secret, err = s.makeCA(ctx, now); apierrors.IsAlreadyExists(err) {",
+		To:   "secret, err = s.makeCA(ctx, now); false {",
 		Test: "TestOfTwoReplicasThatMakeTheCATheFirstWins",
 	},
 }

@@ -1,6 +1,7 @@
 package main
 
-// passes are bugs of a pass over a cluster: when it may change etcd, what it believes, what it tells, and how fast it goes on.
+// passes are bugs of a pass over a cluster: when it may change etcd, what it believes, what it tells, and how fast it
+// goes on.
 var passes = []mutant{
 	{
 		Name: "a cluster begins empty over CAs without a person", Peer: "",
@@ -22,7 +23,7 @@ var passes = []mutant{
 	},
 	{
 		Name: "CAs are taken over before the empty cluster is written down", Peer: "",
-		From: "o.BeginsEmpty() && o.Birth.Exists() && !o.IsAlive()",
+		From: "o.BeginsEmpty() && o.Bootstrap.Exists() && !o.IsAlive()",
 		To:   "o.BeginsEmpty() && !o.IsAlive()",
 		Test: guardRow("CAs before the empty cluster is written down"),
 	},
@@ -58,8 +59,8 @@ var passes = []mutant{
 	},
 	{
 		Name: "of two installs that find no claim both act", Peer: "",
-		From: "case o.ClaimedBy == \"\" && o.Birth.Exists():",
-		To:   "case o.ClaimedBy == \"\" && o.Birth.Void:",
+		From: "case o.ClaimedBy == \"\" && o.Bootstrap.Exists():",
+		To:   "case o.ClaimedBy == \"\" && o.Bootstrap.Void:",
 		Test: row("a cluster that no install claims is claimed first"),
 	},
 	{

@@ -46,8 +46,8 @@ var phases = []mutant{
 	},
 	{
 		Name: "an ephemeral member is followed by one to which no step leads", Peer: "",
-		From: "if unsupported(o) != nil || len(o.Crowded(o.Desired.Choices)) > 0 {\n\t\treturn nil",
-		To:   "if len(o.Crowded(o.Desired.Choices)) > 0 {\n\t\treturn nil",
+		From: "if unsupported(o) != nil || len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn nil",
+		To:   "if len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn nil",
 		Test: row("no ephemeral member is followed by one to which no step leads"),
 	},
 	{
@@ -168,8 +168,8 @@ var phases = []mutant{
 	},
 	{
 		Name: "a name that another object has is promised again and again", Peer: "",
-		From: "o.Birth.Names, o.Birth.Next.Names, takenNames(o.Observation))",
-		To:   "o.Birth.Names, o.Birth.Next.Names)",
+		From: "o.Bootstrap.Names, o.Bootstrap.Next.Names, takenNames(o.Observation))",
+		To:   "o.Bootstrap.Names, o.Bootstrap.Next.Names)",
 		Test: row("and passes over a name that something of an earlier cluster has"),
 	},
 	{

@@ -58,7 +58,7 @@ var previous = []mutant{
 	},
 	{
 		Name: "certificates of a restored member count as a lost one of what the cluster went back to", Peer: "",
-		From: "wasGiven && !o.isOfFormer(r.Name)",
+		From: "wasGiven &&\n\t\t!o.isOfFormer(r.Name)",
 		To:   "wasGiven",
 		Test: "TestANameThatTheClusterWentBackFromIsNoLostMemberOfIt",
 	},

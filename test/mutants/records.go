@@ -28,8 +28,8 @@ var records = []mutant{
 	},
 	{
 		Name: "a record of the release before is written for its form alone", Peer: "",
-		From: "before := birth.Encode()",
-		To:   "before := service.GetAnnotations()[v1alpha1.AnnotationBirth]",
+		From: "before := bootstrap.Encode()",
+		To:   "before := service.GetAnnotations()[v1alpha1.AnnotationBootstrap]",
 		Test: "TestARecordOfTheReleaseBeforeIsNotWrittenForItsFormAlone",
 	},
 	{
@@ -78,6 +78,6 @@ var records = []mutant{
 		Name: "a birth record without a token passes for a whole one", Peer: "",
 		From: `case b.Incarnation == "" || b.Token == "" ||`,
 		To:   `case b.Incarnation == "" ||`,
-		Test: "FuzzABirthRecordThatIsReadIsWrittenAsItWas",
+		Test: "FuzzABootstrapRecordThatIsReadIsWrittenAsItWas",
 	},
 }

@@ -1,16 +1,16 @@
 package main
 
-// restores are bugs of births that begin with a backup.
+// restores are bugs of bootstraps that begin with a backup.
 var restores = []mutant{
 	{
 		Name: "a volume of before says which cluster was restored", Peer: "",
-		From: "recorded := facts.Filter(o.BirthReplicas(), facts.Replica.IsRecorded)",
+		From: "recorded := facts.Filter(o.BootstrapReplicas(), facts.Replica.IsRecorded)",
 		To:   "recorded := facts.Filter(o.Members, facts.Replica.IsRecorded)",
 		Test: "TestWhoIsNoFirstMemberDoesNotSayWhichClusterItIs",
 	},
 	{
 		Name: "a volume of before may say which cluster was restored", Peer: "",
-		From: "return slices.Contains(o.Birth.Names, r.Name) && r.Record().ClusterID == c.ClusterID",
+		From: "return slices.Contains(o.Bootstrap.Names, r.Name) && r.Record().ClusterID == c.ClusterID",
 		To:   "return r.Record().ClusterID == c.ClusterID",
 		Test: "TestWhoIsNoFirstMemberDoesNotSayWhichClusterItIs",
 	},
@@ -18,13 +18,13 @@ var restores = []mutant{
 		Name: "a birth whose record was lost ends with the first member that is recorded", Peer: "",
 		From: "return r.IsRecorded() || r.AwaitsRecord(incarnation)",
 		To:   "return r.IsRecorded()",
-		Test: "TestABirthFromABackupWhoseRecordWasLostGoesOn",
+		Test: "TestABootstrapFromABackupWhoseRecordWasLostGoesOn",
 	},
 	{
 		Name: "a birth goes on with members that nothing was restored for", Peer: "",
 		From: "(r.IsRecorded() || r.AwaitsRecord(c.Incarnation))",
 		To:   "r.Volume != nil",
-		Test: "TestABirthFromABackupWhoseRecordWasLostGoesOn",
+		Test: "TestABootstrapFromABackupWhoseRecordWasLostGoesOn",
 	},
 	{
 		Name: "a member that needs a person is hidden behind one that is waited for", Peer: "",
@@ -36,17 +36,17 @@ var restores = []mutant{
 		Name: "a cluster that is to begin with a backup is born empty", Peer: "",
 		From: `case origin.Hash != o.Desired.Restore.Hash || o.Desired.Restore.Fault != "":`,
 		To:   `case !origin.IsZero() && origin.Hash != o.Desired.Restore.Hash || o.Desired.Restore.Fault != "":`,
-		Test: "TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll",
+		Test: "TestABootstrapBeginsWithWhatTheSpecAsksForOrNotAtAll",
 	},
 	{
 		Name: "a backup is begun with that is larger than the quota", Peer: "rancher/rke2#4771",
-		From: "return o.Desired.Choices.WhyNoRoom(origin)",
+		From: "return o.Desired.Settings.WhyNoRoom(origin)",
 		To:   `return ""`,
 		Test: "TestNothingBeginsWithMoreThanItHasRoomFor",
 	},
 	{
 		Name: "a member that a backup is restored for is given settings without room", Peer: "",
-		From: `if c.WhyNoRoom(o.Birth.Origin) != "" {`,
+		From: `if c.WhyNoRoom(o.Bootstrap.Origin) != "" {`,
 		To:   "if c.IsZero() {",
 		Test: "TestNothingBeginsWithMoreThanItHasRoomFor",
 	},
@@ -60,7 +60,7 @@ var restores = []mutant{
 		Name: "a backup that nobody found is begun with", Peer: "",
 		From: "case p == nil || !p.HasSucceeded() || p.Found != origin:",
 		To:   "case p != nil && !p.HasSucceeded():",
-		Test: "TestABirthBeginsWithWhatTheSpecAsksForOrNotAtAll",
+		Test: "TestABootstrapBeginsWithWhatTheSpecAsksForOrNotAtAll",
 	},
 	{
 		Name: "members start while others are still to be restored", Peer: "",
@@ -70,11 +70,11 @@ var restores = []mutant{
 	},
 	{
 		Name: "members start before it is written down that their data lies there", Peer: "",
-		From: `return o.Birth.Origin.IsZero() ||
+		From: `return o.Bootstrap.Origin.IsZero() ||
 		!slices.ContainsFunc(firstMembers(o), func(r facts.Replica) bool {
 			return isToRestore(o.Incarnation, r) || r.Restoring != nil && !isLeftBehind(o, r)
 		})`,
-		To: "return o.Birth.Origin.IsZero() || !slices.ContainsFunc(firstMembers(o), func(r facts.Replica) bool " +
+		To: "return o.Bootstrap.Origin.IsZero() || !slices.ContainsFunc(firstMembers(o), func(r facts.Replica) bool " +
 			"{ return r.Restoring != nil && !r.Restoring.HasSucceeded() })",
 		Test: "TestNothingOfARestoreIsLostOrStartsEmptyInEverySmallWorld",
 	},
@@ -87,15 +87,15 @@ var restores = []mutant{
 	{
 		Name: "restored members start as at birth: an emptied volume is an empty cluster", Peer: "rancher/k3k#836",
 		From: `if r.IsRestored() {
-		return changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Choices: birthChoices(o.Observation, r)}`,
+		return changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Settings: bootstrapSettings(o.Observation, r)}`,
 		To: `if r.IsRestored() {
-		return changes.Start{Name: r.Name, Flags: facts.FlagsBirth, Choices: birthChoices(o.Observation, r)}`,
+		return changes.Start{Name: r.Name, Flags: facts.FlagsBootstrap, Settings: bootstrapSettings(o.Observation, r)}`,
 		Test: "TestAMemberOfAClusterThatBeginsWithABackupNeverStartsEmpty",
 	},
 	{
 		Name: "what was restored in another incarnation counts", Peer: "",
-		From: "isOfThisIncarnation := r.IsRestored() && r.Volume.Incarnation == o.Birth.Incarnation && !o.Birth.Void",
-		To:   "isOfThisIncarnation := r.IsRestored() && !o.Birth.Void",
+		From: "isOfThisIncarnation := r.IsRestored() && r.Volume.Incarnation == o.Bootstrap.Incarnation && !o.Bootstrap.Void",
+		To:   "isOfThisIncarnation := r.IsRestored() && !o.Bootstrap.Void",
 		Test: "TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith",
 	},
 	{
@@ -118,8 +118,8 @@ var restores = []mutant{
 	},
 	{
 		Name: "a wish that changes gives up a birth that a quorum has started", Peer: "",
-		From: "if len(started(o)) >= etcdutil.Quorum(len(o.Birth.Names)) {",
-		To:   "if len(started(o)) >= etcdutil.Quorum(len(o.Birth.Names)) && o.IsAlive() {",
+		From: "if len(started(o)) >= etcdutil.Quorum(len(o.Bootstrap.Names)) {",
+		To:   "if len(started(o)) >= etcdutil.Quorum(len(o.Bootstrap.Names)) && o.IsAlive() {",
 		Test: row("not when a quorum has started"),
 	},
 	{

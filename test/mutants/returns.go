@@ -34,15 +34,15 @@ var returns = []mutant{
 	},
 	{
 		Name: "a resumed cluster looks for its data where a new one would put it", Peer: "coreos/etcd-operator#2110",
-		From: `birth.Incarnation = incarnation
-	birth.Restore`,
-		To:   "birth.Restore",
-		Test: "TestAClusterThatIsResumedGoesOnWithTheLifeOfItsVolumes",
+		From: `bootstrap.Incarnation = incarnation
+	bootstrap.Restore`,
+		To:   "bootstrap.Restore",
+		Test: "TestAClusterThatIsResumedGoesOnWithTheIncarnationOfItsVolumes",
 	},
 	{
 		Name: "what lies beside a living cluster stops it when its record is lost", Peer: "",
-		From: "return len(o.Retained) > 0 && !o.Birth.Exists() && !slices.ContainsFunc(o.Members, o.IsBornHere)",
-		To:   "return len(o.Retained) > 0 && !o.Birth.Exists()",
+		From: "return len(o.Retained) > 0 && !o.Bootstrap.Exists() && !slices.ContainsFunc(o.Members, o.IsBootstrappedHere)",
+		To:   "return len(o.Retained) > 0 && !o.Bootstrap.Exists()",
 		Test: row("not even when its birth record is lost"),
 	},
 }

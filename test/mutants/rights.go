@@ -238,7 +238,7 @@ var rights = []mutant{
 		Name: "a member's Pod is made with the token of an account",
 		From: "RestartPolicyAlways,\n\t\tAutomountServiceAccountToken: new(false),",
 		To:   "RestartPolicyAlways,\n\t\tAutomountServiceAccountToken: nil,",
-		Test: "TestABirthStaysWithinItsWrites",
+		Test: "TestABootstrapStaysWithinItsWrites",
 	},
 	{
 		Name: "an annotation of the spec turns AppArmor off",

@@ -72,14 +72,14 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a member is restarted because an annotation of its Pod is gone", Peer: "etcd-io/etcd-operator#403",
-		From: "return answersOther(r, o.Desired.Choices.Version)",
-		To:   "return !answersOther(r, o.Desired.Choices.Version)",
+		From: "return answersOther(r, o.Desired.Settings.Version)",
+		To:   "return !answersOther(r, o.Desired.Settings.Version)",
 		Test: row("and is not restarted for that, even while it cannot be told"),
 	},
 	{
 		Name: "a member whose Pod lost an annotation is forgotten by every roll", Peer: "",
-		From: "if !r.Pod.Choices.IsZero() || !r.IsSealed() ||",
-		To:   "if !r.Pod.Choices.IsZero() || r.IsSealed() ||",
+		From: "if !r.Pod.Settings.IsZero() || !r.IsSealed() ||",
+		To:   "if !r.Pod.Settings.IsZero() || r.IsSealed() ||",
 		Test: row("before a roll would forget it"),
 	},
 	{
@@ -90,7 +90,7 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a quota below what is stored is rolled out", Peer: "",
-		From: "if unsupported(o) != nil || len(o.Crowded(o.Desired.Choices)) > 0 {\n\t\treturn nil",
+		From: "if unsupported(o) != nil || len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn nil",
 		To:   "if unsupported(o) != nil {\n\t\treturn nil",
 		Test: row("a quota below what is stored is refused before the first member"),
 	},
@@ -101,7 +101,7 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a member that crashes takes a quota below what is stored", Peer: "",
-		From: "isCrowded := len(o.Crowded(o.Desired.Choices)) > 0", To: "isCrowded := len(o.Crowded(o.Desired.Choices)) < 0",
+		From: "isCrowded := len(o.Crowded(o.Desired.Settings)) > 0", To: "isCrowded := len(o.Crowded(o.Desired.Settings)) < 0",
 		Test: row("a member that crashes keeps its settings"),
 	},
 	{
@@ -111,15 +111,15 @@ var rolls = []mutant{
 	},
 	{
 		Name: "an alarm of space is taken back for a quota that no member has", Peer: "",
-		From: "r.fills(r.RunsWith().QuotaBytes)", To: "r.fills(o.Desired.Choices.QuotaBytes)",
+		From: "r.fills(r.RunsWith().QuotaBytes)", To: "r.fills(o.Desired.Settings.QuotaBytes)",
 		Test: row("nor by a quota that no member runs with yet: they are restarted with it"),
 	},
 	{
 		Name: "a roll writes what Kubernetes may refuse", Peer: "",
-		From: `return act(changes.SetChoices{Volumes: []facts.VolumeRef{r.VolumeRef()}, Choices: o.Desired.Choices,
+		From: `return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: o.Desired.Settings,
 			Rehearse: true}, facts.ReasonRoll,`,
-		To: "return act(changes.SetChoices{Volumes: []facts.VolumeRef{r.VolumeRef()}, Choices: " +
-			"o.Desired.Choices}, facts.ReasonRoll,",
+		To: "return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: " +
+			"o.Desired.Settings}, facts.ReasonRoll,",
 		Test: "TestARollAsksWhetherItsPodWouldBeAdmittedBeforeItWritesAnything",
 	},
 	{
@@ -161,7 +161,7 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a member that cannot start takes a version to which no step leads", Peer: "",
-		From: "&& !isCrowded && mayTakeVersion(o, r, o.Desired.Choices.Version)",
+		From: "&& !isCrowded && mayTakeVersion(o, r, o.Desired.Settings.Version)",
 		To:   "&& !isCrowded",
 		Test: row("but no version to which this release takes no step"),
 	},
@@ -197,7 +197,7 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a member that lost its quorum midway never takes corrected settings", Peer: "",
-		From: "case ran(r), version.SameMinor(r.Choices().Version),",
+		From: "case ran(r), version.SameMinor(r.Settings().Version),",
 		To:   "case ran(r),",
 		Test: "TestAMinorThatWasBegunIsGoneOnWithBlind",
 	},
@@ -252,31 +252,31 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a higher minor starts on data that nothing asks it for", Peer: "",
-		From: "if !c.Version.SameMinor(wrote) && c != r.Choices() {",
-		To:   "if c.Version.Compare(wrote) < 0 && !c.Version.SameMinor(wrote) && c != r.Choices() {",
+		From: "if !c.Version.SameMinor(wrote) && c != r.Settings() {",
+		To:   "if c.Version.Compare(wrote) < 0 && !c.Version.SameMinor(wrote) && c != r.Settings() {",
 		Test: "TestAMemberStartsOnlyFromItsOwnData",
 	},
 	{
 		Name: "settings with which one member cannot run are given to the next one that stops",
 		Peer: "",
-		From: "return !isGiven || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)",
+		From: "return !isGiven || o.IsServedWith(o.Desired.Settings) || !o.IsServedWith(current)",
 		To:   "return isGiven || !isGiven",
 		Test: row("a setting with which another member cannot run is not spread"),
 	},
 	{
 		Name: "two members that cannot start wait for each other to try corrected settings", Peer: "",
-		From: "return !isGiven || o.IsServedWith(o.Desired.Choices) || !o.IsServedWith(current)",
-		To:   "return !isGiven || o.IsServedWith(o.Desired.Choices)",
+		From: "return !isGiven || o.IsServedWith(o.Desired.Settings) || !o.IsServedWith(current)",
+		To:   "return !isGiven || o.IsServedWith(o.Desired.Settings)",
 		Test: row("where nobody serves with what it has, a member need not wait for another to try"),
 	},
 	{
 		Name: "another minor version starts on a member's data", Peer: "",
-		From: "why := o.WhyNotStart(r, s.Choices)",
+		From: "why := o.WhyNotStart(r, s.Settings)",
 		To:   `why := ""`, Test: "TestAMemberStartsOnlyFromItsOwnData",
 	},
 	{
 		Name: "a member that asks too much is replaced by one that asks the same, for ever", Peer: "",
-		From: `return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says) && o.IsServedWith(r.Pod.Choices)`,
+		From: `return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says) && o.IsServedWith(r.Pod.Settings)`,
 		To:   `return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says)`,
 		Test: row("one whose new settings no node has room for is not"),
 	},
@@ -350,10 +350,10 @@ var rolls = []mutant{
 	{
 		Name: "members are replaced one after the other for settings that keep them silent",
 		Peer: "coreos/etcd-operator#1211",
-		From: `return IsUnheard(r) && r.HasLastingData() && r.Pod.NeverReady() && r.Pod.Choices == o.Desired.Choices &&
-		!o.IsServedWith(r.Pod.Choices)`,
-		To: "return false && r.HasLastingData() && r.Pod.NeverReady() && r.Pod.Choices == o.Desired.Choices && " +
-			"!o.IsServedWith(r.Pod.Choices)",
+		From: `return IsUnheard(r) && r.HasLastingData() && r.Pod.NeverReady() && r.Pod.Settings == o.Desired.Settings &&
+		!o.IsServedWith(r.Pod.Settings)`,
+		To: "return false && r.HasLastingData() && r.Pod.NeverReady() && r.Pod.Settings == o.Desired.Settings && " +
+			"!o.IsServedWith(r.Pod.Settings)",
 		Test: row("a member that never was ready with new settings is not replaced: the next " +
 			"one would take them too"),
 	},

@@ -113,7 +113,7 @@ var schedules = []mutant{
 	},
 	{
 		Name: "what an EtcdRestore waits to restore is pruned", Peer: "",
-		From: "if lives.cameOf(observe.RequestID(restore)) {",
+		From: "if incarnations.cameOf(observe.RequestID(restore)) {",
 		To:   "if true {",
 		Test: "TestWhatIsToBeRestoredIsHeldUntilItIs",
 	},

@@ -18,7 +18,7 @@ var sidecars = []mutant{
 		Name: "what a webhook adds counts as a sidecar",
 		From: "if slices.Contains(names, c.Name) {",
 		To:   "if slices.Contains(names, c.Name) || true {",
-		Test: "TestWhatAWebhookAddsIsNoSidecarAndChangesNoChoices",
+		Test: "TestWhatAWebhookAddsIsNoSidecarAndChangesNoSettings",
 	},
 	{
 		Name: "clients do not reach a member whose sidecar is not ready",

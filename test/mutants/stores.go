@@ -205,7 +205,7 @@ var stores = []mutant{
 		Name: "the cloud's identities are asked with the store's authority alone", Peer: "",
 		From: "roots, err := x509.SystemCertPool()",
 		To:   "roots, err := x509.NewCertPool(), error(nil)",
-		Test: "TestTheStoresAuthorityDoesNotTakeThePlaceOfTheSystemsForWhoGivesOutIdentities",
+		Test: "TestTheStoresCADoesNotTakeThePlaceOfTheSystemsForWhoGivesOutIdentities",
 	},
 	{
 		Name: "a backup on a volume is proven by what the node remembers of writing it", Peer: "",

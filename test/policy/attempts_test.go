@@ -202,7 +202,7 @@ func ownerAttempts(t *testing.T) []attempt {
 	owner := func(change func(*metav1.OwnerReference)) *corev1.Pod {
 		return like(member(t), func(p *corev1.Pod) { change(&p.OwnerReferences[0]) })
 	}
-	lives := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "kube-root-ca.crt", UID: "uid-of-another"}
+	incarnations := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "kube-root-ca.crt", UID: "uid-of-another"}
 	endless, forever := new(int64(1<<30)), "would have more than 3600 seconds to stop"
 	without := func(object client.Object, options metav1.DeleteOptions) Request {
 		return Request{Operation: admission.Delete, Old: object, Options: &options}
@@ -217,18 +217,18 @@ func ownerAttempts(t *testing.T) []attempt {
 		{"create a Pod whose owner is of no kind that there is", create(owner(func(o *metav1.OwnerReference) { o.Kind = "Nothing" })), misowned, ""},
 		{"create a Pod whose owner is not its controller", create(owner(func(o *metav1.OwnerReference) { o.Controller = nil })), misowned, ""},
 		{"create a Pod with a second owner, which lives", create(like(member(t), func(p *corev1.Pod) {
-			p.OwnerReferences = append(p.OwnerReferences, lives)
+			p.OwnerReferences = append(p.OwnerReferences, incarnations)
 		})), misowned, ""},
 		{"create a claim whose owner is of no kind that there is", create(like(volume(), func(p *corev1.PersistentVolumeClaim) {
 			p.OwnerReferences = []metav1.OwnerReference{resources.DataOwnerReference(cluster())}
 			p.OwnerReferences[0].Kind = "Nothing"
 		})), misowned, ""},
 		{"create a Secret that another object owns", create(like(secret(), func(s *corev1.Secret) {
-			s.OwnerReferences = []metav1.OwnerReference{lives}
+			s.OwnerReferences = []metav1.OwnerReference{incarnations}
 		})), misowned, ""},
 		{"take its owner from a Pod", change(member(t), like(member(t), func(p *corev1.Pod) { p.OwnerReferences = nil })), unowned, ""},
 		{"give a Pod another owner", change(member(t), like(member(t), func(p *corev1.Pod) {
-			p.OwnerReferences = []metav1.OwnerReference{lives}
+			p.OwnerReferences = []metav1.OwnerReference{incarnations}
 		})), misowned, ""},
 		{"create a Service with a finalizer", create(like(service(), func(s *corev1.Service) { s.Finalizers = []string{"a.b/c"} })), held, ""},
 		{"give a Job a finalizer", change(job(), like(job(), func(j *batchv1.Job) { j.Finalizers = []string{"orphan"} })), held, ""},

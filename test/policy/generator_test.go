@@ -99,8 +99,8 @@ func (y try) without() []try {
 	return all
 }
 
-// bases are what a request of a kind begins with, by the resource: what the operator builds, such objects as people left
-// them, and objects of others.
+// bases are what a request of a kind begins with, by the resource: what the operator builds, such objects as people
+// left them, and objects of others.
 func bases(t *testing.T) map[string][]base {
 	t.Helper()
 	all := map[string][]base{}
@@ -176,15 +176,16 @@ func newTries(t *testing.T) *tries {
 	return &tries{pairs: pairs, bases: bases(t)}
 }
 
-// at is a try by its number. It begins with a write, and rarely with an object of others, which nearly nothing gets past.
+// at is a try by its number. It begins with a write, and rarely with an object of others, which nearly nothing gets
+// past.
 func (s *tries) at(number uint64) try {
 	chance := rand.New(rand.NewPCG(*seedOfTries, number))
 	pair := s.pairs[chance.IntN(len(s.pairs))]
 	_, resource, _ := strings.Cut(pair, " ")
-	choices := s.bases[resource]
-	from := choices[chance.IntN(len(choices))]
-	for again := 0; again < 2 && len(choices) > 3 && !from.isOurs; again++ {
-		from = choices[chance.IntN(len(choices))]
+	settings := s.bases[resource]
+	from := settings[chance.IntN(len(settings))]
+	for again := 0; again < 2 && len(settings) > 3 && !from.isOurs; again++ {
+		from = settings[chance.IntN(len(settings))]
 	}
 	y := try{number: number, pair: pair, base: from, where: places[chance.IntN(len(places))]}
 	for want, tried := 1+chance.IntN(4)*chance.IntN(2), 0; len(y.changes) < want && tried < 200; tried++ {
@@ -220,8 +221,8 @@ func shrunk(t *testing.T, harmOf func(tried) []string, y try) try {
 
 var refusal = regexp.MustCompile(`ValidatingAdmissionPolicy '([^']+)'.* denied request: \S+ \S+ (.{0,60})`)
 
-// TestNothingThatAThiefTriesDoesHarmThatTheTableDoesNotName makes requests by chance. What harm is, harm_test.go says by what
-// Kubernetes does, and not the policies.
+// TestNothingThatAThiefTriesDoesHarmThatTheTableDoesNotName makes requests by chance. What harm is, harm_test.go says
+// by what Kubernetes does, and not the policies.
 func TestNothingThatAThiefTriesDoesHarmThatTheTableDoesNotName(t *testing.T) {
 	all, harmOf, count := newTries(t), judge(t), uint64(triesInPart)
 	if needs.IsFull() {

@@ -25,7 +25,7 @@ type Access struct {
 	// Endpoint is a URL without a path. Buckets are the first part of a path, never of the host's name.
 	Endpoint, Region, Bucket     string
 	AccessKeyID, SecretAccessKey string
-	// CA is the authority of its certificate, PEM; nil without TLS.
+	// CA is the CA of its certificate, PEM; nil without TLS.
 	CA []byte
 }
 
@@ -64,7 +64,7 @@ func (s *Server) makeBucket(ctx context.Context) error {
 	return err
 }
 
-// Trusting is a transport that trusts this authority, PEM, and without one those of the system.
+// Trusting is a transport that trusts this CA, PEM, and without one those of the system.
 func Trusting(ca []byte) *http.Transport {
 	transport := &http.Transport{}
 	if ca != nil {
@@ -78,23 +78,23 @@ func Trusting(ca []byte) *http.Transport {
 // KeyPair is a server's certificate and key, for itself and for the proxies before it.
 type KeyPair struct {
 	CertFile, KeyFile string
-	CA                []byte // the authority that was made for it, PEM
+	CA                []byte // the CA that was made for it, PEM
 	tls.Certificate
 }
 
-// NewKeyPair makes an authority, and a certificate for a server's address in a directory.
+// NewKeyPair makes a CA, and a certificate for a server's address in a directory.
 func NewKeyPair(dir, host string) (*KeyPair, error) {
 	now := time.Now()
-	root, err := pki.NewAuthority("s3server", now, 24*time.Hour)
+	root, err := pki.NewCA("s3server", now, 24*time.Hour)
 	if err != nil {
 		return nil, fmt.Errorf("making the authority of a server: %w", err)
 	}
-	authority, err := pki.ParseAuthority(root)
+	ca, err := pki.ParseCA(root)
 	if err != nil {
 		return nil, fmt.Errorf("reading the authority of a server: %w", err)
 	}
 	leaf := pki.Leaf{CommonName: "s3server", DNSNames: []string{"localhost"}, IPs: []net.IP{net.ParseIP(host)}, Server: true, Validity: 24 * time.Hour}
-	issued, err := authority.Issue(leaf, now)
+	issued, err := ca.Issue(leaf, now)
 	if err != nil {
 		return nil, fmt.Errorf("making the certificate of a server: %w", err)
 	}

@@ -1,5 +1,5 @@
-// Package s3server starts real S3 servers for tests: two programs that have nothing in common, each a process of its own
-// on an address of its own, with credentials of its own. Whatever passes on one of them only relies on an accident.
+// Package s3server starts real S3 servers for tests: two programs that have nothing in common, each a process of its
+// own on an address of its own, with credentials of its own. Whatever passes on one of them only relies on an accident.
 //
 // A Proxy before a server does what networks and overloaded, wrong or hostile servers do.
 //
@@ -39,7 +39,7 @@ var Kinds = []Kind{Versitygw, Rclone}
 type Options struct {
 	// Host is the address it listens on. Default: 127.0.0.1. Pods of localkube reach this machine as 198.18.0.1.
 	Host string
-	// TLS gives it a certificate of an authority made for it.
+	// TLS gives it a certificate of a CA made for it.
 	TLS bool
 	// Dir is where it keeps everything. Default: a temporary directory, which only Start chooses.
 	Dir string
@@ -74,8 +74,8 @@ func Each(t *testing.T, o Options, test func(t *testing.T, s *Server)) {
 	}
 }
 
-// Start runs a program until the test ends. It needs $S3_BINARIES; a program that is missing there fails the test. Only a
-// full run has another than versitygw.
+// Start runs a program until the test ends. It needs $S3_BINARIES; a program that is missing there fails the test. Only
+// a full run has another than versitygw.
 func Start(t testing.TB, kind Kind, o Options) *Server {
 	t.Helper()
 	if kind != Versitygw {

@@ -33,7 +33,7 @@ func TestEveryServerKeepsObjectsWithAndWithoutTLS(t *testing.T) {
 	}
 }
 
-func TestAClientThatDoesNotTrustTheAuthorityIsNotServed(t *testing.T) {
+func TestAClientThatDoesNotTrustTheCAIsNotServed(t *testing.T) {
 	Each(t, Options{TLS: true}, func(t *testing.T, s *Server) {
 		a := s.Access
 		a.CA = []byte{}

@@ -54,7 +54,7 @@ var figures = []struct{ code, page, says string }{
 		"config/monitoring/alerts.yaml", "from another that crashed, which is 11 s"},
 	{"outage = 5 * time.Second",
 		"config/monitoring/alerts.yaml", "from another that crashed, which is 11 s"},
-	{"DefaultAuthorityValidity = 10 * 365 * 24 * time.Hour",
+	{"DefaultCAValidity = 10 * 365 * 24 * time.Hour",
 		"docs/connect.md", "`ca.crt` is good for ten years"},
 	{"DefaultLeafValidity = 365 * 24 * time.Hour",
 		"docs/connect.md", "after two thirds of a year"},

@@ -16,18 +16,18 @@ type Change interface {
 
 // Start says how a Pod is to be started.
 type Start struct {
-	Name    string
-	Flags   facts.Flags
-	Initial []etcdutil.NamedURL // for FlagsBirth and FlagsJoin: the list to start with
-	Choices facts.Choices
-	Role    string // the role label it is born with; only for sealed Pods
+	Name     string
+	Flags    facts.Flags
+	Initial  []etcdutil.NamedURL // for FlagsBootstrap and FlagsJoin: the list to start with
+	Settings facts.Settings
+	Role     string // the role label it is bootstrapped with; only for sealed Pods
 }
 
-// Laying is a restore Pod to make: it restores the birth's backup on the volume of one first member.
-type Laying struct {
-	Name    string              // of the member
-	Initial []etcdutil.NamedURL // the first members, which the restored data will know
-	Choices facts.Choices
+// Restoring is a restore Pod to make: it restores the bootstrap's backup on the volume of one first member.
+type Restoring struct {
+	Name     string              // of the member
+	Initial  []etcdutil.NamedURL // the first members, which the restored data will know
+	Settings facts.Settings
 
 	Survivor string // the member whose data is restored there instead of a backup; empty for a backup
 	Mounts   string // the volume of that member, where it does not run: read there instead of asked of it
@@ -37,16 +37,16 @@ type Laying struct {
 
 // NewVolume is a volume to make, for one named member.
 type NewVolume struct {
-	Name    string
-	Bytes   int64
-	Choices facts.Choices
+	Name     string
+	Bytes    int64
+	Settings facts.Settings
 }
 
 type (
 	// TakeOver moves the claim on the cluster from that install to this one.
 	TakeOver struct{ From string }
 
-	// FollowPolicy puts the ownership of volumes and authorities as deletionPolicy says.
+	// FollowPolicy puts the ownership of volumes and CAs as deletionPolicy says.
 	FollowPolicy struct {
 		Retain bool
 		Items  []facts.DataRef
@@ -55,9 +55,9 @@ type (
 	// AdoptData writes this cluster's UID on what an earlier cluster of this name left.
 	AdoptData struct{ Items []facts.Retained }
 
-	// BeginBirth creates the peer Service with this birth record. It is created, never applied over. Its cluster ID is
-	// known when the lost record of a living cluster is written anew.
-	BeginBirth record.Birth
+	// BeginBootstrap creates the peer Service with this bootstrap record. It is created, never applied over. Its
+	// cluster ID is known when the lost record of a living cluster is written anew.
+	BeginBootstrap record.Bootstrap
 
 	// StartPreflight creates the Pod that looks at the backup to begin with.
 	StartPreflight struct{ Asked facts.Inquiry }
@@ -74,27 +74,27 @@ type (
 	// DeleteRestores deletes restore Pods, which are named by their members.
 	DeleteRestores struct{ Pods []facts.PodRef }
 
-	// Bootstrap creates what is missing of a birth, in this order: objects, members' Secrets, volumes; then it writes
-	// into the birth record which volumes these are; then restore Pods or members' Pods. So beside a Pod a missing
-	// volume is a lost one.
+	// Bootstrap creates what is missing of a bootstrap, in this order: objects, members' Secrets, volumes; then it
+	// writes into the bootstrap record which volumes these are; then restore Pods or members' Pods. So beside a Pod a
+	// missing volume is a lost one.
 	Bootstrap struct {
 		Objects  []facts.Object
 		Secrets  []string // names of members
 		Volumes  []NewVolume
-		Restores []Laying
+		Restores []Restoring
 		Pods     []Start
 	}
 
-	// VoidBirth marks the birth record as given up, so that every later pass knows.
-	VoidBirth struct{ Incarnation string }
+	// VoidBootstrap marks the bootstrap record as given up, so that every later pass knows.
+	VoidBootstrap struct{ Incarnation string }
 
-	// NextBirth replaces a voided birth record, whose Pods and volumes are gone, by the next incarnation's.
-	NextBirth struct {
+	// NextBootstrap replaces a voided bootstrap record, whose Pods and volumes are gone, by the next incarnation's.
+	NextBootstrap struct {
 		Voided string // the incarnation that ends
-		BeginBirth
+		BeginBootstrap
 	}
 
-	// BeginNext writes into the birth record which incarnation is prepared beside the one that serves, and that the
+	// BeginNext writes into the bootstrap record which incarnation is prepared beside the one that serves, and that the
 	// ordinals below NextOrdinal are promised.
 	BeginNext struct {
 		From string // the incarnation that serves
@@ -108,14 +108,14 @@ type (
 		Incarnation string // of the next incarnation
 		Secrets     []string
 		Volumes     []NewVolume
-		Restores    []Laying
+		Restores    []Restoring
 	}
 
-	// DropNext takes that incarnation out of the birth record again, once nothing is left of it.
+	// DropNext takes that incarnation out of the bootstrap record again, once nothing is left of it.
 	DropNext struct{ Incarnation string }
 
-	// SwitchOver makes that incarnation the one that the birth record is of. It is the point of no return: the previous
-	// incarnation ends.
+	// SwitchOver makes that incarnation the one that the bootstrap record is of. It is the point of no return: the
+	// previous incarnation ends.
 	SwitchOver struct {
 		From, To string            // incarnations
 		Volumes  map[string]string // the UIDs of the new first members' volumes, by name; empty when data is ephemeral
@@ -124,12 +124,12 @@ type (
 		Successors []Start // how its first members start
 	}
 
-	// GoBack makes the previous incarnation the one that the birth record is of again, in the place of one that never
-	// served.
+	// GoBack makes the previous incarnation the one that the bootstrap record is of again, in the place of one that
+	// never served.
 	GoBack struct {
-		From       string // the incarnation that never served
-		Restore    string // the request for it
-		BeginBirth        // the record of the previous incarnation, by what its volumes say
+		From           string // the incarnation that never served
+		Restore        string // the request for it
+		BeginBootstrap        // the record of the previous incarnation, by what its volumes say
 	}
 
 	// MarkCurrent takes from volumes of the current incarnation the mark that another one took its place, and writes on
@@ -152,8 +152,8 @@ type (
 		Volumes []facts.VolumeRef
 	}
 
-	// RecordBirth writes the cluster ID into the birth record.
-	RecordBirth struct{ ClusterID etcdutil.ID }
+	// RecordBootstrap writes the cluster ID into the bootstrap record.
+	RecordBootstrap struct{ ClusterID etcdutil.ID }
 
 	// RecordMembers writes on volumes (or ephemeral Pods) which members live there.
 	RecordMembers struct{ Members []MemberRecord }
@@ -193,10 +193,10 @@ type (
 	// StartPods creates members' Pods on the data they have, or the first Pod of a learner.
 	StartPods struct{ Pods []Start }
 
-	// SetChoices writes on volumes what their members' Pods are to be made from.
-	SetChoices struct {
+	// WriteSettings writes on volumes what their members' Pods are to be made from.
+	WriteSettings struct {
 		Volumes  []facts.VolumeRef
-		Choices  facts.Choices
+		Settings facts.Settings
 		Rehearse bool // the members run: first make sure that Kubernetes would admit Pods made from these
 	}
 
@@ -205,15 +205,15 @@ type (
 
 	// RestoreInputs writes on a Pod again what it was made from, where somebody took that off.
 	RestoreInputs struct {
-		Pod     facts.PodRef
-		Choices facts.Choices
+		Pod      facts.PodRef
+		Settings facts.Settings
 	}
 
 	// ResizePod gives a Pod that runs the CPU and memory of these settings, and writes on it that it was made from
 	// them. All else of them it was made from already.
 	ResizePod struct {
-		Pod     facts.PodRef
-		Choices facts.Choices
+		Pod      facts.PodRef
+		Settings facts.Settings
 	}
 
 	// EvictPod stops a member on purpose, within the disruption budget, once Kubernetes would admit its successor.
@@ -234,7 +234,7 @@ type (
 	// DeleteSecret deletes the certificates of a member that is gone, and no other Secret of that name.
 	DeleteSecret struct{ Name, UID string } // of the member; of the Secret
 
-	// PrepareMember promises a name in the birth record, which never gives it again, and creates the Secret and the
+	// PrepareMember promises a name in the bootstrap record, which never gives it again, and creates the Secret and the
 	// volume of the member to be added.
 	PrepareMember struct {
 		Volume NewVolume

@@ -39,7 +39,7 @@ func (c LabelRole) traits() Traits {
 
 func (AdoptData) traits() Traits { return Traits{Secrets: true} }
 
-func (BeginBirth) traits() Traits { return Traits{} }
+func (BeginBootstrap) traits() Traits { return Traits{} }
 
 func (StartPreflight) traits() Traits { return Traits{} }
 
@@ -51,9 +51,9 @@ func (DeleteRestores) traits() Traits { return Traits{} }
 
 func (Bootstrap) traits() Traits { return Traits{Secrets: true} }
 
-func (VoidBirth) traits() Traits { return Traits{} }
+func (VoidBootstrap) traits() Traits { return Traits{} }
 
-func (NextBirth) traits() Traits { return Traits{} }
+func (NextBootstrap) traits() Traits { return Traits{} }
 
 func (BeginNext) traits() Traits { return Traits{} }
 
@@ -71,7 +71,7 @@ func (MarkFlushed) traits() Traits { return Traits{} }
 
 func (MarkFormer) traits() Traits { return Traits{} }
 
-func (RecordBirth) traits() Traits { return Traits{} }
+func (RecordBootstrap) traits() Traits { return Traits{} }
 
 func (RecordMembers) traits() Traits {
 	return Traits{Unconfirmed: "what the member said in this very pass does not change"}
@@ -96,7 +96,7 @@ func (SetBudget) traits() Traits { return Traits{} }
 
 func (StartPods) traits() Traits { return Traits{} }
 
-func (SetChoices) traits() Traits { return Traits{} }
+func (WriteSettings) traits() Traits { return Traits{} }
 
 func (DressPods) traits() Traits {
 	return Traits{Unconfirmed: "no process is stopped for labels and annotations"}

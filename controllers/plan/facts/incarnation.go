@@ -11,7 +11,7 @@ import (
 
 // Incarnation is one continuous history of the cluster's data: from a bootstrap or a restore to the next.
 type Incarnation struct {
-	Birth      record.Birth // as read from the peer Service; zero when none was
+	Bootstrap  record.Bootstrap // as read from the peer Service; zero when none was
 	Membership Membership
 	Members    []Replica // sorted by ordinal; one for each name seen as member, Pod, volume or Secret
 }
@@ -67,16 +67,17 @@ func (o Incarnation) Margin() int {
 	return len(o.HealthyVoters()) - etcdutil.Quorum(len(o.Voters()))
 }
 
-// IsAlive reports whether the cluster was born: its identity is on the birth record or on any volume. What a lagging
-// operator recorded of a birth after that was given up does not count: nobody was sealed, and no client was led there.
+// IsAlive reports whether the cluster was bootstrapped: its identity is on the bootstrap record or on any volume. What
+// a lagging operator recorded of a bootstrap after that was given up does not count: nobody was sealed, and no client
+// was led there.
 func (o Incarnation) IsAlive() bool {
-	return o.Birth.ClusterID != 0 || !o.Birth.Void && slices.ContainsFunc(o.Members, Replica.IsRecorded)
+	return o.Bootstrap.ClusterID != 0 || !o.Bootstrap.Void && slices.ContainsFunc(o.Members, Replica.IsRecorded)
 }
 
 // HasQuorum reports that a quorum of this very cluster answers. Other data where a member has its own may serve by
 // itself, and speaks for nobody here.
 func (o Incarnation) HasQuorum() bool {
-	return o.Membership.Known && (o.Birth.ClusterID == 0 || o.Membership.ClusterID == o.Birth.ClusterID)
+	return o.Membership.Known && (o.Bootstrap.ClusterID == 0 || o.Membership.ClusterID == o.Bootstrap.ClusterID)
 }
 
 // IsServedUnseen reports a member that serves by its kubelet's word and does not answer here: then there is a quorum,
@@ -143,10 +144,10 @@ func (o Incarnation) IsCaughtUp(r Replica) bool {
 	return false
 }
 
-// IsServedWith reports whether a Pod that was made from these choices is ready.
-func (o Incarnation) IsServedWith(c Choices) bool {
+// IsServedWith reports whether a Pod that was made from these settings is ready.
+func (o Incarnation) IsServedWith(c Settings) bool {
 	return slices.ContainsFunc(o.Members, func(r Replica) bool {
-		return r.Pod != nil && r.Pod.Choices == c &&
+		return r.Pod != nil && r.Pod.Settings == c &&
 			r.Pod.Running && r.Pod.Ready
 	})
 }
@@ -156,8 +157,8 @@ func (o Incarnation) MayRestart(r Replica) bool {
 	if !r.IsRecorded() || !r.IsOnOwnVolume() || !r.Volume.isUsable() {
 		return false
 	}
-	if r.Volume.Incarnation != o.Birth.Incarnation || o.Birth.ClusterID != 0 &&
-		r.Volume.Record.ClusterID != o.Birth.ClusterID {
+	if r.Volume.Incarnation != o.Bootstrap.Incarnation || o.Bootstrap.ClusterID != 0 &&
+		r.Volume.Record.ClusterID != o.Bootstrap.ClusterID {
 		return false
 	}
 	return !o.Membership.Known || r.Member != nil && r.Member.ID == r.Volume.Record.MemberID
@@ -169,7 +170,7 @@ func (o Incarnation) IsGone(r Replica) bool {
 	isDown := r.Pod == nil || r.Pod.HasEnded()
 	switch {
 	case r.Answer != nil:
-		return o.Birth.ClusterID != 0 && r.Answer.ClusterID != o.Birth.ClusterID
+		return o.Bootstrap.ClusterID != 0 && r.Answer.ClusterID != o.Bootstrap.ClusterID
 	case r.Ephemeral:
 		return isDown || r.Pod.NodeGone != "" || r.SaidItsDataIsGone()
 	case r.Volume == nil:
@@ -181,8 +182,8 @@ func (o Incarnation) IsGone(r Replica) bool {
 // IsQuorumOf reports so many members of a former incarnation that they might be a quorum of it. Of one that is not
 // known, each might.
 func (o Incarnation) IsQuorumOf(incarnation string, n int) bool {
-	i := slices.IndexFunc(o.Birth.Former, func(f record.Former) bool { return f.Incarnation == incarnation })
-	return i < 0 || n >= etcdutil.Quorum(len(o.Birth.Former[i].Voters))
+	i := slices.IndexFunc(o.Bootstrap.Former, func(f record.Former) bool { return f.Incarnation == incarnation })
+	return i < 0 || n >= etcdutil.Quorum(len(o.Bootstrap.Former[i].Voters))
 }
 
 // IsFirstToSpare reports a first member that starts again as it did before: no client was led to it yet.
@@ -194,13 +195,13 @@ func (o Incarnation) IsFirstToSpare(r Replica) bool {
 func (o Incarnation) isVoterByRecord(r Replica) bool {
 	isLearner := r.Pod != nil && r.Pod.Role == RoleLearner
 	wasRemoved := r.Pod != nil && r.Pod.Exit != nil && r.Pod.Exit.Reason == etcdutil.ExitRemoved // its peers said so
-	return r.IsRecorded() && r.Incarnation() == o.Birth.Incarnation && !isLearner && !wasRemoved
+	return r.IsRecorded() && r.Incarnation() == o.Bootstrap.Incarnation && !isLearner && !wasRemoved
 }
 
-// BirthReplicas are the first members.
-func (o Incarnation) BirthReplicas() []Replica {
-	out := make([]Replica, 0, len(o.Birth.Names))
-	for _, name := range o.Birth.Names {
+// BootstrapReplicas are the first members.
+func (o Incarnation) BootstrapReplicas() []Replica {
+	out := make([]Replica, 0, len(o.Bootstrap.Names))
+	for _, name := range o.Bootstrap.Names {
 		out = append(out, o.Find(name))
 	}
 	return out

@@ -22,25 +22,27 @@ type Observation struct {
 	TakenOver time.Time  // when that install took the cluster over from another; zero when it never did
 	Keeping   Lease      // of the install that looks after the cluster, where that is another one than this
 	Preflight *Preflight // nil when no Pod looks at a backup to begin with
-	// Services, authorities' and clients' Secrets, NetworkPolicy: what the cluster needs beside its members
+	// Services, CAs' and clients' Secrets, NetworkPolicy: what the cluster needs beside its members
 	Objects []Object
 	Budget  Budget
 	// LoadBalancer are the addresses that the client Service got from its load balancer: IPs and host names, sorted
 	LoadBalancer []string
 
 	Current Incarnation
-	// prepared beside the current one by a restore in place: nothing of it runs, and Current.Birth.Next is its record
+	// prepared beside the current one by a restore in place: nothing of it runs, and Current.Bootstrap.Next is its
+	// record
 	Next   Incarnation
 	Former []Incarnation // ended by restores in place; nothing of them is a member
 
 	Kept     []KeptVolume // of members that were replaced, in no list any more
-	Astray   []DataRef    // volumes and Secrets of authorities whose owner is not as deletionPolicy asks
+	Astray   []DataRef    // volumes and Secrets of CAs whose owner is not as deletionPolicy asks
 	Requests []Request    // EtcdRestores that name this cluster, the oldest first
 	// EtcdBackupSchedules that back this cluster up and are not suspended
 	Schedules []Schedule
 	// Proven is the newest backup that was restored and compared; nil when none is known. A restore begins above it.
 	Proven *Backup
-	// BackupLeft names a complete EtcdBackup of a cluster of this name while none is born; empty where there is none
+	// BackupLeft names a complete EtcdBackup of a cluster of this name while none is bootstrapped; empty where there is
+	// none
 	BackupLeft string
 	Retained   []Retained // what an earlier cluster of this name left behind, volumes first, each by name
 	Refused    []Note     // rules whose change Kubernetes or etcd refused in this very pass: they give way
@@ -105,16 +107,16 @@ func (o Observation) IsKeeperGone() bool { return o.Keeping.Known && !o.IsKeeper
 
 // Desired is what the user asks for.
 type Desired struct {
-	Size        int
-	Choices     Choices          // of the next stop on the way to Target: what members are to run now
-	NextChoices Choices          // as Choices, of the incarnation that a restore in place prepares; zero without one
-	AtTarget    Choices          // as Choices, at the end of the way
-	Target      etcdutil.Version // of the spec
-	Needs       etcdutil.Need    // what keeps members at the stop
+	Size         int
+	Settings     Settings         // of the next stop on the way to Target: what members are to run now
+	NextSettings Settings         // as Settings, of the incarnation that a restore in place prepares; zero without one
+	AtTarget     Settings         // as Settings, at the end of the way
+	Target       etcdutil.Version // of the spec
+	Needs        etcdutil.Need    // what keeps members at the stop
 	// what the user asks of etcd that the stop's minor does not know, and members run without: flags, and feature gates
 	LeftOut      string
 	Held         Hold   // what keeps members at the minor that they run
-	NoWay        string // why members cannot be brought to Target; then Choices are the Target's
+	NoWay        string // why members cannot be brought to Target; then Settings are the Target's
 	StorageBytes int64  // size of a new volume
 	StorageClass string // of a new volume, as Volume.MadeFor has it
 	SnapshotEach int64  // entries after which etcd writes a snapshot of raft's state; 0 for its default
@@ -130,7 +132,7 @@ type Desired struct {
 	// UID of an earlier cluster of this name: where it left CAs alone, the cluster is to begin without its data
 	BeginEmpty string
 	Fault      string       // a sentence, when the spec itself is refused; empty otherwise
-	Restore    WantedBackup // the backup to begin with; it counts at birth only
+	Restore    WantedBackup // the backup to begin with; it counts at bootstrap only
 	// SpreadsOverZones: spec.pod itself wants members in different zones. The default of all clusters does not count.
 	SpreadsOverZones bool
 }
@@ -138,20 +140,20 @@ type Desired struct {
 // Newest is the newest version that members may come to run: that of the spec.
 func (d Desired) Newest() etcdutil.Version {
 	if d.Target.IsZero() {
-		return d.Choices.Version
+		return d.Settings.Version
 	}
 	return d.Target
 }
 
-// IsMetBy reports choices of the version that the spec asks for, and not only of a stop on the way to it.
-func (d Desired) IsMetBy(c Choices) bool {
-	return c == d.Choices && (d.Target.IsZero() || c.Version == d.Target)
+// IsMetBy reports settings of the version that the spec asks for, and not only of a stop on the way to it.
+func (d Desired) IsMetBy(c Settings) bool {
+	return c == d.Settings && (d.Target.IsZero() || c.Version == d.Target)
 }
 
-// Choices are what a member's Pod is made from: the etcd version and everything else of the user's that needs a
-// restart. Inputs is canonical JSON, so that two Choices are the same exactly when they are equal. What follows it is
+// Settings are what a member's Pod is made from: the etcd version and everything else of the user's that needs a
+// restart. Inputs is canonical JSON, so that two Settings are the same exactly when they are equal. What follows it is
 // read from it.
-type Choices struct {
+type Settings struct {
 	Version     etcdutil.Version
 	Inputs      string
 	QuotaBytes  int64  // size of the database at which etcd stops accepting keys
@@ -162,11 +164,11 @@ type Choices struct {
 	Fixed string
 }
 
-// IsZero reports that no choices are written down.
-func (c Choices) IsZero() bool { return c == Choices{} }
+// IsZero reports that no settings are written down.
+func (c Settings) IsZero() bool { return c == Settings{} }
 
 // IsLike reports settings that differ in nothing but amounts of CPU and memory, if at all.
-func (c Choices) IsLike(other Choices) bool { return c.Fixed != "" && c.Fixed == other.Fixed }
+func (c Settings) IsLike(other Settings) bool { return c.Fixed != "" && c.Fixed == other.Fixed }
 
 // ObjectState says how an object that the cluster needs stands.
 type ObjectState string
@@ -184,14 +186,14 @@ const (
 type Object struct {
 	Kind, Name string
 	State      ObjectState
-	Authority  bool // the key that members' certificates are signed with: it cannot be made again while they live by it
+	CA         bool // the key that members' certificates are signed with: it cannot be made again while they live by it
 	Detail     string
 	HeldBy     string // the finalizers of one that is being deleted; empty otherwise
 	// of the client Service: whether Kubernetes calls their Pods ready does not count, the role alone leads to members
 	ByRole   bool
 	Unmarked bool   // its labels or annotations have to be put right; what it holds is as State says
 	UID      string // of a Secret with certificates that is ours; empty otherwise
-	// of an authority, by fingerprints: the CA in its Secret, and the one that members trust by theirs; empty where
+	// of a CA, by fingerprints: the CA in its Secret, and the one that members trust by theirs; empty where
 	// there is none. They are the same where members trust what it signs.
 	Holds, Trusted string
 	NotAfter       time.Time // end of the certificate in it; zero when there is none
@@ -253,11 +255,11 @@ const (
 // Flags says with which membership flags the next container of a Pod starts.
 type Flags string
 
-// The kinds of flags. Only FlagsBirth and FlagsJoin can start from an empty directory.
+// The kinds of flags. Only FlagsBootstrap and FlagsJoin can start from an empty directory.
 const (
-	FlagsBirth  Flags = "Birth"  // new, with the full list of the first members
-	FlagsJoin   Flags = "Join"   // existing, with the list the learner was added to
-	FlagsSealed Flags = "Sealed" // existing, with only itself: starts from its own data or not at all
+	FlagsBootstrap Flags = "Birth"  // new, with the full list of the first members
+	FlagsJoin      Flags = "Join"   // existing, with the list the learner was added to
+	FlagsSealed    Flags = "Sealed" // existing, with only itself: starts from its own data or not at all
 	// as Sealed, of an earlier release: etcd compares its copy of the data with those of its peers first
 	FlagsComparing Flags = "Comparing"
 	FlagsNone      Flags = "None" // stripped or foreign: etcd stops
@@ -300,11 +302,11 @@ type Pod struct {
 	Flags          Flags
 	Role           string // voter, learner or empty
 	Incarnation    string
-	Choices        Choices
+	Settings       Settings
 	Record         record.Member // of data in the Pod's emptyDir
 	Undressed      bool          // labels or annotations of the spec are missing, or were taken back
 	OtherImage     bool          // it waits for an image, and made now it would wait for another one
-	Resize         Resize        // of the amounts in Choices; nothing where others changed the Pod's since
+	Resize         Resize        // of the amounts in Settings; nothing where others changed the Pod's since
 }
 
 // Resize says what came of amounts of CPU and memory that a running Pod was given.
@@ -352,8 +354,8 @@ type Volume struct {
 	Terminating bool
 	HeldBy      string // the finalizers of one that is terminating, beside Kubernetes' own of what is in use
 	Incarnation string
-	Choices     Choices // what the member's Pod is made from
-	Bytes       int64   // requested size
+	Settings    Settings // what the member's Pod is made from
+	Bytes       int64    // requested size
 	Record      record.Member
 	Request     string // the Request.ID of the EtcdRestore that it was made for; empty for none
 	Restored    string // the incarnation whose data was restored there from its backup, completely; empty when none was

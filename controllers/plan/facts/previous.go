@@ -12,11 +12,11 @@ import (
 
 // Previous is the incarnation that ended last, and what is left of its members. It is empty where none ended.
 func (o View) Previous() (record.Former, []Replica) {
-	n := len(o.Birth.Former)
+	n := len(o.Bootstrap.Former)
 	if n == 0 {
 		return record.Former{}, nil
 	}
-	last := o.Birth.Former[n-1]
+	last := o.Bootstrap.Former[n-1]
 	return last, Filter(o.FormerMembers(), func(r Replica) bool { return r.Incarnation() == last.Incarnation })
 }
 
@@ -28,7 +28,7 @@ func (r Replica) MayReturn(from string) bool {
 
 // IsGivenUp reports an incarnation that the cluster went back from.
 func (o Incarnation) IsGivenUp(incarnation string) bool {
-	return slices.ContainsFunc(o.Birth.Former, func(f record.Former) bool {
+	return slices.ContainsFunc(o.Bootstrap.Former, func(f record.Former) bool {
 		return f.Back != "" && f.Incarnation == incarnation
 	})
 }
@@ -45,11 +45,11 @@ func (o Incarnation) StillMarked() []VolumeRef {
 	return out
 }
 
-// WentBackFrom are the incarnations that the cluster went back from to this one, as the birth record says and volumes,
-// which outlive it.
+// WentBackFrom are the incarnations that the cluster went back from to this one, as the bootstrap record says and
+// volumes, which outlive it.
 func (o Incarnation) WentBackFrom() []string {
 	var out []string
-	for _, f := range o.Birth.Former {
+	for _, f := range o.Bootstrap.Former {
 		if f.Back != "" {
 			out = append(out, f.Incarnation)
 		}
@@ -67,12 +67,12 @@ func (o Incarnation) WentBackFrom() []string {
 // it.
 func (o Incarnation) CameOf(request string) bool {
 	return request != "" && (o.incarnationOfRequest(request) != "" ||
-		slices.ContainsFunc(o.Birth.Former, func(f record.Former) bool { return f.Back == request }))
+		slices.ContainsFunc(o.Bootstrap.Former, func(f record.Former) bool { return f.Back == request }))
 }
 
 // IsEndedBy reports whether a request ended the incarnation of a volume.
 func (o Incarnation) IsEndedBy(request string, v *Volume) bool {
-	for _, f := range o.Birth.Former {
+	for _, f := range o.Bootstrap.Former {
 		if f.Back != "" && f.Incarnation == v.Incarnation {
 			return f.Back == request
 		}
@@ -82,7 +82,9 @@ func (o Incarnation) IsEndedBy(request string, v *Volume) bool {
 
 // isOfFormer reports a name that a former incarnation gave. Names are never given twice.
 func (o Incarnation) isOfFormer(name string) bool {
-	return slices.ContainsFunc(o.Birth.Former, func(f record.Former) bool { return slices.Contains(f.Voters, name) })
+	return slices.ContainsFunc(o.Bootstrap.Former, func(f record.Former) bool {
+		return slices.Contains(f.Voters, name)
+	})
 }
 
 // SteadyAfter is how long a container must have run since it last stopped, to count as one that will go on.

@@ -14,22 +14,22 @@ const (
 
 	ReasonOtherOperator  = "OtherOperator"  // another install looks after the cluster
 	ReasonTakeOver       = "TakeOver"       // this install takes the cluster over from another, as a person asks
-	ReasonDeletionPolicy = "DeletionPolicy" // ownership of volumes and authorities is put as deletionPolicy says
+	ReasonDeletionPolicy = "DeletionPolicy" // ownership of volumes and CAs is put as deletionPolicy says
 	ReasonDeleting       = "Deleting"       // the cluster is being deleted
 	ReasonPaused         = "Paused"         // spec.paused
 	ReasonSpecRefused    = "SpecRefused"    // the spec itself is refused
 	ReasonResume         = "Resume"         // what an earlier cluster of this name left is taken over
-	ReasonRetainedData   = "RetainedData"   // volumes or authorities of an earlier cluster of this name exist
+	ReasonRetainedData   = "RetainedData"   // volumes or CAs of an earlier cluster of this name exist
 	ReasonNameTaken      = "NameTaken"      // an object of a needed name is somebody else's
 	ReasonOldObjects     = "OldObjectsLeaving"
 
-	ReasonBeginBirth    = "BeginBirth"      // the birth record is written
-	ReasonRecordLost    = "BirthRecordLost" // the birth record is gone, and nothing else says which cluster this was
-	ReasonBootstrap     = "Bootstrap"       // objects, volumes and Pods of the first members are made
-	ReasonVoidBirth     = "VoidBirth"       // the birth is given up and begun anew
-	ReasonPreflight     = "Preflight"       // the backup to begin with is looked at
-	ReasonRestore       = "Restore"         // the backup is restored on the first members' volumes
-	ReasonRestoreFailed = "RestoreFailed"   // restoring it there failed
+	ReasonBeginBootstrap = "BeginBirth"      // the bootstrap record is written
+	ReasonRecordLost     = "BirthRecordLost" // the bootstrap record is gone, and nothing else says which cluster it was
+	ReasonBootstrap      = "Bootstrap"       // objects, volumes and Pods of the first members are made
+	ReasonVoidBootstrap  = "VoidBirth"       // the bootstrap is given up and begun anew
+	ReasonPreflight      = "Preflight"       // the backup to begin with is looked at
+	ReasonRestore        = "Restore"         // the backup is restored on the first members' volumes
+	ReasonRestoreFailed  = "RestoreFailed"   // restoring it there failed
 	// the next incarnation is prepared beside the one that serves, or the cluster switches over to it
 	ReasonInPlace     = "RestoreInPlace"
 	ReasonRestoreHeld = "RestoreHeld" // an EtcdRestore cannot go on without a person
@@ -37,15 +37,15 @@ const (
 	// the members of an incarnation that a restore ended are stopped before the next ones start
 	ReasonFence = "Fence"
 	// too many of the volumes that a restore switched over to were lost before they served
-	ReasonRestoreLost   = "RestoredDataLost"
-	ReasonFirstQuorum   = "FirstQuorum"   // the first members start and find each other
-	ReasonRecordBirth   = "RecordBirth"   // the cluster's identity is written down
-	ReasonNewChoices    = "NewChoices"    // a Pod that does not run is made from other choices
-	ReasonScaffold      = "Scaffold"      // Services, Secrets or the NetworkPolicy are created or corrected
-	ReasonAuthorityLost = "AuthorityLost" // the Secret of an authority is gone while members live by it
-	// the Secret of an authority holds another CA than the one that members trust
-	ReasonAuthorityReplaced = "AuthorityReplaced"
-	ReasonBudget            = "Budget" // the PodDisruptionBudget follows the voters
+	ReasonRestoreLost     = "RestoredDataLost"
+	ReasonFirstQuorum     = "FirstQuorum"   // the first members start and find each other
+	ReasonRecordBootstrap = "RecordBirth"   // the cluster's identity is written down
+	ReasonNewSettings     = "NewChoices"    // a Pod that does not run is made from other settings
+	ReasonScaffold        = "Scaffold"      // Services, Secrets or the NetworkPolicy are created or corrected
+	ReasonCALost          = "AuthorityLost" // the Secret of a CA is gone while members live by it
+	// the Secret of a CA holds another CA than the one that members trust
+	ReasonCAReplaced = "AuthorityReplaced"
+	ReasonBudget     = "Budget" // the PodDisruptionBudget follows the voters
 
 	ReasonPodEnded          = "PodEnded"          // a Pod ended and is made anew on its volume
 	ReasonPodMissing        = "PodMissing"        // a member's Pod is gone and is started on its volume

@@ -148,23 +148,23 @@ func (r Replica) IsOnOwnVolume() bool {
 // IsRecorded reports whether the identity of the member is written down beside its data.
 func (r Replica) IsRecorded() bool { return !r.Record().IsZero() }
 
-// Choices are what the member's Pod is, or is to be, made from.
-func (r Replica) Choices() Choices {
+// Settings are what the member's Pod is, or is to be, made from.
+func (r Replica) Settings() Settings {
 	switch {
-	case r.Volume != nil && !r.Volume.Choices.IsZero():
-		return r.Volume.Choices
+	case r.Volume != nil && !r.Volume.Settings.IsZero():
+		return r.Volume.Settings
 	case r.Pod != nil:
-		return r.Pod.Choices
+		return r.Pod.Settings
 	}
-	return Choices{}
+	return Settings{}
 }
 
 // RunsWith are the settings that a member's process has, as far as anything says.
-func (r Replica) RunsWith() Choices {
-	if r.Pod != nil && !r.Pod.Choices.IsZero() {
-		return r.Pod.Choices
+func (r Replica) RunsWith() Settings {
+	if r.Pod != nil && !r.Pod.Settings.IsZero() {
+		return r.Pod.Settings
 	}
-	return r.Choices()
+	return r.Settings()
 }
 
 // IsSealed reports whether the member can no longer start from an empty directory.
@@ -213,7 +213,7 @@ func (o Observation) UnknownBesideCopies() string {
 	return o.Retained[i].Name
 }
 
-// Retained is a volume, or an authority's Secret, that an earlier cluster of this name left behind.
+// Retained is a volume, or a CA's Secret, that an earlier cluster of this name left behind.
 type Retained struct {
 	Kind, Name, UID string
 	Owner           string        // the UID of the EtcdCluster that left it
@@ -232,8 +232,8 @@ func (r Retained) IsVolume() bool {
 	return !r.Kept && (r.Record != record.Member{} || r.Incarnation != "")
 }
 
-// IsAuthority reports a Secret of an earlier cluster, which holds a CA and no data of etcd.
-func (r Retained) IsAuthority() bool { return r.Kind == "Secret" }
+// IsCA reports a Secret of an earlier cluster, which holds a CA and no data of etcd.
+func (r Retained) IsCA() bool { return r.Kind == "Secret" }
 
 func (r Retained) String() string { return r.Kind + " " + r.Name }
 
@@ -247,7 +247,7 @@ func (r Replica) SaidItsDataIsGone() bool {
 	case etcdutil.ExitDataEmpty:
 		return r.IsSealed() || r.IsRestored() && r.Pod.Flags.NeedData()
 	case etcdutil.ExitAlreadyBootstrapped:
-		return r.Pod.Flags == FlagsBirth
+		return r.Pod.Flags == FlagsBootstrap
 	case etcdutil.ExitDataCorrupt, etcdutil.ExitRaftPanic:
 		return true
 	default:

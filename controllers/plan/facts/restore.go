@@ -10,8 +10,8 @@ import (
 )
 
 // A restore in place never writes to a volume that a member lived on. The next incarnation of the cluster is restored
-// beside the one that serves, on new volumes under names that were never used; then the birth record moves to it. The
-// incarnation that ends is kept.
+// beside the one that serves, on new volumes under names that were never used; then the bootstrap record moves to it.
+// The incarnation that ends is kept.
 
 // Request is an EtcdRestore that names the cluster.
 type Request struct {
@@ -53,7 +53,7 @@ type Inquiry struct {
 	Bytes   int64
 }
 
-// Inquiry is what has to be known before a birth.
+// Inquiry is what has to be known before a bootstrap.
 func (o Observation) Inquiry() Inquiry {
 	wish := o.Desired.Restore
 	wish.OneNode = false // no preflight says so
@@ -71,7 +71,7 @@ type Preflight struct {
 type RestorePod struct {
 	Task
 	Incarnation string
-	Choices     Choices // what it was made from: the etcd whose tools it runs
+	Settings    Settings // what it was made from: the etcd whose tools it runs
 	// Holds: the volume was restored before this Pod was made. It holds the member's place: see HoldsPlace
 	Holds    bool
 	Unwanted string // why its node takes no such Pod any more; empty where it does, and where nodes may not be read
@@ -112,9 +112,10 @@ func (o View) WhyKeepFormer(r Replica) string {
 	switch {
 	case r.Pod != nil || r.Restoring != nil:
 		return "a Pod still uses it"
-	case r.Volume.Superseded == "" || r.Volume.Incarnation == o.Birth.Incarnation:
+	case r.Volume.Superseded == "" || r.Volume.Incarnation == o.Bootstrap.Incarnation:
 		return "nothing on it says that the cluster switched over"
-	case o.Birth.ClusterID == 0 || !o.Membership.Known || o.Membership.ClusterID != o.Birth.ClusterID || o.Margin() < 0:
+	case o.Bootstrap.ClusterID == 0 || !o.Membership.Known ||
+		o.Membership.ClusterID != o.Bootstrap.ClusterID || o.Margin() < 0:
 		return "what took its place does not serve"
 	case !slices.ContainsFunc(o.Requests, func(request Request) bool {
 		return request.DeletesOld && o.IsEndedBy(request.ID, r.Volume)
@@ -129,10 +130,10 @@ func (o Incarnation) incarnationOfRequest(id string) string {
 	if id == "" {
 		return ""
 	}
-	if o.Birth.Restore == id {
-		return o.Birth.Incarnation
+	if o.Bootstrap.Restore == id {
+		return o.Bootstrap.Incarnation
 	}
-	for _, past := range o.Birth.Former {
+	for _, past := range o.Bootstrap.Former {
 		if past.Restore == id {
 			return past.Incarnation
 		}
@@ -146,18 +147,18 @@ func (o Incarnation) incarnationOfRequest(id string) string {
 
 // NeedsPlaces reports whether the places of the next members are held before the cluster switches over. Without a
 // backup an incarnation is followed only where its quorum is lost: nothing that serves is stopped.
-func (o Incarnation) NeedsPlaces() bool { return o.Birth.Next.Source == record.SourceBackup }
+func (o Incarnation) NeedsPlaces() bool { return o.Bootstrap.Next.Source == record.SourceBackup }
 
 // HoldsPlace reports that a node takes a member of the next incarnation, made from the settings that are written on its
 // volume, and has that volume mounted.
 func (r Replica) HoldsPlace() bool {
 	p := r.Restoring
 	return p != nil && p.Holds && p.Phase == PodRunning && !p.Terminating && p.Unwanted == "" &&
-		r.Volume != nil && p.Choices == r.Volume.Choices
+		r.Volume != nil && p.Settings == r.Volume.Settings
 }
 
 // IsPreparing reports whether another incarnation is on its way.
-func (o Incarnation) IsPreparing() bool { return !o.Birth.Next.IsZero() }
+func (o Incarnation) IsPreparing() bool { return !o.Bootstrap.Next.IsZero() }
 
 // Namesake is a member under a name of the next incarnation; nil when there is none. Where the record was lost while
 // nobody answered, nobody could say which names were used, and a name of both could be counted for neither.
@@ -168,7 +169,7 @@ func (o View) Namesake() *etcdutil.Member {
 	}
 	for i, m := range list {
 		name, _ := etcdutil.MemberFromPeerURL(FirstURL(m), o.Cluster.Name, o.Cluster.Namespace)
-		if slices.Contains(o.Birth.Next.Names, name) {
+		if slices.Contains(o.Bootstrap.Next.Names, name) {
 			return &list[i]
 		}
 	}
@@ -251,7 +252,7 @@ func (o Incarnation) KnownVoters() []string {
 // later, as long as a quorum is left.
 
 // HasSwitchedOver reports whether a restore in place switched over to this incarnation.
-func (o Incarnation) HasSwitchedOver() bool { return len(o.Birth.Former) > 0 }
+func (o Incarnation) HasSwitchedOver() bool { return len(o.Bootstrap.Former) > 0 }
 
 // IsZero reports that no backup is asked for.
 func (w WantedBackup) IsZero() bool { return w == WantedBackup{} }
@@ -277,15 +278,15 @@ func (o View) Unfit(origin record.Origin) string {
 		return "etcd's authentication is on in it, and without certificates the operator cannot look after its " +
 			"members (spec.tls.mode is Disabled, and cannot change): " + way
 	}
-	return o.Desired.Choices.WhyNoRoom(origin)
+	return o.Desired.Settings.WhyNoRoom(origin)
 }
 
 // IsInPlace reports that what is restored is for an EtcdRestore, over a cluster that is there: nothing of its spec is
 // to be bent for that.
-func (o Incarnation) IsInPlace() bool { return o.Birth.Restore != "" || o.CanBeFollowed() }
+func (o Incarnation) IsInPlace() bool { return o.Bootstrap.Restore != "" || o.CanBeFollowed() }
 
-// IsFilled reports whether the first member has on its volume what the birth begins with, if that is anything.
-func (o Incarnation) IsFilled(r Replica) bool { return o.Birth.Origin.IsZero() || r.IsRestored() }
+// IsFilled reports whether the first member has on its volume what the bootstrap begins with, if that is anything.
+func (o Incarnation) IsFilled(r Replica) bool { return o.Bootstrap.Origin.IsZero() || r.IsRestored() }
 
 // ApprovedNow is the EtcdRestore of that identity, if it quotes the evidence of this very observation and nothing came
 // of it yet.
@@ -300,7 +301,7 @@ func (o View) ApprovedNow(id string) (Request, bool) {
 // CanBeFollowed reports whether there is an incarnation that another one can be restored beside: one whose identity is
 // written down, or one that a restore in place switched over to and that never got so far.
 func (o Incarnation) CanBeFollowed() bool {
-	return o.Birth.Exists() && !o.Birth.Void && (o.Birth.ClusterID != 0 || len(o.Birth.Former) > 0)
+	return o.Bootstrap.Exists() && !o.Bootstrap.Void && (o.Bootstrap.ClusterID != 0 || len(o.Bootstrap.Former) > 0)
 }
 
 // What one survivor of a lost quorum holds is asked of it while it runs. One that does not answer, because it was
@@ -314,16 +315,16 @@ const FlushTime = 30 * time.Second
 
 // Survivor is the member whose data the next incarnation begins with, or an empty replica.
 func (o Incarnation) Survivor() Replica {
-	if o.Birth.Next.Survivor == "" {
+	if o.Bootstrap.Next.Survivor == "" {
 		return Replica{}
 	}
-	return o.Find(o.Birth.Next.Survivor)
+	return o.Find(o.Bootstrap.Next.Survivor)
 }
 
 // IsFlushed reports a member that ran for long enough, and is to be read on its volume.
 func (o Incarnation) IsFlushed(r Replica) bool {
-	return o.IsPreparing() && r.Name == o.Birth.Next.Survivor && r.Volume != nil &&
-		r.Volume.Flushed == o.Birth.Next.Incarnation
+	return o.IsPreparing() && r.Name == o.Bootstrap.Next.Survivor && r.Volume != nil &&
+		r.Volume.Flushed == o.Bootstrap.Next.Incarnation
 }
 
 // IsUnread reports a volume that was to get what a survivor says, and that got nothing before that one had to be read
@@ -353,7 +354,7 @@ func (o Observation) HasFlushed(r Replica) bool {
 // its survivor is started again; or that a name of that incarnation turned out to be a member's. What was restored of
 // it by then is of the past, also when the quorum is lost once more, by when the evidence is the same again.
 func (o View) IsOvertaken() bool {
-	l, r := o.Birth.Next, o.Survivor()
+	l, r := o.Bootstrap.Next, o.Survivor()
 	switch {
 	case l.IsZero():
 		return false
@@ -374,7 +375,7 @@ func (o View) IsOvertaken() bool {
 // for it and never ran since.
 func (o Incarnation) IsAsRestored() bool {
 	r := o.Survivor()
-	return o.IsFlushed(r) && r.Pod == nil || r.Answer != nil && r.Answer.Revision == o.Birth.Next.Origin.Revision
+	return o.IsFlushed(r) && r.Pod == nil || r.Answer != nil && r.Answer.Revision == o.Bootstrap.Next.Origin.Revision
 }
 
 // HasSucceeded reports whether the Pod did all that it was to do.

@@ -14,7 +14,7 @@ const RoomPercent = 80
 
 // Crowded are the members whose data would have too little room with these settings, and less than it has. While no
 // member answers that is not known, and no quota is lowered.
-func (o Incarnation) Crowded(c Choices) []Replica {
+func (o Incarnation) Crowded(c Settings) []Replica {
 	if !o.IsAlive() {
 		return nil // it stores nothing yet
 	}
@@ -30,13 +30,13 @@ func (o Incarnation) isAnyAnswering() bool {
 
 // IsOverQuota reports a database that has room and would have none with the quota of these settings. What counts
 // against it is the size of the file (etcd-io/etcd:server/storage/quota.go).
-func (r Replica) IsOverQuota(c Choices) bool {
+func (r Replica) IsOverQuota(c Settings) bool {
 	return c.QuotaBytes < r.RunsWith().QuotaBytes && r.fills(c.QuotaBytes)
 }
 
 // IsOverMemory reports a database of which more is in use than the memory limit of these settings, while the process
 // has more, or no limit. The kernel takes back what etcd does not use of the file.
-func (r Replica) IsOverMemory(c Choices) bool {
+func (r Replica) IsOverMemory(c Settings) bool {
 	has := r.RunsWith()
 	isLess := c.MemoryBytes > 0 && (has.MemoryBytes == 0 && !has.IsZero() || c.MemoryBytes < has.MemoryBytes)
 	return isLess && r.Answer != nil && r.Answer.DBSizeInUse >= c.MemoryBytes
@@ -56,13 +56,13 @@ func (o View) HasRoom() bool {
 
 // WhyNoRoom says why data that members are to begin with would have too little room with these settings, and what would
 // be enough; empty where it has room, or where its size is not known.
-func (c Choices) WhyNoRoom(origin record.Origin) string {
+func (c Settings) WhyNoRoom(origin record.Origin) string {
 	return c.whyNoRoom("The backup", origin.SizeBytes, origin.InUseBytes)
 }
 
 // WhyNoRoomFor says the same of what a survivor stores, with the settings of the spec.
 func (o View) WhyNoRoomFor(survivor Replica) string {
-	c, has := o.Desired.Choices, survivor.Answer
+	c, has := o.Desired.Settings, survivor.Answer
 	if _, isCrowded := Find(o.Crowded(c), survivor.Name); !isCrowded {
 		return ""
 	}
@@ -73,7 +73,7 @@ func (o View) WhyNoRoomFor(survivor Replica) string {
 	return c.whyNoRoom("The database of "+survivor.Name, has.DBSize, has.DBSizeInUse)
 }
 
-func (c Choices) whyNoRoom(what string, size, inUse int64) string {
+func (c Settings) whyNoRoom(what string, size, inUse int64) string {
 	switch {
 	case c.QuotaBytes > 0 && size*100 >= c.QuotaBytes*RoomPercent:
 		return fmt.Sprintf("spec.etcd.quotaBackendBytes is %s. %s has %s, and may take %d %% of it. Ask for at least "+
@@ -115,7 +115,7 @@ const (
 )
 
 // Recorded is the highest revision that volumes say was served, of this incarnation and of those that ended. They
-// outlive the birth record.
+// outlive the bootstrap record.
 func (o View) Recorded() int64 {
 	var highest int64
 	for _, r := range o.EveryReplica() {
@@ -126,7 +126,7 @@ func (o View) Recorded() int64 {
 
 // Served is the highest revision that the cluster is known to have served: by its records, and by what members say.
 func (o View) Served() int64 {
-	highest := max(o.Birth.BeganAt(), o.Recorded())
+	highest := max(o.Bootstrap.BeganAt(), o.Recorded())
 	for _, r := range o.Members {
 		if o.hasSaidRevision(r) {
 			highest = max(highest, r.Answer.Revision)
@@ -139,7 +139,7 @@ func (o View) Served() int64 {
 }
 
 func (o View) hasSaidRevision(r Replica) bool {
-	return r.Answer != nil && (o.Birth.ClusterID == 0 || r.Answer.ClusterID == o.Birth.ClusterID)
+	return r.Answer != nil && (o.Bootstrap.ClusterID == 0 || r.Answer.ClusterID == o.Bootstrap.ClusterID)
 }
 
 // toClear is what the next incarnation must begin above. Where no quorum says how far it is, it may have gone as far
@@ -155,7 +155,7 @@ func (o View) toClear() int64 {
 // number of billions, and so the same in two looks between which clients write.
 func (o View) BumpFor(n record.Next) int64 {
 	n.Bump = record.DefaultBump
-	if lacking := o.toClear() - o.Birth.BeginsAt(n); lacking > 0 {
+	if lacking := o.toClear() - o.Bootstrap.BeginsAt(n); lacking > 0 {
 		n.Bump += (lacking + record.DefaultBump - 1) / record.DefaultBump * record.DefaultBump
 	}
 	return n.Bump
@@ -166,14 +166,14 @@ func (o View) MayBegin(n record.Next) bool {
 	if n.Source == record.SourceEmpty { // it begins at 1, whatever it is raised by
 		return true
 	}
-	at := o.Birth.BeginsAt(n)
+	at := o.Bootstrap.BeginsAt(n)
 	return at >= o.toClear() && at <= record.LastRevision
 }
 
 // IsStillAbove reports whether the next incarnation, which was prepared a while ago, begins above all that was served
 // by now.
 func (o View) IsStillAbove(n record.Next) bool {
-	return n.Source == record.SourceEmpty || o.Birth.BeginsAt(n) >= o.Served()+roomToSwitch
+	return n.Source == record.SourceEmpty || o.Bootstrap.BeginsAt(n) >= o.Served()+roomToSwitch
 }
 
 // Resumed are the volumes of an earlier cluster from which it is resumed.

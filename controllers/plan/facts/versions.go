@@ -13,7 +13,7 @@ import (
 // Progress is where the cluster is on its way, by what its members say, and of those that are silent by what is written
 // down. While no list is known, every recorded member counts, and every first one that started.
 func (o Incarnation) Progress() etcdutil.Progress {
-	at := etcdutil.Progress{Blind: !o.Membership.Known, Begins: o.Birth.Origin.Version, Covered: o.IsLogCovered()}
+	at := etcdutil.Progress{Blind: !o.Membership.Known, Begins: o.Bootstrap.Origin.Version, Covered: o.IsLogCovered()}
 	isFirst := true
 	for _, r := range o.Members {
 		versions, says := o.mayRun(r), r.Versions()
@@ -44,7 +44,7 @@ func (o Incarnation) ProgressAt(now time.Time) etcdutil.Progress {
 // what its Pod says. Where etcd calls itself too old for the data, the next minor ran on it.
 func (o Incarnation) mayRun(r Replica) []etcdutil.Version {
 	wrote := o.lastRan(r)
-	asked := r.Choices()
+	asked := r.Settings()
 	switch {
 	case wrote.IsZero() && o.Membership.Known:
 		return nil
@@ -60,16 +60,16 @@ func (o Incarnation) mayRun(r Replica) []etcdutil.Version {
 
 // startedWith is the version of the Pod that was started, if one was.
 func (r Replica) startedWith() []etcdutil.Version {
-	if r.Pod == nil || !r.Pod.Started || r.Pod.Choices.IsZero() {
+	if r.Pod == nil || !r.Pod.Started || r.Pod.Settings.IsZero() {
 		return nil
 	}
-	return []etcdutil.Version{r.Pod.Choices.Version}
+	return []etcdutil.Version{r.Pod.Settings.Version}
 }
 
 // IsOutrun reports a member whose etcd, of the minor that is written down, ended because it is too old for the data.
 // The next minor ran on it then, and was not heard: of an only member it raised the cluster version by itself.
 func (r Replica) IsOutrun() bool {
-	return r.EndedTooOld() && r.Pod.Choices.Version.SameMinor(r.Record().Version)
+	return r.EndedTooOld() && r.Pod.Settings.Version.SameMinor(r.Record().Version)
 }
 
 // EndedTooOld reports a member whose etcd ended because it is older than its data or its cluster allows.
@@ -173,7 +173,7 @@ func (o Incarnation) VersionChangedAt(version etcdutil.Version) (at uint64) {
 func (o Incarnation) HasBegun(r Replica, version etcdutil.Version) bool {
 	ran := func(other Replica) bool { return version.SameMinor(other.Record().Version) }
 	switch {
-	case ran(r), version.SameMinor(r.Choices().Version), r.IsOutrun() && version.SameMinor(r.NextMinor()):
+	case ran(r), version.SameMinor(r.Settings().Version), r.IsOutrun() && version.SameMinor(r.NextMinor()):
 		return true
 	case version.Compare(r.Record().Version) > 0:
 		return version.SameMinor(o.ClusterVersion())
@@ -186,14 +186,14 @@ func (o Incarnation) WhyNotOnData(r Replica, version etcdutil.Version) string {
 	return etcdutil.WhyNotOn(version, r.Record().Version, o.ClusterVersion())
 }
 
-// WhyNotStart says why a Pod that is made from these choices must not start on the member's data, or "". It starts with
-// another minor only where a roll wrote that on its volume.
-func (o Incarnation) WhyNotStart(r Replica, c Choices) string {
+// WhyNotStart says why a Pod that is made from these settings must not start on the member's data, or "". It starts
+// with another minor only where a roll wrote that on its volume.
+func (o Incarnation) WhyNotStart(r Replica, c Settings) string {
 	if why := o.WhyNotOnData(r, c.Version); why != "" {
 		return why
 	}
 	wrote := r.Record().Version
-	if !c.Version.SameMinor(wrote) && c != r.Choices() {
+	if !c.Version.SameMinor(wrote) && c != r.Settings() {
 		return fmt.Sprintf("etcd %s wrote it, and its volume does not ask for %s", wrote, c.Version)
 	}
 	return ""
@@ -214,7 +214,7 @@ func (o Incarnation) WhyStay(d Desired, schedules []Schedule) Hold {
 		return Hold{Why: fmt.Sprintf("etcd raised %s. %s", raised[0].Name, RemedyOf(raised[0]))}
 	}
 	for _, r := range o.Voters() {
-		if hold := o.whyVoterStays(r, d.Choices.QuotaBytes); hold.Why != "" {
+		if hold := o.whyVoterStays(r, d.Settings.QuotaBytes); hold.Why != "" {
 			return hold
 		}
 	}
@@ -238,7 +238,7 @@ func (o Incarnation) WhyStay(d Desired, schedules []Schedule) Hold {
 // whyVoterStays says what has to be put right of one voter. One that was told to run another version is restarted for
 // that, and what was begun goes on.
 func (o Incarnation) whyVoterStays(r Replica, quotaBytes int64) Hold {
-	isTold := r.Choices().Version != r.Record().Version
+	isTold := r.Settings().Version != r.Record().Version
 	switch hold := r.roomOf(quotaBytes); {
 	case hold.Why != "":
 		return hold

@@ -22,7 +22,7 @@ type View struct {
 func (o Observation) On(in Incarnation) View { return View{Observation: o, Incarnation: in} }
 
 // LastKnownVoters are the members that the cluster had as far as anything left says: a survivor's own list, with who
-// joined since by what is written on volumes; else these alone, with the certificates; else the birth record.
+// joined since by what is written on volumes; else these alone, with the certificates; else the bootstrap record.
 func (o View) LastKnownVoters(gone func(Replica) bool) []Replica {
 	var out []Replica
 	listed := map[string]bool{}
@@ -41,7 +41,7 @@ func (o View) LastKnownVoters(gone func(Replica) bool) []Replica {
 	}
 	out = Filter(o.Members, func(r Replica) bool { return o.isVoterByRecord(r) || o.isBereft(r) })
 	if len(out) == 0 {
-		out = o.BirthReplicas()
+		out = o.BootstrapReplicas()
 	}
 	return out
 }
@@ -51,10 +51,11 @@ func (o View) LastKnownVoters(gone func(Replica) bool) []Replica {
 // a vote.
 func (o View) isBereft(r Replica) bool {
 	hasSecret := r.Secret.State == ObjectCurrent || r.Secret.State == ObjectDrifted
-	ordinal, isFirst := o.OrdinalOf(r.Name), slices.Contains(o.Birth.Names, r.Name)
-	wasGiven := isFirst || r.Name != o.Birth.Promised && ordinal >= o.Birth.FirstOrdinal(o.Cluster.Name) &&
-		ordinal < o.Birth.NextOrdinal
-	return hasSecret && !r.Ephemeral && r.Volume == nil && o.Birth.ClusterID != 0 && wasGiven && !o.isOfFormer(r.Name)
+	ordinal, isFirst := o.OrdinalOf(r.Name), slices.Contains(o.Bootstrap.Names, r.Name)
+	wasGiven := isFirst || r.Name != o.Bootstrap.Promised && ordinal >= o.Bootstrap.FirstOrdinal(o.Cluster.Name) &&
+		ordinal < o.Bootstrap.NextOrdinal
+	return hasSecret && !r.Ephemeral && r.Volume == nil && o.Bootstrap.ClusterID != 0 && wasGiven &&
+		!o.isOfFormer(r.Name)
 }
 
 // OwnIncarnations are those that this object may have begun, by their counters.
@@ -122,10 +123,11 @@ func (o View) LacksVolume(r Replica) bool {
 	return r.Volume == nil || r.Volume.Terminating || r.Volume.IsSpoilt() || o.IsMadeForOther(r)
 }
 
-// MayRebirth reports whether the replica is a first member that was interrupted, with the volume it was born on, before
-// a quorum of first members was recorded. Until then none was sealed, and no client was ever led to one.
+// MayRebirth reports whether the replica is a first member that was interrupted, with the volume it was bootstrapped
+// on, before a quorum of first members was recorded. Until then none was sealed, and no client was ever led to one.
 func (o View) MayRebirth(r Replica) bool {
-	if o.Membership.Known || o.Birth.ClusterID != 0 || r.IsRecorded() || !slices.Contains(o.Birth.Names, r.Name) ||
+	if o.Membership.Known || o.Bootstrap.ClusterID != 0 || r.IsRecorded() ||
+		!slices.Contains(o.Bootstrap.Names, r.Name) ||
 		!o.IsFilled(r) {
 		return false
 	}
@@ -133,16 +135,16 @@ func (o View) MayRebirth(r Replica) bool {
 }
 
 // IsOverRetained reports whether a cluster is to begin, or to be resumed, where an earlier one left data. What lies
-// beside a cluster that was born under this very object is nothing to it.
+// beside a cluster that was bootstrapped under this very object is nothing to it.
 func (o View) IsOverRetained() bool {
-	return len(o.Retained) > 0 && !o.Birth.Exists() && !slices.ContainsFunc(o.Members, o.IsBornHere)
+	return len(o.Retained) > 0 && !o.Bootstrap.Exists() && !slices.ContainsFunc(o.Members, o.IsBootstrappedHere)
 }
 
 // DataLeft names what may hold data of an earlier cluster of this name, or a backup to begin with; "" where there is
 // neither. CAs hold no data.
 func (o View) DataLeft() string {
 	for _, r := range o.Retained {
-		if !r.IsAuthority() {
+		if !r.IsCA() {
 			return r.String()
 		}
 	}
@@ -168,17 +170,17 @@ func (o View) BeginsEmpty() bool {
 		o.DataLeft() == ""
 }
 
-// IsBornHere reports a recorded member of an incarnation that this very object began.
-func (o Observation) IsBornHere(r Replica) bool {
+// IsBootstrappedHere reports a recorded member of an incarnation that this very object began.
+func (o Observation) IsBootstrappedHere(r Replica) bool {
 	return r.IsRecorded() && slices.Contains(o.OwnIncarnations(), r.Incarnation())
 }
 
 // OfNext is the view of the incarnation that a restore in place prepares.
 func (o Observation) OfNext() View {
 	in := o.Next
-	in.Birth, in.Membership.Why = o.Current.Birth.Next.Birth(), "nothing of it runs"
-	if !o.Desired.NextChoices.IsZero() {
-		o.Desired.Choices, o.Desired.Needs = o.Desired.NextChoices, etcdutil.NeedNothing
+	in.Bootstrap, in.Membership.Why = o.Current.Bootstrap.Next.Bootstrap(), "nothing of it runs"
+	if !o.Desired.NextSettings.IsZero() {
+		o.Desired.Settings, o.Desired.Needs = o.Desired.NextSettings, etcdutil.NeedNothing
 	}
 	return o.On(in)
 }
@@ -194,23 +196,24 @@ func (o Observation) FormerMembers() []Replica {
 
 // HasLostVolume reports a first member whose volume, which was there, is not there any more.
 func (o View) HasLostVolume(r Replica) bool {
-	if o.Desired.Ephemeral || !o.Birth.Begun {
+	if o.Desired.Ephemeral || !o.Bootstrap.Begun {
 		return false
 	}
 	v := r.Volume
-	return v == nil || v.Phase == VolumeLost || v.Terminating || v.Stranded != "" || o.Birth.Volumes[r.Name] != v.UID
+	return v == nil || v.Phase == VolumeLost || v.Terminating || v.Stranded != "" ||
+		o.Bootstrap.Volumes[r.Name] != v.UID
 }
 
 // IsAnother reports a Secret that holds another CA than the one that members trust. Nothing is issued from it.
 func (o Object) IsAnother() bool {
-	return o.Authority && o.State == ObjectCurrent && o.Trusted != "" && o.Trusted != o.Holds
+	return o.CA && o.State == ObjectCurrent && o.Trusted != "" && o.Trusted != o.Holds
 }
 
-// LostAuthorities are those that members live by, and that are not to be had: the Secret is gone, or holds another CA.
-func (o Observation) LostAuthorities() []Object {
+// LostCAs are those that members live by, and that are not to be had: the Secret is gone, or holds another CA.
+func (o Observation) LostCAs() []Object {
 	isLived := o.Current.IsAlive() || o.Current.HasSwitchedOver()
 	return Filter(o.Objects, func(object Object) bool {
-		isGone := object.Authority && object.State == ObjectAbsent && (isLived || object.Trusted != "")
+		isGone := object.CA && object.State == ObjectAbsent && (isLived || object.Trusted != "")
 		return isGone || object.IsAnother()
 	})
 }
@@ -218,9 +221,9 @@ func (o Observation) LostAuthorities() []Object {
 // ReasonLost is the reason for which nothing is issued while these are lost.
 func ReasonLost(lost []Object) string {
 	if slices.ContainsFunc(lost, Object.IsAnother) {
-		return ReasonAuthorityReplaced
+		return ReasonCAReplaced
 	}
-	return ReasonAuthorityLost
+	return ReasonCALost
 }
 
 // HowLost says of each what became of it.
@@ -255,7 +258,7 @@ func shortened(fingerprint string) string {
 
 // WhyNoCertificates says why new members get no certificates, or "".
 func (o Observation) WhyNoCertificates() string {
-	lost := o.LostAuthorities()
+	lost := o.LostCAs()
 	if !o.Desired.TLS || len(lost) == 0 {
 		return ""
 	}
@@ -266,7 +269,7 @@ func (o Observation) WhyNoCertificates() string {
 func (o Observation) FirstEnd() time.Time {
 	var ends []time.Time
 	for _, object := range o.Objects {
-		if !object.Authority {
+		if !object.CA {
 			ends = append(ends, object.NotAfter)
 		}
 	}

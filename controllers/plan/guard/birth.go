@@ -11,20 +11,20 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// guardBirth is asked of how a cluster begins, and of whose it is: both stand on the peer Service.
-func guardBirth(o facts.View, c changes.Change) string {
+// guardBootstraps is asked of how a cluster begins, and of whose it is: both stand on the peer Service.
+func guardBootstraps(o facts.View, c changes.Change) string {
 	switch c := c.(type) {
 	case changes.TakeOver:
 		return guardTakeOver(o, c)
 	case changes.AdoptData:
 		return guardAdopt(o, c)
-	case changes.BeginBirth:
+	case changes.BeginBootstrap:
 		return guardBegin(o, c)
 	case changes.Bootstrap:
 		return guardBootstrap(o, c)
-	case changes.VoidBirth:
+	case changes.VoidBootstrap:
 		return guardVoid(o)
-	case changes.NextBirth:
+	case changes.NextBootstrap:
 		return guardNext(o, c)
 	default:
 		return fmt.Sprintf("%T is no part of a birth.", c)
@@ -47,14 +47,14 @@ func guardTakeOver(o facts.View, c changes.TakeOver) string {
 }
 
 func guardBootstrap(o facts.View, c changes.Bootstrap) string {
-	if o.IsAlive() || o.Birth.Void || !o.Birth.Exists() {
+	if o.IsAlive() || o.Bootstrap.Void || !o.Bootstrap.Exists() {
 		return "the cluster lives already, or its birth is not written down."
 	}
 	if o.HasSwitchedOver() && len(c.Restores) > 0 {
 		return "a restore in place ended with what lies on these volumes."
 	}
 	if why := cmp.Or(guardRoom(o, c.Volumes),
-		first(c.Restores, func(l changes.Laying) string { return guardLaying(o, l) })); why != "" {
+		first(c.Restores, func(l changes.Restoring) string { return guardRestoring(o, l) })); why != "" {
 		return why
 	}
 	if why := guardFence(o); why != "" && len(c.Pods) > 0 {
@@ -63,7 +63,7 @@ func guardBootstrap(o facts.View, c changes.Bootstrap) string {
 	return first(c.Pods, func(s changes.Start) string { return guardFirstStart(o, s) })
 }
 
-// guardVoid lets a birth be given up only while nothing was ever written or recorded.
+// guardVoid lets a bootstrap be given up only while nothing was ever written or recorded.
 func guardVoid(o facts.View) string {
 	if o.IsAlive() || slices.ContainsFunc(o.Members, facts.HasWrites) {
 		return "the cluster lives, or may hold data."
@@ -75,15 +75,15 @@ func guardVoid(o facts.View) string {
 }
 
 // guardNext begins the next incarnation only after one that was given up, and with what the spec asks for.
-func guardNext(o facts.View, c changes.NextBirth) string {
+func guardNext(o facts.View, c changes.NextBootstrap) string {
 	if why := guardVoid(o); why != "" {
 		return why
 	}
 	return guardOrigin(o, c.Origin)
 }
 
-func guardBegin(o facts.View, c changes.BeginBirth) string {
-	if o.Birth.Exists() {
+func guardBegin(o facts.View, c changes.BeginBootstrap) string {
+	if o.Bootstrap.Exists() {
 		return "a birth is already written down."
 	}
 	switch {
@@ -97,9 +97,9 @@ func guardBegin(o facts.View, c changes.BeginBirth) string {
 	return guardOrigin(o, c.Origin)
 }
 
-// goesOn reports a birth that fewer are recorded of than a quorum, while all others were restored for it: those start
-// only from what lies on their volumes.
-func goesOn(o facts.View, c changes.BeginBirth) bool {
+// goesOn reports a bootstrap that fewer are recorded of than a quorum, while all others were restored for it: those
+// start only from what lies on their volumes.
+func goesOn(o facts.View, c changes.BeginBootstrap) bool {
 	recorded := facts.Filter(o.Members, facts.Replica.IsRecorded)
 	isLeft := func(name string) bool {
 		r := o.Find(name)
@@ -109,21 +109,21 @@ func goesOn(o facts.View, c changes.BeginBirth) bool {
 		!slices.ContainsFunc(c.Names, func(name string) bool { return !isLeft(name) })
 }
 
-// guardRecordBirth writes the cluster's identity down only once a quorum of first members bears it on their data.
-func guardRecordBirth(o facts.View, c changes.RecordBirth) string {
+// guardRecordBootstrap writes the cluster's identity down only once a quorum of first members bears it on their data.
+func guardRecordBootstrap(o facts.View, c changes.RecordBootstrap) string {
 	bearers := facts.Filter(o.Members, func(r facts.Replica) bool {
-		return slices.Contains(o.Birth.Names, r.Name) && r.Record().ClusterID == c.ClusterID
+		return slices.Contains(o.Bootstrap.Names, r.Name) && r.Record().ClusterID == c.ClusterID
 	})
-	if o.Birth.ClusterID != 0 || len(bearers) < etcdutil.Quorum(len(o.Birth.Names)) {
+	if o.Bootstrap.ClusterID != 0 || len(bearers) < etcdutil.Quorum(len(o.Bootstrap.Names)) {
 		return "too few members are recorded, or another identity is written down already."
 	}
 	return ""
 }
 
 // guardAdopt takes over only what was listed as left behind, as one cluster, before anything of a new one exists. With
-// the CAs that a person named a cluster begins empty, once its birth is written down.
+// the CAs that a person named a cluster begins empty, once its bootstrap is written down.
 func guardAdopt(o facts.View, c changes.AdoptData) string {
-	isEmpty := o.BeginsEmpty() && o.Birth.Exists() && !o.IsAlive()
+	isEmpty := o.BeginsEmpty() && o.Bootstrap.Exists() && !o.IsAlive()
 	if !o.IsOverRetained() && !isEmpty {
 		return "the cluster has begun already."
 	}
@@ -189,7 +189,7 @@ func guardMixed(o facts.View) string {
 // guardMark writes only on what an ended incarnation left.
 func guardMark(o facts.View, by string, ref facts.VolumeRef) string {
 	r, isFormer := facts.Find(o.FormerMembers(), ref.Name)
-	if !isFormer || r.Volume == nil || r.Volume.UID != ref.UID || by != o.Birth.Incarnation ||
+	if !isFormer || r.Volume == nil || r.Volume.UID != ref.UID || by != o.Bootstrap.Incarnation ||
 		r.Volume.Incarnation == by || r.Volume.Superseded != "" {
 		return fmt.Sprintf("the volume %s is not known to be of a former incarnation.", ref.Name)
 	}
@@ -201,15 +201,15 @@ func guardFormerPod(o facts.View, r facts.Replica, ref facts.PodRef) string {
 	switch {
 	case r.Pod == nil || r.Pod.UID != ref.UID:
 		return fmt.Sprintf("the Pod %s is another one by now.", ref.Name)
-	case r.Pod.Incarnation == o.Birth.Incarnation:
+	case r.Pod.Incarnation == o.Bootstrap.Incarnation:
 		return fmt.Sprintf("the Pod %s is of the current incarnation.", ref.Name)
 	}
 	return guardSwitched(o, ref.Name)
 }
 
-// guardSwitched believes that an incarnation ended only of the birth record, and once its volumes say so.
+// guardSwitched believes that an incarnation ended only of the bootstrap record, and once its volumes say so.
 func guardSwitched(o facts.View, name string) string {
-	if !o.Birth.Exists() || len(o.Unmarked()) > 0 {
+	if !o.Bootstrap.Exists() || len(o.Unmarked()) > 0 {
 		return fmt.Sprintf("nothing says that the cluster switched over from %s.", name)
 	}
 	return ""
@@ -222,8 +222,8 @@ func guardNextVolume(o facts.View, r facts.Replica, ref facts.VolumeRef) string 
 		return fmt.Sprintf("the volume %s is another one by now.", ref.Name)
 	case r.Pod != nil || r.Restoring != nil:
 		return fmt.Sprintf("a Pod still uses the volume %s.", ref.Name)
-	case r.IsRecorded() || r.Volume.Incarnation != o.Birth.Next.Incarnation ||
-		r.Volume.Incarnation == o.Birth.Incarnation:
+	case r.IsRecorded() || r.Volume.Incarnation != o.Bootstrap.Next.Incarnation ||
+		r.Volume.Incarnation == o.Bootstrap.Incarnation:
 		return fmt.Sprintf("the volume %s may be one that a member lived on.", ref.Name)
 	case r.Volume.IsSpoilt() || o.IsUnread(r) || o.IsMadeForOther(r):
 		return ""
@@ -254,7 +254,7 @@ func guardNextRestore(o facts.View, ref facts.PodRef) string {
 
 // isAskedInPlace reports whether an approved EtcdRestore needs what a preflight would find.
 func isAskedInPlace(o facts.View, asked facts.Inquiry) bool {
-	if o.IsPreparing() || o.Birth.Void {
+	if o.IsPreparing() || o.Bootstrap.Void {
 		return false
 	}
 	return slices.ContainsFunc(o.Requests, func(r facts.Request) bool {

@@ -102,7 +102,7 @@ func isOfMajority(o facts.View, r facts.Replica) bool {
 
 // guardFirstSeal takes the copy of a process for its peers' that began empty in its Pod.
 func guardFirstSeal(r facts.Replica) string {
-	if (r.Pod.Flags == facts.FlagsBirth || r.Pod.Flags == facts.FlagsJoin) && r.Pod.Exit == nil {
+	if (r.Pod.Flags == facts.FlagsBootstrap || r.Pod.Flags == facts.FlagsJoin) && r.Pod.Exit == nil {
 		return ""
 	}
 	return fmt.Sprintf("the process of %s may have started from data that was not compared.", r.Name)
@@ -182,7 +182,7 @@ func guardDisarm(o facts.View, c changes.DisarmAlarms) string {
 func guardDisarmCorrupt(o facts.View, c changes.DisarmAlarms) string {
 	for _, a := range c.Alarms {
 		isListed := slices.ContainsFunc(o.Membership.Members, func(m etcdutil.Member) bool { return m.ID == a.Member })
-		if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Birth.Origin.IsZero() {
+		if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Bootstrap.Origin.IsZero() {
 			return fmt.Sprintf("the alarm %s of %s is not the operator's to take back.", a.Name, a.Member)
 		}
 	}
@@ -201,7 +201,7 @@ func guardTrust(o facts.View, c changes.Change) string {
 	for _, ca := range o.Objects {
 		isMade := slices.ContainsFunc(objects, func(made facts.Object) bool { return made.Name == ca.Name })
 		switch {
-		case !ca.Authority:
+		case !ca.CA:
 		case isMade && isLivedBy(o, ca):
 			return fmt.Sprintf("members trust the CA that was in Secret %s, and would trust no new one.", ca.Name)
 		case issues && ca.State == facts.ObjectCurrent && ca.Trusted != "" && ca.Trusted != ca.Holds:
@@ -234,7 +234,7 @@ func issuing(c changes.Change) (objects []facts.Object, issues bool) {
 	objects = slices.DeleteFunc(slices.Clone(objects), func(object facts.Object) bool {
 		return object.Kind != kindSecret
 	})
-	isLeaf := func(object facts.Object) bool { return !object.Authority }
+	isLeaf := func(object facts.Object) bool { return !object.CA }
 	return objects, len(members) > 0 || slices.ContainsFunc(objects, isLeaf)
 }
 
@@ -245,7 +245,8 @@ func guardGoBack(o facts.View, c changes.GoBack) string {
 	request, isApproved := o.ApprovedNow(c.Restore)
 	last, members := o.Previous()
 	switch {
-	case c.From != o.Birth.Incarnation || c.Incarnation != last.Incarnation || last.Incarnation == "" || o.Birth.Void ||
+	case c.From != o.Bootstrap.Incarnation || c.Incarnation != last.Incarnation ||
+		last.Incarnation == "" || o.Bootstrap.Void ||
 		o.IsPreparing():
 		return "it is not the incarnation that the cluster switched over from."
 	case !isApproved || request.Source != record.SourcePrevious:
@@ -278,7 +279,7 @@ func guardPrevious(members []facts.Replica, voters []string, c changes.GoBack) s
 // without a mark, nothing says which one is the current one.
 func guardMarkCurrent(o facts.View, after string, ref facts.VolumeRef) string {
 	r := o.Find(ref.Name)
-	if !o.IsGivenUp(after) || !r.HasVolume(ref) || r.Volume.Incarnation != o.Birth.Incarnation ||
+	if !o.IsGivenUp(after) || !r.HasVolume(ref) || r.Volume.Incarnation != o.Bootstrap.Incarnation ||
 		r.Volume.Superseded != after {
 		return fmt.Sprintf("the volume %s is not known to be of an incarnation that the cluster went back to.",
 			ref.Name)

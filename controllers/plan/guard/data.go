@@ -23,8 +23,8 @@ func guardData(o facts.View, c changes.Change) string {
 		return first(c.Volumes, func(ref facts.VolumeRef) string { return guardDeleteVolume(o, ref) })
 	case changes.StartPods:
 		return cmp.Or(guardFence(o), first(c.Pods, func(s changes.Start) string { return guardStart(o, s) }))
-	case changes.SetChoices:
-		return first(c.Volumes, func(ref facts.VolumeRef) string { return guardChoices(o, ref, c.Choices) })
+	case changes.WriteSettings:
+		return first(c.Volumes, func(ref facts.VolumeRef) string { return guardSettings(o, ref, c.Settings) })
 	case changes.RecordMembers:
 		return first(c.Members, func(r changes.MemberRecord) string { return guardRecord(o, r) })
 	case changes.DeleteSecret:
@@ -57,7 +57,7 @@ func guardDeletePod(o facts.View, ref facts.PodRef) string {
 	return ""
 }
 
-// isNobodys reports a Pod of a birth that was given up, or of a member that is none any more.
+// isNobodys reports a Pod of a bootstrap that was given up, or of a member that is none any more.
 func isNobodys(o facts.Incarnation, r facts.Replica) bool {
 	return isVoided(o, r.Pod.Incarnation) || isOtherIncarnation(o, r.Pod.Incarnation) || o.Membership.Known &&
 		r.Member == nil
@@ -87,20 +87,21 @@ func whyStay(o facts.View, r facts.Replica) string {
 	if veto := guardCopies(o, r.Name); veto != "" {
 		return veto
 	}
-	if !r.Choices().IsZero() && o.WhyNotStart(r, r.Choices()) != "" {
-		return fmt.Sprintf("%s could not start again: %s.", r.Name, o.WhyNotStart(r, r.Choices()))
+	if !r.Settings().IsZero() && o.WhyNotStart(r, r.Settings()) != "" {
+		return fmt.Sprintf("%s could not start again: %s.", r.Name, o.WhyNotStart(r, r.Settings()))
 	}
 	return ""
 }
 
 // isVoided reports whether this incarnation was given up, with nothing ever recorded of it.
 func isVoided(o facts.Incarnation, incarnation string) bool {
-	return o.Birth.Void && !o.IsAlive() && incarnation == o.Birth.Incarnation
+	return o.Bootstrap.Void && !o.IsAlive() && incarnation == o.Bootstrap.Incarnation
 }
 
-// isOtherIncarnation reports whether something is left of a birth that was given up, while the next one is under way.
+// isOtherIncarnation reports whether something is left of a bootstrap that was given up, while the next one is under
+// way.
 func isOtherIncarnation(o facts.Incarnation, incarnation string) bool {
-	return o.Birth.Exists() && !o.IsAlive() && incarnation != o.Birth.Incarnation
+	return o.Bootstrap.Exists() && !o.IsAlive() && incarnation != o.Bootstrap.Incarnation
 }
 
 // guardDeleteVolume never lets go of a volume that a current member, or an unknown one, may live on.
@@ -178,15 +179,15 @@ func guardStart(o facts.View, s changes.Start) string {
 	switch s.Flags {
 	case facts.FlagsSealed:
 		return cmp.Or(guardRead(o.Incarnation, r), guardSealed(o, r, s))
-	case facts.FlagsBirth:
-		if !mayBeBorn(o, r) || !o.Birth.Origin.IsZero() || r.IsRestored() {
+	case facts.FlagsBootstrap:
+		if !mayBeBootstrapped(o, r) || !o.Bootstrap.Origin.IsZero() || r.IsRestored() {
 			return fmt.Sprintf("%s is not a first member that has yet to start empty.", s.Name)
 		}
 	case facts.FlagsJoin:
 		if r.IsRecorded() || !o.Membership.Known || !r.IsLearner() {
 			return fmt.Sprintf("%s is not a learner that has yet to start.", s.Name)
 		}
-		return guardUncovered(o, r, s.Choices.Version)
+		return guardUncovered(o, r, s.Settings.Version)
 	case facts.FlagsNone, facts.FlagsComparing:
 		return fmt.Sprintf("%s has no flags to start with.", s.Name)
 	}
@@ -196,26 +197,26 @@ func guardStart(o facts.View, s changes.Start) string {
 // guardSealed lets a member start only from data that is recorded as its own, or was restored for it.
 func guardSealed(o facts.View, r facts.Replica, s changes.Start) string {
 	isFirst := startsFirst(o, r)
-	why := o.WhyNotStart(r, s.Choices)
+	why := o.WhyNotStart(r, s.Settings)
 	if isFirst {
-		why = whyNotRestored(o.Incarnation, r, s.Choices.Version)
+		why = whyNotRestored(o.Incarnation, r, s.Settings.Version)
 	}
 	switch {
 	case s.Flags != facts.FlagsSealed || !isFirst && !o.MayRestart(r):
 		return fmt.Sprintf("%s has no recorded data of this cluster to start from.", s.Name)
 	case why != "":
-		return fmt.Sprintf("etcd %s must not start on the data of %s: %s.", s.Choices.Version, s.Name, why)
+		return fmt.Sprintf("etcd %s must not start on the data of %s: %s.", s.Settings.Version, s.Name, why)
 	}
 	return ""
 }
 
-// guardChoices lets a member's next Pod be made from a version only where that may start on its data, and from a minor
+// guardSettings lets a member's next Pod be made from a version only where that may start on its data, and from a minor
 // that was not begun only while all other voters serve: the way back is theirs. What its Pod was made from already may
 // be written.
-func guardChoices(o facts.View, ref facts.VolumeRef, c facts.Choices) string {
+func guardSettings(o facts.View, ref facts.VolumeRef, c facts.Settings) string {
 	r := o.Find(ref.Name)
-	if !r.IsRecorded() || !r.HasVolume(ref) || r.Pod != nil && r.Pod.Choices == c {
-		return guardFirstChoices(o, ref, c)
+	if !r.IsRecorded() || !r.HasVolume(ref) || r.Pod != nil && r.Pod.Settings == c {
+		return guardFirstSettings(o, ref, c)
 	}
 	if why := o.WhyNotOnData(r, c.Version); why != "" {
 		return fmt.Sprintf("etcd %s must not start on the data of %s: %s.", c.Version, r.Name, why)
@@ -237,12 +238,12 @@ func guardChoices(o facts.View, ref facts.VolumeRef, c facts.Choices) string {
 	return ""
 }
 
-// guardFirstChoices gives a member that has yet to start from a backup only settings that leave room for it.
-func guardFirstChoices(o facts.View, ref facts.VolumeRef, c facts.Choices) string {
+// guardFirstSettings gives a member that has yet to start from a backup only settings that leave room for it.
+func guardFirstSettings(o facts.View, ref facts.VolumeRef, c facts.Settings) string {
 	if _, isNext := facts.Find(o.Next.Members, ref.Name); isNext {
 		o = o.OfNext()
 	}
-	if r := o.Find(ref.Name); o.IsAlive() || r.Pod != nil && r.Pod.Choices == c {
+	if r := o.Find(ref.Name); o.IsAlive() || r.Pod != nil && r.Pod.Settings == c {
 		return ""
 	}
 	return whyNoRoom(o, ref.Name, c)
@@ -250,16 +251,18 @@ func guardFirstChoices(o facts.View, ref facts.VolumeRef, c facts.Choices) strin
 
 // startsFirst reports whether the member has never been seen on what was restored for it.
 func startsFirst(o facts.View, r facts.Replica) bool {
-	isOfThisIncarnation := r.IsRestored() && r.Volume.Incarnation == o.Birth.Incarnation && !o.Birth.Void
-	return isOfThisIncarnation && !r.IsRecorded() && (mayBeBorn(o, r) || !o.IsAlive())
+	isOfThisIncarnation := r.IsRestored() && r.Volume.Incarnation == o.Bootstrap.Incarnation && !o.Bootstrap.Void
+	return isOfThisIncarnation && !r.IsRecorded() && (mayBeBootstrapped(o, r) || !o.IsAlive())
 }
 
-// mayBeBorn reports whether a cluster that lives still expects this first member: it is listed, or was interrupted.
-func mayBeBorn(o facts.View, r facts.Replica) bool {
+// mayBeBootstrapped reports whether a cluster that lives still expects this first member: it is listed, or was
+// interrupted.
+func mayBeBootstrapped(o facts.View, r facts.Replica) bool {
 	if r.IsRecorded() || !o.IsFilled(r) {
 		return false
 	}
-	isListed := o.Membership.Known && r.Member != nil && slices.Contains(o.Birth.Names, r.Name) && !o.HasLostVolume(r)
+	isListed := o.Membership.Known && r.Member != nil && slices.Contains(o.Bootstrap.Names, r.Name) &&
+		!o.HasLostVolume(r)
 	return isListed || o.MayRebirth(r)
 }
 
@@ -267,8 +270,8 @@ func mayBeBorn(o facts.View, r facts.Replica) bool {
 func guardRecord(o facts.View, m changes.MemberRecord) string {
 	r, says := o.Find(m.Name), m.Record
 	isSaid := o.IsAnsweringFor(r) && says.IsOf(r.Answer.ClusterID, r.Member.ID) && !says.Version.IsZero()
-	isOurs := o.Birth.ClusterID == 0 || says.ClusterID == o.Birth.ClusterID
-	if !isSaid || !isOurs || r.Incarnation() != o.Birth.Incarnation || !isWhere(r, m) {
+	isOurs := o.Bootstrap.ClusterID == 0 || says.ClusterID == o.Bootstrap.ClusterID
+	if !isSaid || !isOurs || r.Incarnation() != o.Bootstrap.Incarnation || !isWhere(r, m) {
 		return fmt.Sprintf("%s did not answer as member %s of this cluster.", m.Name, says.MemberID)
 	}
 	return guardLogMark(o, r, says.LogMark)

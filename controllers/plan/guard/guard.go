@@ -32,11 +32,11 @@ func vetoOf(o facts.View, c changes.Change) string {
 	case changes.RemoveMember, changes.Promote, changes.AddLearner, changes.MoveLeader:
 		return guardMembership(o, c)
 	case changes.DeletePods, changes.EvictPod, changes.ResizePod, changes.DeleteVolumes, changes.KeepVolume,
-		changes.StartPods, changes.RecordMembers, changes.DeleteSecret, changes.SetChoices:
+		changes.StartPods, changes.RecordMembers, changes.DeleteSecret, changes.WriteSettings:
 		return guardData(o, c)
-	case changes.TakeOver, changes.AdoptData, changes.BeginBirth, changes.Bootstrap, changes.VoidBirth,
-		changes.NextBirth:
-		return guardBirth(o, c)
+	case changes.TakeOver, changes.AdoptData, changes.BeginBootstrap, changes.Bootstrap, changes.VoidBootstrap,
+		changes.NextBootstrap:
+		return guardBootstraps(o, c)
 	case changes.BeginNext, changes.PrepareNext, changes.DropNext, changes.SwitchOver, changes.GoBack,
 		changes.MarkFormer, changes.MarkCurrent, changes.MarkFlushed:
 		return guardInPlace(o, c)
@@ -46,8 +46,8 @@ func vetoOf(o facts.View, c changes.Change) string {
 		return guardBudget(o, c)
 	case changes.DisarmAlarms, changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade:
 		return guardUpkeep(o, c)
-	case changes.RecordBirth:
-		return guardRecordBirth(o, c)
+	case changes.RecordBootstrap:
+		return guardRecordBootstrap(o, c)
 	case changes.LabelRole, changes.SealPods:
 		return guardRoles(o, c)
 	case changes.FollowPolicy, changes.MarkVolume, changes.DressPods, changes.RestoreInputs,

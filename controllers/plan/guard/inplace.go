@@ -41,7 +41,7 @@ func guardInPlace(o facts.View, c changes.Change) string {
 func guardBeginNext(o facts.View, c changes.BeginNext) string {
 	request, isApproved := o.ApprovedNow(c.Restore)
 	switch {
-	case !o.CanBeFollowed() || c.From != o.Birth.Incarnation:
+	case !o.CanBeFollowed() || c.From != o.Bootstrap.Incarnation:
 		return "the incarnation that another one is to follow is not written down, or is another one by now."
 	case o.IsPreparing():
 		return "another incarnation is being restored already."
@@ -62,7 +62,7 @@ func asksFor(r facts.Request, l record.Next) bool {
 // second.
 func guardRevisions(o facts.View, l record.Next) string {
 	if !o.MayBegin(l) {
-		return fmt.Sprintf("it would begin at revision %d, and clients were served up to %d.", o.Birth.BeginsAt(l),
+		return fmt.Sprintf("it would begin at revision %d, and clients were served up to %d.", o.Bootstrap.BeginsAt(l),
 			o.Served())
 	}
 	return ""
@@ -70,8 +70,9 @@ func guardRevisions(o facts.View, l record.Next) string {
 
 // guardFresh lets no incarnation be begun twice.
 func guardFresh(o facts.View, l record.Next) string {
-	if l.Counter <= max(o.Birth.Counter, o.Birth.LastCounter) || l.Incarnation != facts.IncarnationID(o.Cluster.UID,
-		l.Counter) || o.HasTraceOf(l.Incarnation) {
+	if l.Counter <= max(o.Bootstrap.Counter, o.Bootstrap.LastCounter) ||
+		l.Incarnation != facts.IncarnationID(o.Cluster.UID,
+			l.Counter) || o.HasTraceOf(l.Incarnation) {
 		return fmt.Sprintf("the incarnation %s was begun before.", l.Incarnation)
 	}
 	return ""
@@ -86,7 +87,7 @@ func guardNames(o facts.View, chosen []string, next int) string {
 		ordinal, ok := etcdutil.Ordinal(o.Cluster.Name, name)
 		_, isSeen := facts.Find(o.EveryReplica(), name)
 		isLeft := slices.ContainsFunc(o.Retained, func(r facts.Retained) bool { return r.Name == name })
-		if !ok || isSeen || isLeft || slices.Contains(o.Birth.Names, name) || ordinal < o.Birth.NextOrdinal ||
+		if !ok || isSeen || isLeft || slices.Contains(o.Bootstrap.Names, name) || ordinal < o.Bootstrap.NextOrdinal ||
 			ordinal >= next {
 			return fmt.Sprintf("the name %s may have been used.", name)
 		}
@@ -140,8 +141,8 @@ func guardTools(o facts.View, r facts.Replica, version etcdutil.Version) string 
 
 // guardPrepareNext makes volumes and restore Pods only for the next incarnation, and only where there are none.
 func guardPrepareNext(o facts.View, c changes.PrepareNext) string {
-	l, ahead := o.Birth.Next, o.OfNext()
-	if l.IsZero() || c.Incarnation != l.Incarnation || c.Incarnation == o.Birth.Incarnation {
+	l, ahead := o.Bootstrap.Next, o.OfNext()
+	if l.IsZero() || c.Incarnation != l.Incarnation || c.Incarnation == o.Bootstrap.Incarnation {
 		return "another incarnation is being restored, or none."
 	}
 	isOther := func(name string) bool { return !slices.Contains(l.Names, name) }
@@ -153,35 +154,36 @@ func guardPrepareNext(o facts.View, c changes.PrepareNext) string {
 	if slices.ContainsFunc(c.Volumes, isTaken) {
 		return "a member has a volume already, or a Pod that was made for another one."
 	}
-	return cmp.Or(guardRoom(ahead, c.Volumes), first(c.Restores, func(laying changes.Laying) string {
-		if laying.Holds {
-			return guardPlace(ahead, laying)
+	return cmp.Or(guardRoom(ahead, c.Volumes), first(c.Restores, func(restoring changes.Restoring) string {
+		if restoring.Holds {
+			return guardPlace(ahead, restoring)
 		}
-		return cmp.Or(guardReading(o, laying), guardLaying(ahead, laying))
+		return cmp.Or(guardReading(o, restoring), guardRestoring(ahead, restoring))
 	}))
 }
 
 // guardPlace lets the place of a member be held only where it will start: on its restored volume, which no other Pod
 // uses.
-func guardPlace(ahead facts.View, laying changes.Laying) string {
-	r := ahead.Find(laying.Name)
+func guardPlace(ahead facts.View, restoring changes.Restoring) string {
+	r := ahead.Find(restoring.Name)
 	if r.Pod != nil || r.Restoring != nil || ahead.LacksVolume(r) || !ahead.IsFilled(r) || r.IsRecorded() ||
-		r.Volume.Choices != laying.Choices {
-		return fmt.Sprintf("the place of %s cannot be held: its volume is not restored, or a Pod uses it.", laying.Name)
+		r.Volume.Settings != restoring.Settings {
+		return fmt.Sprintf("the place of %s cannot be held: its volume is not restored, or a Pod uses it.",
+			restoring.Name)
 	}
 	return ""
 }
 
 // guardReading lets a restore Pod read only what the incarnation is to begin with, and write only where nobody ever
 // lived.
-func guardReading(o facts.View, laying changes.Laying) string {
-	l, survivor := o.Birth.Next, o.Survivor()
-	if laying.Mounts != "" && (laying.Mounts != l.Survivor || !o.IsFlushed(survivor) || survivor.Pod != nil) {
-		return fmt.Sprintf("the volume of %s cannot be read.", laying.Mounts)
+func guardReading(o facts.View, restoring changes.Restoring) string {
+	l, survivor := o.Bootstrap.Next, o.Survivor()
+	if restoring.Mounts != "" && (restoring.Mounts != l.Survivor || !o.IsFlushed(survivor) || survivor.Pod != nil) {
+		return fmt.Sprintf("the volume of %s cannot be read.", restoring.Mounts)
 	}
-	if r, _ := facts.Find(o.Next.Members, laying.Name); r.Volume != nil &&
-		(r.Volume.Terminating || r.Volume.Incarnation != l.Incarnation) || laying.Survivor != l.Survivor {
-		return fmt.Sprintf("nothing can be restored on the volume of %s.", laying.Name)
+	if r, _ := facts.Find(o.Next.Members, restoring.Name); r.Volume != nil &&
+		(r.Volume.Terminating || r.Volume.Incarnation != l.Incarnation) || restoring.Survivor != l.Survivor {
+		return fmt.Sprintf("nothing can be restored on the volume of %s.", restoring.Name)
 	}
 	return ""
 }
@@ -192,7 +194,7 @@ func guardDropNext(o facts.View, c changes.DropNext) string {
 			r.Restoring != nil
 	})
 	switch {
-	case c.Incarnation != o.Birth.Next.Incarnation || c.Incarnation == o.Birth.Incarnation:
+	case c.Incarnation != o.Bootstrap.Next.Incarnation || c.Incarnation == o.Bootstrap.Incarnation:
 		return "another incarnation is being restored, or none."
 	case isLeft:
 		return "something of the incarnation that was restored is still there."
@@ -203,7 +205,7 @@ func guardDropNext(o facts.View, c changes.DropNext) string {
 // guardUnwanted lets what was restored be taken back only while no EtcdRestore wants it.
 func guardUnwanted(o facts.View) string {
 	for _, r := range o.Requests {
-		if r.ID == o.Birth.Next.Restore && r.Approval != "" && !o.IsOvertaken() {
+		if r.ID == o.Bootstrap.Next.Restore && r.Approval != "" && !o.IsOvertaken() {
 			return fmt.Sprintf("the EtcdRestore %s asks for it.", r.Name)
 		}
 	}
@@ -212,10 +214,10 @@ func guardUnwanted(o facts.View) string {
 
 // guardSwitchOver ends an incarnation only for one that is whole, on an approval of the evidence that there is.
 func guardSwitchOver(o facts.View, c changes.SwitchOver) string {
-	l := o.Birth.Next
+	l := o.Bootstrap.Next
 	request, isApproved := o.ApprovedNow(l.Restore)
 	switch {
-	case l.IsZero() || c.From != o.Birth.Incarnation || c.To != l.Incarnation || c.From == c.To || o.Birth.Void:
+	case l.IsZero() || c.From != o.Bootstrap.Incarnation || c.To != l.Incarnation || c.From == c.To || o.Bootstrap.Void:
 		return "another incarnation is being restored, or another one lives."
 	case !isApproved || request.Source != l.Source:
 		return "no EtcdRestore asks for this with an approval of the evidence that there is."
@@ -233,7 +235,7 @@ func guardSwitchOver(o facts.View, c changes.SwitchOver) string {
 
 // guardBeginning holds what was restored to what was asked for, and to what may be given up.
 func guardBeginning(o facts.View) string {
-	l := o.Birth.Next
+	l := o.Bootstrap.Next
 	switch {
 	case l.Source != record.SourceBackup && !o.IsQuorumGone():
 		return "the quorum is not certainly lost."
@@ -252,7 +254,7 @@ func guardBeginning(o facts.View) string {
 // restored.
 func guardReady(o facts.View, name, volumeUID string) string {
 	r, _ := facts.Find(o.Next.Members, name)
-	l := o.Birth.Next
+	l := o.Bootstrap.Next
 	if why := guardPlaceHeld(o, r); why != "" {
 		return why
 	}
@@ -289,7 +291,7 @@ func isReadyFor(v *facts.Volume, l record.Next) bool {
 // ran on a volume that was put back.
 func guardFlushed(o facts.View, c changes.MarkFlushed) string {
 	r := o.Find(c.Volume.Name)
-	if !o.IsPreparing() || c.Incarnation != o.Birth.Next.Incarnation || r.Name != o.Birth.Next.Survivor ||
+	if !o.IsPreparing() || c.Incarnation != o.Bootstrap.Next.Incarnation || r.Name != o.Bootstrap.Next.Survivor ||
 		!r.HasVolume(c.Volume) || !o.IsQuorumGone() || !o.HasFlushed(r) && !r.IsPutBack() {
 		return fmt.Sprintf("%s is not known to have run alone for long enough.", c.Volume.Name)
 	}
@@ -306,14 +308,14 @@ func guardRead(o facts.Incarnation, r facts.Replica) string {
 
 // mayStopSurvivor reports a member that is to be read on its volume, as somebody approved, and that can serve nobody.
 func mayStopSurvivor(o facts.View, r facts.Replica) bool {
-	_, isApproved := o.ApprovedNow(o.Birth.Next.Restore)
+	_, isApproved := o.ApprovedNow(o.Bootstrap.Next.Restore)
 	return isApproved && o.IsFlushed(r) && o.IsQuorumGone() && r.HasLastingData() && r.Answer == nil
 }
 
 // guardSurvivorData says why a member's data is none to rebuild from, or "".
 func guardSurvivorData(o facts.Incarnation, r facts.Replica) string {
 	switch m := r.Record(); {
-	case m.IsZero() || r.Incarnation() != o.Birth.Incarnation || m.ClusterID != o.Birth.ClusterID:
+	case m.IsZero() || r.Incarnation() != o.Bootstrap.Incarnation || m.ClusterID != o.Bootstrap.ClusterID:
 		return fmt.Sprintf("%s is not recorded as a member of this cluster.", r.Name)
 	case r.IsPutBack():
 		return ""

@@ -149,9 +149,9 @@ func guardResize(o facts.View, c changes.ResizePod) string {
 	switch {
 	case r.Pod == nil || r.Pod.UID != c.Pod.UID:
 		return fmt.Sprintf("the Pod %s is another one by now.", c.Pod.Name)
-	case !c.Choices.IsLike(r.Pod.Choices):
+	case !c.Settings.IsLike(r.Pod.Settings):
 		return fmt.Sprintf("the Pod %s was made from other settings, which a process that runs cannot take.", r.Name)
-	case r.IsOverMemory(c.Choices):
+	case r.IsOverMemory(c.Settings):
 		return fmt.Sprintf("the database of %s has no room in that much memory.", r.Name)
 	case len(o.Voters()) > 1 && r.IsVoter():
 		return guardOthers(o, r)
@@ -195,7 +195,7 @@ func guardRole(r facts.Replica, role string) string {
 
 // servesNobody reports a member that does not answer, or belongs here and knows no leader.
 func servesNobody(o facts.View, r facts.Replica) bool {
-	return r.Answer == nil || r.Answer.Leader == 0 && r.Answer.ClusterID == o.Birth.ClusterID
+	return r.Answer == nil || r.Answer.Leader == 0 && r.Answer.ClusterID == o.Bootstrap.ClusterID
 }
 
 // ledTo counts the healthy voters that clients are led to, without one.

@@ -10,7 +10,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// The guard's part about births that begin with a backup, and about all Pods that run to an end once.
+// The guard's part about bootstraps that begin with a backup, and about all Pods that run to an end once.
 
 // guardTask is asked of Pods that run to their end once, and of what is written down of them.
 func guardTask(o facts.View, c changes.Change) string {
@@ -31,12 +31,12 @@ func guardTask(o facts.View, c changes.Change) string {
 	return ""
 }
 
-// guardPreflight has nothing looked at but what a birth that is to come asks for.
+// guardPreflight has nothing looked at but what a bootstrap that is to come asks for.
 func guardPreflight(o facts.View, c changes.StartPreflight) string {
 	switch {
 	case isAskedInPlace(o, c.Asked) && o.Preflight == nil:
 		return ""
-	case o.IsAlive() || o.Birth.Exists() && !o.Birth.Void:
+	case o.IsAlive() || o.Bootstrap.Exists() && !o.Bootstrap.Void:
 		return "the cluster has begun already."
 	case o.Preflight != nil:
 		return "another preflight Pod is there."
@@ -46,7 +46,7 @@ func guardPreflight(o facts.View, c changes.StartPreflight) string {
 	return ""
 }
 
-// guardOrigin lets a birth begin with just what the spec asks for, as it was found in this very observation.
+// guardOrigin lets a bootstrap begin with just what the spec asks for, as it was found in this very observation.
 func guardOrigin(o facts.View, origin record.Origin) string {
 	switch p := o.Preflight; {
 	case origin.Hash != o.Desired.Restore.Hash || o.Desired.Restore.Fault != "":
@@ -74,9 +74,9 @@ func guardRestored(o facts.View, incarnation string, ref facts.VolumeRef) string
 	r := o.Find(ref.Name)
 	switch {
 	case !r.HasVolume(ref) || r.Volume.Terminating || r.Volume.Incarnation != incarnation ||
-		o.Birth.Incarnation != incarnation:
+		o.Bootstrap.Incarnation != incarnation:
 		return fmt.Sprintf("the volume %s is another one by now.", ref.Name)
-	case o.Birth.Void || o.Birth.Origin.IsZero():
+	case o.Bootstrap.Void || o.Bootstrap.Origin.IsZero():
 		return "this birth does not begin with a backup."
 	case r.Restoring == nil || !r.Restoring.HasSucceeded() || r.Restoring.Incarnation != incarnation:
 		return fmt.Sprintf("nothing says that the backup was restored on the volume of %s completely.", ref.Name)
@@ -108,28 +108,28 @@ func guardSpentRestore(o facts.View, ref facts.PodRef) string {
 	return ""
 }
 
-// guardLaying lets a backup be restored only on a volume that no member ever had.
-func guardLaying(o facts.View, l changes.Laying) string {
+// guardRestoring lets a backup be restored only on a volume that no member ever had.
+func guardRestoring(o facts.View, l changes.Restoring) string {
 	r := o.Find(l.Name)
 	switch {
-	case o.Birth.Origin.IsZero() || !slices.Contains(o.Birth.Names, l.Name):
+	case o.Bootstrap.Origin.IsZero() || !slices.Contains(o.Bootstrap.Names, l.Name):
 		return fmt.Sprintf("%s is no first member that begins with a backup.", l.Name)
 	case r.Pod != nil || r.IsRecorded() || r.IsRestored() || r.Restoring != nil:
 		return fmt.Sprintf("the volume of %s has its data already, or is just getting it.", l.Name)
-	case !o.Birth.Origin.Version.SameMinor(l.Choices.Version):
-		return fmt.Sprintf("the backup of etcd %s cannot be restored with %s.", o.Birth.Origin.Version,
-			l.Choices.Version)
+	case !o.Bootstrap.Origin.Version.SameMinor(l.Settings.Version):
+		return fmt.Sprintf("the backup of etcd %s cannot be restored with %s.", o.Bootstrap.Origin.Version,
+			l.Settings.Version)
 	}
 	return ""
 }
 
 // guardRoom makes no first member with settings that leave no room for what it begins with.
 func guardRoom(o facts.View, made []changes.NewVolume) string {
-	return first(made, func(v changes.NewVolume) string { return whyNoRoom(o, v.Name, v.Choices) })
+	return first(made, func(v changes.NewVolume) string { return whyNoRoom(o, v.Name, v.Settings) })
 }
 
-func whyNoRoom(o facts.View, name string, c facts.Choices) string {
-	if c.WhyNoRoom(o.Birth.Origin) != "" {
+func whyNoRoom(o facts.View, name string, c facts.Settings) string {
+	if c.WhyNoRoom(o.Bootstrap.Origin) != "" {
 		return fmt.Sprintf("what %s begins with has no room with these settings.", name)
 	}
 	return ""
@@ -140,7 +140,7 @@ func whyNoRoom(o facts.View, name string, c facts.Choices) string {
 func guardFirstStart(o facts.View, s changes.Start) string {
 	r := o.Find(s.Name)
 	switch {
-	case !slices.Contains(o.Birth.Names, s.Name):
+	case !slices.Contains(o.Bootstrap.Names, s.Name):
 		return fmt.Sprintf("%s is not a first member.", s.Name)
 	case !o.IsFilled(r):
 		return fmt.Sprintf("the backup that %s begins with does not lie on its volume yet.", s.Name)
@@ -148,7 +148,7 @@ func guardFirstStart(o facts.View, s changes.Start) string {
 		return fmt.Sprintf("the restore Pod of %s still uses its volume.", s.Name)
 	case r.IsRestored():
 		return guardSealed(o, r, s)
-	case s.Flags != facts.FlagsBirth:
+	case s.Flags != facts.FlagsBootstrap:
 		return fmt.Sprintf("%s has no data to start from.", s.Name)
 	}
 	return ""
@@ -165,8 +165,8 @@ func whyNotRestored(o facts.Incarnation, r facts.Replica, version etcdutil.Versi
 // restoredWith is the version of etcd that may start on restored data: the one that wrote the backup, or, where nobody
 // knows that any more, the one whose tools restored it.
 func restoredWith(o facts.Incarnation, r facts.Replica) etcdutil.Version {
-	if v := o.Birth.Origin.Version; !v.IsZero() {
+	if v := o.Bootstrap.Origin.Version; !v.IsZero() {
 		return v
 	}
-	return r.Choices().Version
+	return r.Settings().Version
 }

@@ -50,7 +50,7 @@ const (
 	ByKubelet  Witness = "kubelet"  // the kubelet of its node
 	ByNode     Witness = "node"     // the Node object
 	ByVolume   Witness = "volume"   // its claim and what is behind that
-	ByRecord   Witness = "record"   // the birth record, or what is written on the volume
+	ByRecord   Witness = "record"   // the bootstrap record, or what is written on the volume
 )
 
 // Judgement is what is known of one member, once, for every rule, for the evidence and for the status. The guard does

@@ -24,14 +24,14 @@ var (
 )
 
 // answersAsAnotherCluster needs a second witness that this is another cluster: members that answer as the one that was
-// born, or the record on the volume. Where birth record and volume differ, no one knows which of them is wrong, and no
-// data is called lost for it.
+// bootstrapped, or the record on the volume. Where bootstrap record and volume differ, no one knows which of them is
+// wrong, and no data is called lost for it.
 func answersAsAnotherCluster(o View, r facts.Replica) bool {
-	born := o.Birth.ClusterID
-	if r.Answer == nil || born == 0 || r.Answer.ClusterID == born {
+	bootstrapped := o.Bootstrap.ClusterID
+	if r.Answer == nil || bootstrapped == 0 || r.Answer.ClusterID == bootstrapped {
 		return false
 	}
-	return o.Membership.Known && o.Membership.ClusterID == born || r.Record().ClusterID == born
+	return o.Membership.Known && o.Membership.ClusterID == bootstrapped || r.Record().ClusterID == bootstrapped
 }
 
 func otherCluster(_ View, r facts.Replica) string {
@@ -105,7 +105,7 @@ func cannotReturn(o View, r facts.Replica) bool {
 		return false
 	}
 	return r.Volume != nil && r.Member != nil && !canStillStart(r) || r.CannotStart() &&
-		r.Pod.Choices != o.Desired.Choices
+		r.Pod.Settings != o.Desired.Settings
 }
 
 // canStillStart reports whether a member was recorded, or started once and has the flags to do it again.
@@ -113,9 +113,9 @@ func canStillStart(r facts.Replica) bool {
 	return r.IsRecorded() || r.Member.Started() && !(r.HasNoProcess() && r.Pod.Flags == facts.FlagsNone)
 }
 
-// isForgotten reports a volume of which neither what is written on it nor the birth record says how to start on it.
+// isForgotten reports a volume of which neither what is written on it nor the bootstrap record says how to start on it.
 func isForgotten(o View, r facts.Replica) bool {
-	isFirst := slices.Contains(o.Birth.Names, r.Name)
+	isFirst := slices.Contains(o.Bootstrap.Names, r.Name)
 	return r.IsVoter() && r.Pod == nil && r.Volume != nil && !r.IsRecorded() && (!isFirst || !o.IsFilled(r))
 }
 
@@ -176,12 +176,12 @@ func WhyNoPod(o View, r facts.Replica) string {
 	switch {
 	case r.Volume == nil:
 		return "it has neither a Pod nor a volume"
-	case r.Volume.Incarnation != o.Birth.Incarnation:
+	case r.Volume.Incarnation != o.Bootstrap.Incarnation:
 		return fmt.Sprintf("its volume says that it is of incarnation %q, and this is %s", r.Volume.Incarnation,
-			o.Birth.Incarnation)
-	case record.ClusterID != o.Birth.ClusterID && o.Birth.ClusterID != 0:
+			o.Bootstrap.Incarnation)
+	case record.ClusterID != o.Bootstrap.ClusterID && o.Bootstrap.ClusterID != 0:
 		return fmt.Sprintf("its volume is recorded as part of cluster %s, and this is %s", record.ClusterID,
-			o.Birth.ClusterID)
+			o.Bootstrap.ClusterID)
 	case r.Member != nil && record.MemberID != r.Member.ID:
 		return fmt.Sprintf("its volume is recorded as member %s, and etcd lists it as %s", record.MemberID, r.Member.ID)
 	}
@@ -197,7 +197,7 @@ func nodeUnheardSince(r facts.Replica) time.Time { return r.Pod.NodeUnheard }
 // well.
 func isTiedToNode(o View, r facts.Replica) bool {
 	says := func(words string) bool { return strings.Contains(r.Pod.Message, words) }
-	return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says) && o.IsServedWith(r.Pod.Choices)
+	return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says) && o.IsServedWith(r.Pod.Settings)
 }
 
 // tiedToNode are the scheduler's words for it, of today and of Kubernetes before 1.36
@@ -245,7 +245,7 @@ func whyUnmade(_ View, r facts.Replica) string {
 // faultsAlone reports a fault of the runtime that a member on another disk would not meet: others serve with the same
 // settings.
 func faultsAlone(o View, r facts.Replica) bool {
-	return crashesWith(etcdutil.ExitFault)(o, r) && o.IsServedWith(r.Pod.Choices)
+	return crashesWith(etcdutil.ExitFault)(o, r) && o.IsServedWith(r.Pod.Settings)
 }
 
 // isCrashing reports a container that ended since its Pod stopped being ready, whether it runs again at this moment or
@@ -262,8 +262,8 @@ func isCrashing(o View, r facts.Replica) bool {
 // them either: they are to blame, and whatever took its place would be restarted with them in turn. Putting them right
 // restarts this one.
 func neverServedWithSpec(o View, r facts.Replica) bool {
-	return IsUnheard(r) && r.HasLastingData() && r.Pod.NeverReady() && r.Pod.Choices == o.Desired.Choices &&
-		!o.IsServedWith(r.Pod.Choices)
+	return IsUnheard(r) && r.HasLastingData() && r.Pod.NeverReady() && r.Pod.Settings == o.Desired.Settings &&
+		!o.IsServedWith(r.Pod.Settings)
 }
 
 func isReadyUnseen(_ View, r facts.Replica) bool { return r.Answer == nil && r.Pod.Ready }

@@ -38,7 +38,7 @@ func needsAdmission(c changes.Change) bool {
 	switch c := c.(type) {
 	case changes.StartPods, changes.EvictPod, changes.StartPreflight, changes.SwitchOver:
 		return true
-	case changes.SetChoices:
+	case changes.WriteSettings:
 		return c.Rehearse
 	case changes.RemoveMember:
 		return c.Successor.Name != ""
@@ -54,12 +54,12 @@ func (w *World) refusesMembers() bool {
 
 // admits reports whether an object can be created: Kubernetes refuses none of its kind, its name is free, and the
 // operator is alive to ask for it.
-func (w *World) admits(kind, name string, life *budgetOfEffects) bool {
+func (w *World) admits(kind, name string, effects *budgetOfEffects) bool {
 	if err := w.refusalOf(kind, name); err != nil {
-		life.err, life.left = err, 0
+		effects.err, effects.left = err, 0
 		return false
 	}
-	return life.spend()
+	return effects.spend()
 }
 
 // refusalOf says why an object cannot be created, or nil.

@@ -41,17 +41,17 @@ func (w *World) Apply(c changes.Change, refused []facts.Note, diesAfter int) err
 
 // effect carries out what Kubernetes did not refuse of a change, and holds what that did to the invariants.
 func (w *World) effect(c changes.Change, diesAfter int, refusal error) error {
-	written := w.clusters[w.objects.birth.ClusterID]
+	written := w.clusters[w.objects.bootstrap.ClusterID]
 	w.ledger.before = w.health()
 	before, copies := w.snapshot(), w.countCopies(written)
 	w.ledger.found = before
-	life := &budgetOfEffects{left: diesAfter, between: w.meanwhile}
-	err := cmp.Or(w.carryOut(c, life), life.err, refusal)
+	effects := &budgetOfEffects{left: diesAfter, between: w.meanwhile}
+	err := cmp.Or(w.carryOut(c, effects), effects.err, refusal)
 	w.settleClusters()
 	w.checkAction(w.ledger.before, c)
 	w.checkCopies(written, copies, changes.KindOf(c))
 	w.checkInstall(before)
-	w.checkLives()
+	w.checkIncarnations()
 	w.checkMoved(c, before, err)
 	return err
 }
@@ -73,29 +73,29 @@ func (b *budgetOfEffects) spend() bool {
 	return b.left >= 0
 }
 
-func (w *World) carryOut(c changes.Change, life *budgetOfEffects) error {
+func (w *World) carryOut(c changes.Change, effects *budgetOfEffects) error {
 	switch c := c.(type) {
 	case changes.TakeOver:
 		w.objects.claim = w.Cluster.Operator
 	case changes.AdoptData:
-		w.adopt(c, life)
-	case changes.BeginBirth, changes.VoidBirth, changes.NextBirth, changes.RecordBirth:
-		return w.carryOutBirth(c)
+		w.adopt(c, effects)
+	case changes.BeginBootstrap, changes.VoidBootstrap, changes.NextBootstrap, changes.RecordBootstrap:
+		return w.carryOutBootstrap(c)
 	case changes.BeginNext, changes.PrepareNext, changes.DropNext, changes.SwitchOver, changes.GoBack,
 		changes.MarkFormer, changes.MarkCurrent, changes.MarkFlushed:
-		w.carryOutInPlace(c, life)
+		w.carryOutInPlace(c, effects)
 	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores:
-		return w.carryOutRestore(c, life)
+		return w.carryOutRestore(c, effects)
 	case changes.Bootstrap:
-		w.bootstrap(c, life)
+		w.bootstrap(c, effects)
 	case changes.ApplyObjects:
-		w.makeObjects(c.Objects, c.Secrets, life)
+		w.makeObjects(c.Objects, c.Secrets, effects)
 	case changes.SetBudget:
 		return w.setBudget(c)
 	case changes.FollowPolicy:
 		w.followPolicy(c)
 	default:
-		return w.carryOutMember(c, life)
+		return w.carryOutMember(c, effects)
 	}
 	return nil
 }
@@ -109,25 +109,25 @@ func (w *World) setBudget(c changes.SetBudget) error {
 	return nil
 }
 
-func (w *World) carryOutBirth(c changes.Change) error {
-	if _, isFirst := c.(changes.BeginBirth); !isFirst && !w.objects.birth.Exists() {
+func (w *World) carryOutBootstrap(c changes.Change) error {
+	if _, isFirst := c.(changes.BeginBootstrap); !isFirst && !w.objects.bootstrap.Exists() {
 		return errStale // there is no record to change
 	}
 	switch c := c.(type) {
-	case changes.BeginBirth:
+	case changes.BeginBootstrap:
 		if err := w.refusalOf(kindService, "demo"); err != nil {
 			return err
 		}
-		w.beginBirth(c)
-	case changes.VoidBirth:
+		w.beginBootstrap(c)
+	case changes.VoidBootstrap:
 		w.checkVoid()
-		w.objects.birth.Void = true
-	case changes.NextBirth:
+		w.objects.bootstrap.Void = true
+	case changes.NextBootstrap:
 		w.checkBeginning(c.Origin)
-		w.objects.birth = record.Birth(c.BeginBirth)
-	case changes.RecordBirth:
-		w.objects.birth.ClusterID = c.ClusterID
-		w.checkBorn(c.ClusterID)
+		w.objects.bootstrap = record.Bootstrap(c.BeginBootstrap)
+	case changes.RecordBootstrap:
+		w.objects.bootstrap.ClusterID = c.ClusterID
+		w.checkBootstrapped(c.ClusterID)
 		w.checkOrigin(c.ClusterID)
 		w.checkApproval()
 	default:
@@ -135,14 +135,14 @@ func (w *World) carryOutBirth(c changes.Change) error {
 	return nil
 }
 
-func (w *World) carryOutMember(c changes.Change, life *budgetOfEffects) error {
+func (w *World) carryOutMember(c changes.Change, effects *budgetOfEffects) error {
 	switch c := c.(type) {
 	case changes.RecordMembers:
-		w.record(c, life)
-	case changes.SetChoices:
-		w.setChoices(c, life)
+		w.record(c, effects)
+	case changes.WriteSettings:
+		w.writeSettings(c, effects)
 	case changes.DeleteVolumes:
-		w.deleteVolumes(c, life)
+		w.deleteVolumes(c, effects)
 	case changes.MarkVolume:
 		w.editVolume(c.Volume, func(v *volume) { v.RemovedFor = c.For })
 	case changes.KeepVolume:
@@ -150,10 +150,10 @@ func (w *World) carryOutMember(c changes.Change, life *budgetOfEffects) error {
 	case changes.DeleteSecret:
 		delete(w.objects.secrets, c.Name)
 	case changes.PrepareMember:
-		w.prepare(c, life)
+		w.prepare(c, effects)
 	case changes.SealPods, changes.LabelRole, changes.DressPods, changes.RestoreInputs, changes.ResizePod,
 		changes.StartPods, changes.DeletePods:
-		w.carryOutPods(c, life)
+		w.carryOutPods(c, effects)
 	case changes.EvictPod:
 		return w.evict(c)
 	default:
@@ -163,9 +163,9 @@ func (w *World) carryOutMember(c changes.Change, life *budgetOfEffects) error {
 }
 
 // adopt writes this object's UID on what an earlier one left, one after the other.
-func (w *World) adopt(c changes.AdoptData, life *budgetOfEffects) {
+func (w *World) adopt(c changes.AdoptData, effects *budgetOfEffects) {
 	for _, item := range c.Items {
-		if !life.spend() {
+		if !effects.spend() {
 			return
 		}
 		if item.Kind == kindSecret {
@@ -183,13 +183,13 @@ func (w *World) adopt(c changes.AdoptData, life *budgetOfEffects) {
 
 const kindSecret = "Secret"
 
-// beginBirth creates and never overwrites: of two operators one wins.
-func (w *World) beginBirth(c changes.BeginBirth) {
-	if !w.objects.birth.Exists() {
-		w.objects.birth, w.objects.claim = record.Birth(c), w.Cluster.Operator
+// beginBootstrap creates and never overwrites: of two operators one wins.
+func (w *World) beginBootstrap(c changes.BeginBootstrap) {
+	if !w.objects.bootstrap.Exists() {
+		w.objects.bootstrap, w.objects.claim = record.Bootstrap(c), w.Cluster.Operator
 		switch {
 		case c.ClusterID != 0:
-			w.checkBorn(c.ClusterID)
+			w.checkBootstrapped(c.ClusterID)
 		case !w.isOnVolumes(c.Incarnation):
 			w.checkBeginning(c.Origin)
 		}
@@ -206,86 +206,87 @@ func (w *World) isOnVolumes(incarnation string) bool {
 	return false
 }
 
-func (w *World) makeObjects(list []facts.Object, secrets []string, life *budgetOfEffects) {
+func (w *World) makeObjects(list []facts.Object, secrets []string, effects *budgetOfEffects) {
 	for _, object := range list {
 		if object.Kind == kindVolume || object.Kind == kindPod {
 			w.relabel(object.Kind, object.Name)
 			continue
 		}
-		if !w.admits(object.Kind, object.Name, life) {
+		if !w.admits(object.Kind, object.Name, effects) {
 			continue
 		}
 		w.objects.made[object.Name] = true
-		if object.Authority {
+		if object.CA {
 			w.objects.caOwner = cmp.Or(w.objects.caOwner, w.Cluster.UID)
 			w.ledger.ca = w.objects.ca // as it is there by now, also from another replica
 		}
 	}
 	for _, name := range secrets {
-		if w.admits(kindSecret, name, life) {
+		if w.admits(kindSecret, name, effects) {
 			w.issue(name)
 		}
 	}
 }
 
-// bootstrap creates Pods only when every volume of the birth is there.
-func (w *World) bootstrap(c changes.Bootstrap, life *budgetOfEffects) {
-	w.makeObjects(c.Objects, c.Secrets, life)
+// bootstrap creates Pods only when every volume of the bootstrap is there.
+func (w *World) bootstrap(c changes.Bootstrap, effects *budgetOfEffects) {
+	w.makeObjects(c.Objects, c.Secrets, effects)
 	for _, v := range c.Volumes {
-		if !w.admits(kindVolume, v.Name, life) {
+		if !w.admits(kindVolume, v.Name, effects) {
 			return
 		}
-		w.createVolume(v, w.objects.birth.Incarnation)
+		w.createVolume(v, w.objects.bootstrap.Incarnation)
 	}
-	if !w.objects.birth.Begun && !w.begin(life) {
+	if !w.objects.bootstrap.Begun && !w.begin(effects) {
 		return
 	}
 	for _, l := range c.Restores {
-		if !life.spend() {
+		if !effects.spend() {
 			return
 		}
-		w.createRestore(l, w.objects.birth.Incarnation, w.objects.birth.Origin, record.DefaultBump)
+		w.createRestore(l, w.objects.bootstrap.Incarnation, w.objects.bootstrap.Origin, record.DefaultBump)
 	}
 	for _, s := range c.Pods {
-		if !w.admits(kindPod, s.Name, life) {
+		if !w.admits(kindPod, s.Name, effects) {
 			return
 		}
 		w.createPod(s)
 	}
 }
 
-// begin writes down which volumes the first members are born on, once all of them are there.
-func (w *World) begin(life *budgetOfEffects) bool {
-	if !w.objects.birth.Exists() {
+// begin writes down which volumes the first members are bootstrapped on, once all of them are there.
+func (w *World) begin(effects *budgetOfEffects) bool {
+	if !w.objects.bootstrap.Exists() {
 		return false
 	}
 	volumes := map[string]string{}
-	for _, name := range w.objects.birth.Names {
+	for _, name := range w.objects.bootstrap.Names {
 		v, ok := w.objects.volumes[name]
 		if !ok && !w.Spec.Ephemeral {
 			return false
 		}
 		volumes[name] = v.UID
 	}
-	if !life.spend() {
+	if !effects.spend() {
 		return false
 	}
-	w.objects.birth.Begun, w.objects.birth.Volumes, w.objects.birth.NextOrdinal = true, volumes, len(volumes)
+	b := &w.objects.bootstrap
+	b.Begun, b.Volumes, b.NextOrdinal = true, volumes, len(volumes)
 	return true
 }
 
-func (w *World) prepare(c changes.PrepareMember, life *budgetOfEffects) {
+func (w *World) prepare(c changes.PrepareMember, effects *budgetOfEffects) {
 	ordinal, _ := etcdutil.Ordinal(w.Cluster.Name, c.Volume.Name)
-	if w.objects.birth.Promised != c.Volume.Name {
-		if !w.objects.birth.Exists() || ordinal < w.objects.birth.NextOrdinal || !life.spend() {
+	if w.objects.bootstrap.Promised != c.Volume.Name {
+		if !w.objects.bootstrap.Exists() || ordinal < w.objects.bootstrap.NextOrdinal || !effects.spend() {
 			return // promised before: whoever decided this was behind
 		}
-		w.objects.birth.Promised, w.objects.birth.NextOrdinal = c.Volume.Name, ordinal+1
+		w.objects.bootstrap.Promised, w.objects.bootstrap.NextOrdinal = c.Volume.Name, ordinal+1
 	}
-	if c.Secret && w.admits(kindSecret, c.Volume.Name, life) {
+	if c.Secret && w.admits(kindSecret, c.Volume.Name, effects) {
 		w.issue(c.Volume.Name)
 	}
-	if !w.Spec.Ephemeral && w.admits(kindVolume, c.Volume.Name, life) {
-		w.createVolume(c.Volume, w.objects.birth.Incarnation)
+	if !w.Spec.Ephemeral && w.admits(kindVolume, c.Volume.Name, effects) {
+		w.createVolume(c.Volume, w.objects.bootstrap.Incarnation)
 	}
 }

@@ -229,6 +229,6 @@ func (w *World) countCopies(c *cluster) copyCount {
 
 // hasLiar reports a member of the cluster that is written down whose copy is corrupt.
 func (w *World) hasLiar() bool {
-	c := w.clusters[w.objects.birth.ClusterID]
+	c := w.clusters[w.objects.bootstrap.ClusterID]
 	return c != nil && w.isCorrupted(c)
 }

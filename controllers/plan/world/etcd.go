@@ -64,15 +64,15 @@ func (p *process) isHeard() bool { return p != nil && p.served && p.ill != froze
 
 // cluster is what the members of one cluster ID agreed on.
 type cluster struct {
-	id      etcdutil.ID
-	members []etcdutil.Member
-	removed map[etcdutil.ID]bool
-	leader  etcdutil.ID
-	writes  int              // acknowledged to clients, and never to be lost
-	from    string           // what it began with: the sum of a backup, or the survivor; empty for nothing
-	base    int64            // the revision that it began at; zero for nothing
-	life    string           // the incarnation that its members are of
-	version etcdutil.Version // that its members agreed on; zero before
+	id          etcdutil.ID
+	members     []etcdutil.Member
+	removed     map[etcdutil.ID]bool
+	leader      etcdutil.ID
+	writes      int              // acknowledged to clients, and never to be lost
+	from        string           // what it began with: the sum of a backup, or the survivor; empty for nothing
+	base        int64            // the revision that it began at; zero for nothing
+	incarnation string           // the incarnation that its members are of
+	version     etcdutil.Version // that its members agreed on; zero before
 	// the minor to which a downgrade is enabled; zero while none is
 	downgrade etcdutil.Version
 	entries   int // of raft's log that are no writes
@@ -140,7 +140,7 @@ func (w *World) start(p pod, d *disk) etcdutil.ExitReason {
 	switch p.seen {
 	case facts.FlagsSealed, facts.FlagsComparing:
 		return etcdutil.ExitDataEmpty
-	case facts.FlagsBirth:
+	case facts.FlagsBootstrap:
 		return w.startNew(p, d)
 	case facts.FlagsJoin:
 		return w.startExisting(p, d)
@@ -183,9 +183,9 @@ func (w *World) startNew(p pod, d *disk) etcdutil.ExitReason {
 }
 
 // formed is the cluster that a token and a list make, the same for each of its members.
-func (w *World) formed(id etcdutil.ID, life string, initial []etcdutil.NamedURL) *cluster {
+func (w *World) formed(id etcdutil.ID, incarnation string, initial []etcdutil.NamedURL) *cluster {
 	if w.clusters[id] == nil {
-		c := &cluster{id: id, life: life, removed: map[etcdutil.ID]bool{}}
+		c := &cluster{id: id, incarnation: incarnation, removed: map[etcdutil.ID]bool{}}
 		for _, m := range initial {
 			c.members = append(c.members, etcdutil.Member{ID: hash(id, m.Name), Name: m.Name,
 				PeerURLs: []string{m.URL}})
@@ -197,7 +197,7 @@ func (w *World) formed(id etcdutil.ID, life string, initial []etcdutil.NamedURL)
 
 // startExisting is --initial-cluster-state=existing in an empty directory: the list must match in count and URLs.
 func (w *World) startExisting(p pod, d *disk) etcdutil.ExitReason {
-	c := w.clusters[w.objects.birth.ClusterID]
+	c := w.clusters[w.objects.bootstrap.ClusterID]
 	if c == nil || len(w.running(c)) == 0 {
 		return etcdutil.ExitDataEmpty // the same words as a sealed member on an empty disk
 	}

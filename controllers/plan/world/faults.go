@@ -149,7 +149,7 @@ func (w *World) Undress(name string) {
 // StripInputs is somebody removing what a Pod says it was made from.
 func (w *World) StripInputs(name string) {
 	if p, ok := w.objects.pods[name]; ok {
-		p.Choices = facts.Choices{}
+		p.Settings = facts.Settings{}
 		w.objects.pods[name] = p
 		w.logf("fault: %s does not say any more what it was made from", name)
 	}
@@ -159,7 +159,7 @@ func (w *World) StripInputs(name string) {
 func (w *World) isMistold() bool {
 	return slices.ContainsFunc(sortedKeys(w.objects.pods), func(name string) bool {
 		p := w.objects.pods[name]
-		return !p.Choices.IsZero() && p.Choices != p.made
+		return !p.Settings.IsZero() && p.Settings != p.made
 	})
 }
 
@@ -187,16 +187,16 @@ func (w *World) StripSeal(name string) {
 	}
 }
 
-// DeletePeerService takes the birth record with it.
+// DeletePeerService takes the bootstrap record with it.
 func (w *World) DeletePeerService() {
-	w.objects.birth, w.objects.claim, w.recordLost = record.Birth{}, "", true
+	w.objects.bootstrap, w.objects.claim, w.recordLost = record.Bootstrap{}, "", true
 	w.logf("fault: peer Service deleted")
 }
 
 // Recreate is somebody deleting the cluster and creating it again: the garbage collector takes all but the volumes and
-// the authority, and the new object has another UID.
+// the CA, and the new object has another UID.
 func (w *World) Recreate() {
-	if w.Spec.Ephemeral || w.objects.birth.ClusterID == 0 && len(w.objects.birth.Former) == 0 {
+	if w.Spec.Ephemeral || w.objects.bootstrap.ClusterID == 0 && len(w.objects.bootstrap.Former) == 0 {
 		return
 	}
 	w.recreated++
@@ -205,7 +205,7 @@ func (w *World) Recreate() {
 		w.stop(p)
 		delete(w.objects.pods, name)
 	}
-	w.objects.birth, w.objects.claim, w.objects.budget = record.Birth{}, "", 0
+	w.objects.bootstrap, w.objects.claim, w.objects.budget = record.Bootstrap{}, "", 0
 	w.objects.preflight, w.objects.restores = nil, map[string]restoreTask{}
 	w.objects.secrets = map[string]string{}
 	w.objects.made = map[string]bool{"demo-ca": w.objects.made["demo-ca"]}

@@ -95,24 +95,24 @@ func until(t *testing.T, w *World, what string, isSo func() bool) {
 }
 
 func (w *World) leaderName() string {
-	c := w.clusters[w.born]
+	c := w.clusters[w.bootstrapped]
 	return c.nameOf(c.leader)
 }
 
 func corruptLeaderRolled(t *testing.T) *World {
 	w := settledAt(t, 1, 3)
 	w.CorruptDisk(w.leaderName())
-	w.Spec.Choices.Inputs = "b"
+	w.Spec.Settings.Inputs = "b"
 	w.Settle(2000)
 	return w
 }
 
 func corruptFollowerRestarted(t *testing.T) *World {
 	w := settledAt(t, 1, 3)
-	w.clusters[w.born].leader = w.disks[w.objects.pods["demo-0"].disk].member
+	w.clusters[w.bootstrapped].leader = w.disks[w.objects.pods["demo-0"].disk].member
 	w.CorruptDisk("demo-2")
 	w.Suffer(Hazards{Corruption: true})
-	for len(w.clusters[w.born].corrupt) == 0 {
+	for len(w.clusters[w.bootstrapped].corrupt) == 0 {
 		w.Advance()
 	}
 	w.KillContainer("demo-1")
@@ -133,8 +133,8 @@ func claimsRefused(t *testing.T) *World {
 	w.Refuse(kindVolume, true)
 	w.loseMember("demo-2")
 	w.Settle(400)
-	if w.objects.birth.NextOrdinal > 8 {
-		w.violate("%d names were used up", w.objects.birth.NextOrdinal)
+	if w.objects.bootstrap.NextOrdinal > 8 {
+		w.violate("%d names were used up", w.objects.bootstrap.NextOrdinal)
 	}
 	w.Refuse(kindVolume, false)
 	return mustRest(w)
@@ -163,11 +163,11 @@ func diskFails(t *testing.T) *World {
 
 func nodeDarkWhileRolled(t *testing.T) *World {
 	w := settledAt(t, 1, 3)
-	w.Spec.Choices.Inputs = "b"
+	w.Spec.Settings.Inputs = "b"
 	name := ""
 	until(t, w, "a member that runs with the new settings", func() bool {
 		for candidate, p := range w.objects.pods {
-			if p.made == w.Spec.Choices && p.Running {
+			if p.made == w.Spec.Settings && p.Running {
 				name = candidate
 			}
 		}
@@ -240,7 +240,7 @@ func siblingBlocksRepair(*testing.T) *World {
 		w.Advance()
 		w.Pass()
 	}
-	if c := w.clusters[w.born]; c.has("demo-4") {
+	if c := w.clusters[w.bootstrapped]; c.has("demo-4") {
 		w.violate("demo-4 lost its data, and is still a member")
 	}
 	w.Cure()
@@ -261,22 +261,22 @@ func voterWithoutPod(t *testing.T) *World {
 // rest was cleared away.
 func removedCounts(t *testing.T) *World {
 	w := settledAt(t, 1, 3)
-	good := w.Spec.Choices
+	good := w.Spec.Settings
 	w.Spec.Size = 1
-	until(t, w, "a cluster of one", func() bool { return len(w.clusters[w.born].members) == 1 })
+	until(t, w, "a cluster of one", func() bool { return len(w.clusters[w.bootstrapped].members) == 1 })
 	w.ToggleQuota(true)
 	for name := range w.objects.pods {
 		w.DeletePod(name)
 	}
-	w.Spec.Choices.Inputs = "never-serves"
-	w.NeverServes[w.Spec.Choices] = true
+	w.Spec.Settings.Inputs = "never-serves"
+	w.NeverServes[w.Spec.Settings] = true
 	for range 60 {
 		w.Advance()
 		w.Pass()
 	}
 	w.ToggleQuota(false)
 	until(t, w, "a process that never serves", func() bool { return len(w.procs) > 0 })
-	w.Spec.Choices = good
+	w.Spec.Settings = good
 	return mustRest(w)
 }
 
@@ -288,7 +288,7 @@ func refusedSpecShrinks(t *testing.T) *World {
 		w.Advance()
 		w.Pass()
 	}
-	if c := w.clusters[w.born]; len(c.voters()) < 3 {
+	if c := w.clusters[w.bootstrapped]; len(c.voters()) < 3 {
 		w.violate("%d voters are left of 3, and none is added", len(c.voters()))
 	}
 	return w
@@ -306,7 +306,7 @@ func (c *cluster) has(name string) bool {
 func mistoldInARoll(*testing.T) *World {
 	w := New(1, Spec3(1))
 	w.Settle(600)
-	w.Spec.Choices.Inputs = "b"
+	w.Spec.Settings.Inputs = "b"
 	for range 200 {
 		if w.Pass(); count(w.Log, "roll SetChoices") > 0 {
 			break

@@ -25,7 +25,7 @@ type Hazards struct {
 	Minors         bool // the user asks for versions of three minors
 	Amounts        bool // the user asks for other amounts of CPU and memory
 	Classes        bool // StorageClasses are withdrawn, and the user asks for others
-	OtherCAs       bool // people write another CA into the Secret of the authority
+	OtherCAs       bool // people write another CA into the Secret of the CA
 	Finalizers     bool // finalizers of another controller keep Pods that were asked to go
 	FullNodes      bool // no node is left beside those that the first members are on
 }

@@ -60,7 +60,7 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 		spec.Restore = restoring(spec.Size).Restore
 	}
 	if hazards.Amounts {
-		spec.Choices.Inputs, spec.Choices.Fixed = "small", "amounts"
+		spec.Settings.Inputs, spec.Settings.Fixed = "small", "amounts"
 	}
 	w := t.begin(spec)
 	w.Suffer(hazards)
@@ -78,7 +78,7 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	if hazards.FullNodes {
 		w.Nodes = w.Spec.Size
 	}
-	w.Spec.Paused, w.Spec.Choices = false, spec.Choices
+	w.Spec.Paused, w.Spec.Settings = false, spec.Settings
 	w.ToggleQuota(false)
 	w.SpoilBackups(false)
 	w.Spec.Restore.Fault = ""

@@ -12,24 +12,24 @@ import (
 
 // What restores in place need: EtcdRestores, the next incarnation beside another, and former incarnations.
 
-func (w *World) carryOutInPlace(c changes.Change, life *budgetOfEffects) {
+func (w *World) carryOutInPlace(c changes.Change, effects *budgetOfEffects) {
 	switch c := c.(type) {
 	case changes.BeginNext:
 		w.beginNext(c)
 	case changes.PrepareNext:
-		w.prepareNext(c, life)
+		w.prepareNext(c, effects)
 	case changes.DropNext:
-		if w.objects.birth.Next.Incarnation == c.Incarnation {
-			w.objects.birth.Next = record.Next{}
+		if w.objects.bootstrap.Next.Incarnation == c.Incarnation {
+			w.objects.bootstrap.Next = record.Next{}
 		}
 	case changes.SwitchOver:
 		w.switchOver(c)
 	case changes.GoBack:
 		w.goBack(c)
 	case changes.MarkFormer:
-		w.markFormer(c, life)
+		w.markFormer(c, effects)
 	case changes.MarkCurrent:
-		w.markCurrent(c, life)
+		w.markCurrent(c, effects)
 	case changes.MarkFlushed:
 		w.markFlushed(c)
 	default:
@@ -37,68 +37,70 @@ func (w *World) carryOutInPlace(c changes.Change, life *budgetOfEffects) {
 }
 
 func (w *World) beginNext(c changes.BeginNext) {
-	birth := &w.objects.birth
-	if birth.Exists() && birth.Incarnation == c.From && birth.Next.IsZero() && !birth.Void {
-		birth.Next, birth.LastCounter, birth.NextOrdinal = c.Next, c.Counter, max(birth.NextOrdinal, c.NextOrdinal)
+	bootstrap := &w.objects.bootstrap
+	if bootstrap.Exists() && bootstrap.Incarnation == c.From && bootstrap.Next.IsZero() && !bootstrap.Void {
+		bootstrap.Next, bootstrap.LastCounter = c.Next, c.Counter
+		bootstrap.NextOrdinal = max(bootstrap.NextOrdinal, c.NextOrdinal)
 		w.checkNames(c.Names)
 	}
 }
 
-func (w *World) prepareNext(c changes.PrepareNext, life *budgetOfEffects) {
-	if w.objects.birth.Next.Incarnation != c.Incarnation {
+func (w *World) prepareNext(c changes.PrepareNext, effects *budgetOfEffects) {
+	if w.objects.bootstrap.Next.Incarnation != c.Incarnation {
 		return
 	}
-	w.makeObjects(nil, c.Secrets, life)
+	w.makeObjects(nil, c.Secrets, effects)
 	for _, v := range c.Volumes {
-		if !w.admits(kindVolume, v.Name, life) {
+		if !w.admits(kindVolume, v.Name, effects) {
 			return
 		}
 		w.createVolume(v, c.Incarnation)
 	}
 	for _, l := range c.Restores {
-		if !life.spend() {
+		if !effects.spend() {
 			return
 		}
-		w.createRestore(l, c.Incarnation, w.objects.birth.Next.Origin, w.objects.birth.Next.Bump)
+		w.createRestore(l, c.Incarnation, w.objects.bootstrap.Next.Origin, w.objects.bootstrap.Next.Bump)
 	}
 }
 
 func (w *World) switchOver(c changes.SwitchOver) {
-	old, next := w.objects.birth, w.objects.birth.Next
+	old, next := w.objects.bootstrap, w.objects.bootstrap.Next
 	if old.Incarnation != c.From || next.Incarnation != c.To {
 		return
 	}
 	digest := w.checkMove()
-	w.objects.birth.SwitchOver(c.From, c.To, c.Volumes, c.Voters)
-	w.born = 0
+	w.objects.bootstrap.SwitchOver(c.From, c.To, c.Volumes, c.Voters)
+	w.bootstrapped = 0
 	w.moves[next.Restore]++
 	w.approved[next.Incarnation] = next.Restore + " on " + digest
 }
 
-func (w *World) markFormer(c changes.MarkFormer, life *budgetOfEffects) {
+func (w *World) markFormer(c changes.MarkFormer, effects *budgetOfEffects) {
 	for _, ref := range c.Volumes {
-		if w.objects.volumes[ref.Name].Superseded == "" && life.spend() {
+		if w.objects.volumes[ref.Name].Superseded == "" && effects.spend() {
 			w.editVolume(ref, func(v *volume) { v.Superseded = c.By })
 		}
 	}
 }
 
 func (w *World) goBack(c changes.GoBack) {
-	birth := w.objects.birth
-	if birth.Incarnation == c.Incarnation || !birth.GoBack(c.From, c.Restore, record.Birth(c.BeginBirth)) {
+	bootstrap := w.objects.bootstrap
+	if bootstrap.Incarnation == c.Incarnation ||
+		!bootstrap.GoBack(c.From, c.Restore, record.Bootstrap(c.BeginBootstrap)) {
 		return
 	}
 	w.checkBack(c)
-	w.objects.birth, w.born = birth, c.ClusterID
+	w.objects.bootstrap, w.bootstrapped = bootstrap, c.ClusterID
 	w.moves[c.Restore]++
 	for _, r := range w.objects.requests {
 		w.spent[r.ID+r.Approval] = true
 	}
 }
 
-func (w *World) markCurrent(c changes.MarkCurrent, life *budgetOfEffects) {
+func (w *World) markCurrent(c changes.MarkCurrent, effects *budgetOfEffects) {
 	for _, ref := range c.Volumes {
-		if w.objects.volumes[ref.Name].Superseded == c.After && life.spend() {
+		if w.objects.volumes[ref.Name].Superseded == c.After && effects.spend() {
 			w.editVolume(ref, func(v *volume) { v.Superseded, v.GoesBackFrom = "", c.After })
 		}
 	}
@@ -111,7 +113,7 @@ func (w *World) markFlushed(c changes.MarkFlushed) {
 // incarnationOf is the list of the observation that a name belongs to.
 func (w *World) incarnationOf(from objects, name string, o *facts.Observation) *[]facts.Replica {
 	switch {
-	case slices.Contains(from.birth.Next.Names, name):
+	case slices.Contains(from.bootstrap.Next.Names, name):
 		return &o.Next.Members
 	case isFormer(from, name):
 		if len(o.Former) == 0 {
@@ -136,16 +138,16 @@ func isFormer(from objects, name string) bool {
 	case hasTask:
 		incarnation = t.Incarnation
 	}
-	if incarnation == "" || incarnation == from.birth.Incarnation {
+	if incarnation == "" || incarnation == from.bootstrap.Incarnation {
 		return false
 	}
-	return v.Superseded != "" || slices.ContainsFunc(from.birth.Former,
+	return v.Superseded != "" || slices.ContainsFunc(from.bootstrap.Former,
 		func(past record.Former) bool { return past.Incarnation == incarnation })
 }
 
 // hasEnded reports whether a restore in place ended this incarnation.
 func (w *World) hasEnded(incarnation string) bool {
-	return slices.ContainsFunc(w.objects.birth.Former,
+	return slices.ContainsFunc(w.objects.bootstrap.Former,
 		func(past record.Former) bool { return past.Incarnation == incarnation })
 }
 
@@ -163,13 +165,13 @@ func (w *World) heldOn(d *disk) (from string, revision int64) {
 }
 
 // readOn is what lies on a member's volume, of which nobody writes to it, or "".
-func (w *World) readOn(name, life string) (from string, revision int64) {
+func (w *World) readOn(name, incarnation string) (from string, revision int64) {
 	v, ok := w.objects.volumes[name]
 	d := w.disks[v.UID]
 	if !ok || d == nil || d.isEmpty() {
 		return "", 0
 	}
-	if p := w.procs[w.objects.pods[name].UID]; p != nil || v.Flushed != life {
+	if p := w.procs[w.objects.pods[name].UID]; p != nil || v.Flushed != incarnation {
 		w.violate("the volume of %s is read, and is not known to be whole", name)
 	}
 	return w.heldOn(d)

@@ -35,7 +35,7 @@ func TestAClusterOfEachSizeIsRestoredInPlaceAndKeepsItsOldVolumes(t *testing.T) 
 		w := settledAt(t, uint64(size), size)
 		w.Ask(record.SourceBackup, "", true)
 		mustSettle(t, w, fmt.Sprintf("size %d", size))
-		if c := w.clusters[w.born]; c == nil || !strings.HasPrefix(c.from, "sha of ") {
+		if c := w.clusters[w.bootstrapped]; c == nil || !strings.HasPrefix(c.from, "sha of ") {
 			t.Fatalf("size %d: the cluster does not hold the backup\n%s", size, firstStory(t, w))
 		}
 		if o := w.Observe(); len(o.FormerMembers()) != size || len(w.objects.restores) > 0 ||
@@ -56,7 +56,7 @@ func TestAClusterCanBeRestoredAgainAndAgain(t *testing.T) {
 		w.Ask(record.SourceBackup, "", true)
 		mustSettle(t, w, fmt.Sprintf("restore %d", i))
 	}
-	if n := len(w.Observe().Current.Birth.Former); n != 4 {
+	if n := len(w.Observe().Current.Bootstrap.Former); n != 4 {
 		t.Fatalf("%d lives ended", n)
 	}
 }
@@ -77,7 +77,7 @@ func TestALostQuorumIsRebuiltFromASurvivorAndGrowsBack(t *testing.T) {
 		}
 		w.Ask(record.SourceSurvivor, last.Name, true)
 		mustSettle(t, w, fmt.Sprintf("size %d", size))
-		if c := w.clusters[w.born]; !strings.HasPrefix(c.from, "survivor ") {
+		if c := w.clusters[w.bootstrapped]; !strings.HasPrefix(c.from, "survivor ") {
 			t.Fatalf("the cluster holds %q", c.from)
 		}
 	})
@@ -104,10 +104,10 @@ func TestASurvivorThatWasRestartedIsReadOnItsVolume(t *testing.T) {
 		if e := plan.EvidenceOf(w.Observe()); e.Quorum != plan.QuorumLost || e.Members[2].State != plan.MemberSilent {
 			t.Fatalf("%+v", e)
 		}
-		writes := w.clusters[w.born].writes
+		writes := w.clusters[w.bootstrapped].writes
 		w.Ask(record.SourceSurvivor, "demo-2", true)
 		mustSettle(t, w, fmt.Sprintf("seed %d", seed))
-		if c := w.clusters[w.born]; !strings.HasPrefix(c.from, "survivor ") ||
+		if c := w.clusters[w.bootstrapped]; !strings.HasPrefix(c.from, "survivor ") ||
 			!strings.HasSuffix(c.from, fmt.Sprintf("/%d", writes)) || count(w.Log, "MarkFlushed") != 1 {
 			t.Fatalf("seed %d: the cluster holds %q, and there were %d writes\n%s", seed, c.from, writes,
 				firstStory(t, w))
@@ -140,7 +140,7 @@ func TestARestoreIsCalledOffAtAnyMomentBeforeTheMoveAndNothingIsLost(t *testing.
 	calledOff := 0
 	each(t, moments(60), func(t *testing.T, seed uint64) {
 		w := settledAt(t, seed+1, 3)
-		before, born := len(w.Observe().Current.Members), w.born
+		before, bootstrapped := len(w.Observe().Current.Members), w.bootstrapped
 		w.Ask(record.SourceBackup, "", true)
 		for range seed / 2 {
 			w.Advance()
@@ -156,7 +156,7 @@ func TestARestoreIsCalledOffAtAnyMomentBeforeTheMoveAndNothingIsLost(t *testing.
 			w.TakeBack()
 		}
 		mustSettle(t, w, fmt.Sprintf("seed %d", seed))
-		if o := w.Observe(); w.born != born || len(o.Current.Members) != before || len(o.Next.Members)+
+		if o := w.Observe(); w.bootstrapped != bootstrapped || len(o.Current.Members) != before || len(o.Next.Members)+
 			len(o.FormerMembers()) > 0 || len(w.objects.volumes) != 3 {
 			t.Fatalf("seed %d: something is left\n%s", seed, firstStory(t, w))
 		}
@@ -172,7 +172,7 @@ func TestAClusterThatIsMadeAgainInTheMiddleOfARestoreLosesNothing(t *testing.T) 
 	found := map[string]int{}
 	each(t, moments(120), func(t *testing.T, seed uint64) {
 		w := settledAt(t, seed+1, 3)
-		old := w.born
+		old := w.bootstrapped
 		w.Ask(record.SourceBackup, "", true)
 		for range seed {
 			w.Advance()
@@ -189,12 +189,12 @@ func TestAClusterThatIsMadeAgainInTheMiddleOfARestoreLosesNothing(t *testing.T) 
 			found["refused"]++
 			w.unmark(seed%2 == 0)
 			mustSettle(t, w, fmt.Sprintf("seed %d, the marks taken off", seed))
-			if w.born != old {
+			if w.bootstrapped != old {
 				t.Fatalf("seed %d: another cluster came of it\n%s", seed, firstStory(t, w))
 			}
-		case d.Verdict == plan.Settled && w.born == old:
+		case d.Verdict == plan.Settled && w.bootstrapped == old:
 			found["old"]++
-		case d.Verdict == plan.Settled && strings.HasPrefix(w.clusters[w.born].from, "sha of "):
+		case d.Verdict == plan.Settled && strings.HasPrefix(w.clusters[w.bootstrapped].from, "sha of "):
 			found["new"]++
 		default:
 			t.Fatalf("seed %d: %+v\n%s", seed, d, firstStory(t, w))
@@ -215,7 +215,7 @@ func (w *World) unmark(deletes bool) {
 	}
 }
 
-func TestAMajorityThatCannotBeReachedKeepsTheNextLifeFromStarting(t *testing.T) {
+func TestAMajorityThatCannotBeReachedKeepsTheNextIncarnationFromStarting(t *testing.T) {
 	w := settledAt(t, 8, 3)
 	w.Ask(record.SourceBackup, "", true)
 	for len(w.moves) == 0 {
@@ -239,16 +239,16 @@ func TestAMajorityThatCannotBeReachedKeepsTheNextLifeFromStarting(t *testing.T) 
 // The operator dies after each number of effects in turn, in every pass.
 func TestARestoreInPlaceGoesOnWhereverTheOperatorDies(t *testing.T) {
 	each(t, []int{1, 3}, func(t *testing.T, size int) {
-		each(t, []int{1, 2, 3, 4}, func(t *testing.T, life int) {
-			w := settledAt(t, uint64(10*size+life), size)
+		each(t, []int{1, 2, 3, 4}, func(t *testing.T, effects int) {
+			w := settledAt(t, uint64(10*size+effects), size)
 			w.Ask(record.SourceBackup, "", true)
 			for range 600 {
 				w.Advance()
-				w.take(w.ObserveStale(), life)
+				w.take(w.ObserveStale(), effects)
 			}
-			mustSettle(t, w, fmt.Sprintf("size %d, %d effects", size, life))
+			mustSettle(t, w, fmt.Sprintf("size %d, %d effects", size, effects))
 			if len(w.moves) != 1 {
-				t.Fatalf("size %d, %d effects: %v\n%s", size, life, w.moves, firstStory(t, w))
+				t.Fatalf("size %d, %d effects: %v\n%s", size, effects, w.moves, firstStory(t, w))
 			}
 		})
 	})

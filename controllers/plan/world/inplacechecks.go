@@ -26,28 +26,29 @@ func (w *World) checkNames(names []string) {
 
 // checkApproval is I14: an incarnation that serves had an approval of its own.
 func (w *World) checkApproval() {
-	life := w.objects.birth.Incarnation
+	incarnation := w.objects.bootstrap.Incarnation
 	for other, approval := range w.approved {
-		if other != life && approval == w.approved[life] && w.served[other] {
-			w.violate("I14: the lives %s and %s came of one approval: %s", other, life, approval)
+		if other != incarnation && approval == w.approved[incarnation] && w.served[other] {
+			w.violate("I14: the lives %s and %s came of one approval: %s", other, incarnation, approval)
 		}
 	}
-	w.served[life] = true
+	w.served[incarnation] = true
 }
 
 // checkMove holds a move to what a person said: the approval quotes what is given up now, whoever looked at what
 // before.
 func (w *World) checkMove() string {
-	next, evidence := w.objects.birth.Next, plan.EvidenceOf(w.Observe())
+	next, evidence := w.objects.bootstrap.Next, plan.EvidenceOf(w.Observe())
 	w.checkAsked(next.Restore, next.Source, evidence)
-	if c := w.clusters[w.objects.birth.ClusterID]; next.Source != record.SourceBackup && c != nil && w.hasQuorum(c) {
+	c := w.clusters[w.objects.bootstrap.ClusterID]
+	if next.Source != record.SourceBackup && c != nil && w.hasQuorum(c) {
 		w.violate("the cluster switches over without a backup, and has a quorum")
 	}
 	w.checkReady(next)
 	return evidence.Digest
 }
 
-// checkAsked holds a move to an approval of the evidence there is, which was given in this life of the cluster.
+// checkAsked holds a move to an approval of the evidence there is, which was given in this incarnation of the cluster.
 func (w *World) checkAsked(request string, source record.Source, evidence plan.Evidence) {
 	i := slices.IndexFunc(w.objects.requests, func(r facts.Request) bool {
 		return r.ID == request && r.Source == source && evidence.Accepts(r.Approval)
@@ -66,12 +67,12 @@ func (w *World) checkAsked(request string, source record.Source, evidence plan.E
 func (w *World) checkBack(c changes.GoBack) {
 	w.checkAsked(c.Restore, record.SourcePrevious, plan.EvidenceOf(w.Observe()))
 	for _, id := range sortedIDs(w.clusters) {
-		if given := w.clusters[id]; given.life == c.From && given.writes > 0 {
+		if given := w.clusters[id]; given.incarnation == c.From && given.writes > 0 {
 			w.violate("the cluster goes back from %s, and clients wrote there %d times", c.From, given.writes)
 		}
 	}
 	to := w.clusters[c.ClusterID]
-	if to == nil || to.life != c.Incarnation {
+	if to == nil || to.incarnation != c.Incarnation {
 		w.violate("I6: the incarnation %s is not the cluster %s that the cluster goes back to", c.Incarnation,
 			c.ClusterID)
 		return
@@ -83,7 +84,7 @@ func (w *World) checkBack(c changes.GoBack) {
 
 // lastVoters are those that etcd named when the incarnation ended that ended last; nil where it could not be asked.
 func (w *World) lastVoters() []string {
-	former := w.objects.birth.Former
+	former := w.objects.bootstrap.Former
 	return former[len(former)-1].Voters
 }
 
@@ -100,9 +101,11 @@ func (w *World) countThere(c *cluster) int {
 func (w *World) checkReady(next record.Next) {
 	for _, name := range next.Names {
 		if now := w.disks[w.objects.volumes[next.Survivor].UID]; next.Source == record.SourceSurvivor && now != nil {
-			if laid := w.disks[w.objects.volumes[name].UID]; laid != nil && laid.from != fmt.Sprintf("survivor %s/%d",
+			restored := w.disks[w.objects.volumes[name].UID]
+			if restored != nil && restored.from != fmt.Sprintf("survivor %s/%d",
 				now.cluster, now.applied) {
-				w.violate("the cluster switches over to %s, and %s holds %d writes by now", laid.from, next.Survivor,
+				w.violate("the cluster switches over to %s, and %s holds %d writes by now", restored.from,
+					next.Survivor,
 					now.applied)
 			}
 		}
@@ -128,21 +131,23 @@ func (w *World) checkPlace(next record.Next, name string) {
 // begins empty has no revisions that could go on.
 func (w *World) checkRevision(c *cluster) {
 	if c.writes == 1 && c.from != "" && c.at(0) <= w.revision {
-		w.violate("I16: the incarnation %s begins at revision %d, and clients were served up to %d", c.life, c.at(0),
+		w.violate("I16: the incarnation %s begins at revision %d, and clients were served up to %d", c.incarnation,
+			c.at(0),
 			w.revision)
 	}
 	w.revision = max(w.revision, c.at(c.writes))
 }
 
-// checkLives is I13: members of two incarnations never have a quorum at the same time.
-func (w *World) checkLives() {
-	if len(w.objects.birth.Former) == 0 {
+// checkIncarnations is I13: members of two incarnations never have a quorum at the same time.
+func (w *World) checkIncarnations() {
+	if len(w.objects.bootstrap.Former) == 0 {
 		return
 	}
 	var able []string
 	for _, id := range sortedIDs(w.clusters) {
-		if c := w.clusters[id]; (c.life == w.objects.birth.Incarnation || w.hasEnded(c.life)) && w.hasQuorum(c) {
-			able = append(able, c.life)
+		c := w.clusters[id]
+		if (c.incarnation == w.objects.bootstrap.Incarnation || w.hasEnded(c.incarnation)) && w.hasQuorum(c) {
+			able = append(able, c.incarnation)
 		}
 	}
 	if len(able) > 1 {
@@ -170,7 +175,7 @@ func (w *World) isForRestore(d plan.Decision) bool {
 		return slices.ContainsFunc(sortedKeys(w.objects.pods),
 			func(name string) bool { return w.objects.pods[name].cutOff })
 	case facts.ReasonRestoreLost:
-		return w.intact() < etcdutil.Quorum(len(w.objects.birth.Names))
+		return w.intact() < etcdutil.Quorum(len(w.objects.bootstrap.Names))
 	case facts.ReasonRetainedData:
 		return !slices.ContainsFunc(sortedKeys(w.objects.volumes), func(name string) bool {
 			v := w.objects.volumes[name]
@@ -183,10 +188,10 @@ func (w *World) isForRestore(d plan.Decision) bool {
 // intact counts the first members that have what they are to begin with.
 func (w *World) intact() int {
 	n := 0
-	for _, name := range w.objects.birth.Names {
+	for _, name := range w.objects.bootstrap.Names {
 		v, ok := w.objects.volumes[name]
-		if ok && !v.Terminating && v.Stranded == "" && v.UID == w.objects.birth.Volumes[name] &&
-			(w.objects.birth.Origin.IsZero() || !w.disks[v.UID].isEmpty()) {
+		if ok && !v.Terminating && v.Stranded == "" && v.UID == w.objects.bootstrap.Volumes[name] &&
+			(w.objects.bootstrap.Origin.IsZero() || !w.disks[v.UID].isEmpty()) {
 			n++
 		}
 	}

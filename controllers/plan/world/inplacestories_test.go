@@ -31,7 +31,7 @@ func playInPlaceUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	w.Suffer(hazards)
 	w.Ask(record.SourceBackup, "", true)
 	w.suffer(80+w.chance(200, "steps", ""), 4+w.chance(40, "rate", ""), w.inPlaceFaultOrOther)
-	w.Spec.Paused, w.Spec.Choices = false, spec.Choices
+	w.Spec.Paused, w.Spec.Settings = false, spec.Settings
 	w.ToggleQuota(false)
 	w.SpoilBackups(false)
 	w.FillNodes(false)

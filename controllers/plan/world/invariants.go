@@ -14,7 +14,7 @@ type health struct{ up, voters int }
 func (h health) hasQuorum() bool { return h.voters > 0 && h.up >= etcdutil.Quorum(h.voters) }
 
 func (w *World) health() health {
-	c := w.clusters[w.objects.birth.ClusterID]
+	c := w.clusters[w.objects.bootstrap.ClusterID]
 	if c == nil {
 		return health{}
 	}
@@ -42,12 +42,12 @@ func (w *World) checkLists() {
 	}
 }
 
-// checkBorn is I6: once written down, the cluster ID never changes.
-func (w *World) checkBorn(id etcdutil.ID) {
-	if w.born != 0 && w.born != id {
-		w.violate("I6: the cluster ID changed from %s to %s", w.born, id)
+// checkBootstrapped is I6: once written down, the cluster ID never changes.
+func (w *World) checkBootstrapped(id etcdutil.ID) {
+	if w.bootstrapped != 0 && w.bootstrapped != id {
+		w.violate("I6: the cluster ID changed from %s to %s", w.bootstrapped, id)
 	}
-	w.born = id
+	w.bootstrapped = id
 }
 
 // checkRecord holds records to the truth on the disk. A record may be late by one moment: the member answered when the
@@ -70,23 +70,23 @@ func (w *World) checkRecord(m changes.MemberRecord, diskUID string) {
 // checkPodDeletion is I11 and I1: the operator alone stops no member that runs, and never the only copy of its data.
 func (w *World) checkPodDeletion(ref facts.PodRef) {
 	p, ok := w.objects.pods[ref.Name]
-	if !ok || p.UID != ref.UID || w.trouble.isRaced || w.objects.birth.Void || w.procs[p.UID] == nil ||
+	if !ok || p.UID != ref.UID || w.trouble.isRaced || w.objects.bootstrap.Void || w.procs[p.UID] == nil ||
 		w.hasEnded(p.Incarnation) || p.cutOff {
 		return
 	}
 	c := w.clusters[w.procs[p.UID].disk.cluster]
 	w.checkAlone(c, w.procs[p.UID].disk.member, "DeletePods")
-	if isToBeRead := w.objects.birth.Next.Survivor == ref.Name && !w.hasQuorum(c); !isToBeRead &&
+	if isToBeRead := w.objects.bootstrap.Next.Survivor == ref.Name && !w.hasQuorum(c); !isToBeRead &&
 		c.find(w.procs[p.UID].disk.member) >= 0 {
 		w.checkStop(c, ref.Name, p)
 	}
 }
 
-// checkStop lets a member be stopped that serves nobody, once for the choices of the spec, unless it would serve when
+// checkStop lets a member be stopped that serves nobody, once for the settings of the spec, unless it would serve when
 // others are back; and the only one as a roll would, even if it came to itself unnoticed.
 func (w *World) checkStop(c *cluster, name string, p pod) {
-	proc, isOutdated := w.procs[p.UID], p.Choices != w.Spec.Choices
-	if w.born == 0 && isOutdated && (w.Unheard[p.made] || !w.isAnyRecorded()) {
+	proc, isOutdated := w.procs[p.UID], p.Settings != w.Spec.Settings
+	if w.bootstrapped == 0 && isOutdated && (w.Unheard[p.made] || !w.isAnyRecorded()) {
 		return // nobody was ever led to it
 	}
 	if !isOutdated || proc.takesPart() && w.hasQuorum(c) && len(c.voters()) > 1 {
@@ -111,26 +111,26 @@ func (w *World) isAnyRecorded() bool {
 	return false
 }
 
-// isBad reports choices with which no member serves its clients.
-func (w *World) isBad(c facts.Choices) bool { return w.Broken[c] || w.NeverServes[c] || w.Unheard[c] }
+// isBad reports settings with which no member serves its clients.
+func (w *World) isBad(c facts.Settings) bool { return w.Broken[c] || w.NeverServes[c] || w.Unheard[c] }
 
-// isNeeded reports a member without which others that come back would be no quorum, if it were given the choices of the
-// spec.
+// isNeeded reports a member without which others that come back would be no quorum, if it were given the settings of
+// the spec.
 func (w *World) isNeeded(c *cluster, name string) bool {
-	return w.isBad(w.Spec.Choices) && w.couldServe(c, "") && !w.couldServe(c, name)
+	return w.isBad(w.Spec.Settings) && w.couldServe(c, "") && !w.couldServe(c, name)
 }
 
-// couldServe reports whether so many voters have their data, and choices to serve with, that they are a quorum without
+// couldServe reports whether so many voters have their data, and settings to serve with, that they are a quorum without
 // one.
 func (w *World) couldServe(c *cluster, without string) bool {
 	able := 0
 	for _, name := range sortedKeys(w.objects.volumes) {
 		v, p := w.objects.volumes[name], w.objects.pods[name]
-		choices := p.made
-		if choices.IsZero() {
-			choices = v.Choices
+		settings := p.made
+		if settings.IsZero() {
+			settings = v.Settings
 		}
-		if name != without && w.isUsable(name) && !w.isBad(choices) {
+		if name != without && w.isUsable(name) && !w.isBad(settings) {
 			able += w.holds(c, v.UID)
 		}
 	}
@@ -138,7 +138,7 @@ func (w *World) couldServe(c *cluster, without string) bool {
 }
 
 // checkEviction is I1, I2 and I11 for a member that is stopped on purpose: the others are a quorum, nobody else is
-// away, its data outlives it, and it was made from other choices than those that are wanted.
+// away, its data outlives it, and it was made from other settings than those that are wanted.
 func (w *World) checkEviction(ref facts.PodRef) {
 	p := w.objects.pods[ref.Name]
 	proc := w.procs[p.UID]
@@ -160,31 +160,31 @@ func (w *World) checkEviction(ref facts.PodRef) {
 	if p.disk == p.UID {
 		w.violate("I4: %s was evicted, and its data with it", ref.Name)
 	}
-	if p.Choices == w.objects.volumes[ref.Name].Choices && p.Resize.State != facts.ResizeInfeasible {
+	if p.Settings == w.objects.volumes[ref.Name].Settings && p.Resize.State != facts.ResizeInfeasible {
 		w.violate("I11: %s was evicted, and runs with what is wanted of it", ref.Name)
 	}
 }
 
-// checkRolled says of a settled cluster that every member runs with the choices of the spec.
+// checkRolled says of a settled cluster that every member runs with the settings of the spec.
 func (w *World) checkRolled() {
 	for _, r := range w.Observe().Current.Voters() {
-		if r.Choices() != w.Spec.Choices || r.Pod.Choices != w.Spec.Choices {
-			w.violate("settled, and %s runs with %v", r.Name, r.Pod.Choices)
+		if r.Settings() != w.Spec.Settings || r.Pod.Settings != w.Spec.Settings {
+			w.violate("settled, and %s runs with %v", r.Name, r.Pod.Settings)
 		}
 	}
 }
 
 // checkVolumeDeletion is I5: a volume of a current member is never deleted.
 func (w *World) checkVolumeDeletion(ref facts.VolumeRef, d *disk) {
-	if d == nil || d.isEmpty() || w.objects.birth.Void {
+	if d == nil || d.isEmpty() || w.objects.bootstrap.Void {
 		return
 	}
 	v := w.objects.volumes[ref.Name]
-	if w.hasEnded(v.Incarnation) || v.Superseded != "" && v.Incarnation != w.objects.birth.Incarnation {
+	if w.hasEnded(v.Incarnation) || v.Superseded != "" && v.Incarnation != w.objects.bootstrap.Incarnation {
 		w.checkGivenUp(ref.Name, v)
 		return
 	}
-	if v.Record.IsZero() && v.Incarnation != w.objects.birth.Incarnation {
+	if v.Record.IsZero() && v.Incarnation != w.objects.bootstrap.Incarnation {
 		return // nobody ever lived on it
 	}
 	if c := w.clusters[d.cluster]; c != nil && c.find(d.member) >= 0 {
@@ -203,7 +203,7 @@ func (w *World) checkKept(name string, v volume) {
 func (w *World) Recoverable() bool {
 	c := w.written()
 	if c == nil {
-		return w.born == 0 && !w.hasIll(frozen, isolated, hidden) && !w.isAnyCorrupted()
+		return w.bootstrapped == 0 && !w.hasIll(frozen, isolated, hidden) && !w.isAnyCorrupted()
 	}
 	alive, quorum := 0, etcdutil.Quorum(len(c.voters()))
 	for _, name := range sortedKeys(w.objects.pods) {
@@ -217,9 +217,9 @@ func (w *World) Recoverable() bool {
 	return alive >= quorum
 }
 
-// written is the cluster that the birth record or a volume names, or nil.
+// written is the cluster that the bootstrap record or a volume names, or nil.
 func (w *World) written() *cluster {
-	if c := w.clusters[w.objects.birth.ClusterID]; c != nil || w.objects.birth.Void {
+	if c := w.clusters[w.objects.bootstrap.ClusterID]; c != nil || w.objects.bootstrap.Void {
 		return c
 	}
 	for _, r := range w.Observe().Current.Members {
@@ -235,7 +235,7 @@ func (w *World) written() *cluster {
 // it.
 func (w *World) isUsable(name string) bool {
 	v, p := w.objects.volumes[name], w.objects.pods[name]
-	if isAnonymous := v.Record.IsZero() && w.objects.birth.ClusterID != 0; isAnonymous &&
+	if isAnonymous := v.Record.IsZero() && w.objects.bootstrap.ClusterID != 0; isAnonymous &&
 		(w.procs[p.UID] == nil || !w.goesOn(p)) {
 		return false
 	}
@@ -281,7 +281,7 @@ func (w *World) hasUnproven() bool {
 	for _, name := range sortedKeys(w.objects.pods) {
 		p := w.objects.pods[name]
 		isShared := slices.ContainsFunc(sortedKeys(w.objects.pods), func(other string) bool {
-			return w.objects.pods[other].Ready && w.objects.pods[other].Choices == p.Choices
+			return w.objects.pods[other].Ready && w.objects.pods[other].Settings == p.Settings
 		})
 		if proc := w.procs[p.UID]; proc != nil && proc.ill == frozen && !isShared &&
 			!p.ReadySince.After(p.RunningSince) {

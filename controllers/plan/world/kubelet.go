@@ -35,7 +35,7 @@ func (w *World) advance() {
 	w.readiness()
 	w.watch()
 	w.checkLists()
-	w.checkLives()
+	w.checkIncarnations()
 }
 
 // advancePod takes a Pod one step on: gone, scheduled, started, stopped, or the kubelet sees its annotations.

@@ -24,7 +24,7 @@ type ledger struct {
 	looks   int    // how often an operator has looked at the world
 	acting  int    // the look on which the operator acts at this moment
 	isFresh bool   // that look saw the world as it is
-	ca      string // the CA that the authority's Secret held in that look
+	ca      string // the CA that the CA's Secret held in that look
 
 	stopped map[etcdutil.ID]bool      // members that served when the operator stopped them, and are not back
 	seen    map[etcdutil.ID]time.Time // when a member last answered the operator, or was ready
@@ -240,7 +240,7 @@ func (w *World) hasData(c *cluster, id etcdutil.ID) bool {
 
 // checkClaim is I9: what the operator says after a look at the world as it is, is so.
 func (w *World) checkClaim(d plan.Decision) {
-	c := w.clusters[w.objects.birth.ClusterID]
+	c := w.clusters[w.objects.bootstrap.ClusterID]
 	switch {
 	case d.Reason == facts.ReasonQuorumLost && d.Verdict == plan.Refuse && c != nil && w.hasQuorum(c):
 		w.violate("I9: the quorum is called lost, and %d of %d voters serve", w.upVoters(c), len(c.voters()))

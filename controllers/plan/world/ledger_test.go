@@ -38,7 +38,7 @@ func TestEachInvariantSpeaksOfWhatItForbids(t *testing.T) {
 		}},
 		{"I5: RemoveMember left 1 good copies of 2", func(w *World) {
 			w.CorruptDisk("demo-2")
-			w.clusters[w.born].corrupt = map[etcdutil.ID]bool{w.idOf("demo-2"): true}
+			w.clusters[w.bootstrapped].corrupt = map[etcdutil.ID]bool{w.idOf("demo-2"): true}
 			w.remove("demo-1")
 		}},
 		{"I4: demo-1 starts on a copy",
@@ -53,7 +53,7 @@ func TestEachInvariantSpeaksOfWhatItForbids(t *testing.T) {
 			w.setInputs("demo-1", "b")
 		}},
 		{"I8: SetChoices was carried out, and nothing changed",
-			func(w *World) { w.setInputs("demo-1", w.Spec.Choices.Inputs) }},
+			func(w *World) { w.setInputs("demo-1", w.Spec.Settings.Inputs) }},
 		{fmt.Sprintf("livelock: SetChoices changed something %d times", mostEffects), func(w *World) {
 			w.ledger.effects = map[string]int{}
 			for i := range mostEffects {
@@ -63,7 +63,7 @@ func TestEachInvariantSpeaksOfWhatItForbids(t *testing.T) {
 		{"I8: settled, and SetChoices", func(w *World) {
 			w.checkRest(plan.Decision{Verdict: plan.Settled})
 			w.setInputs("demo-1", "b")
-			w.checkRest(plan.Decision{Verdict: plan.Act, Change: changes.SetChoices{}})
+			w.checkRest(plan.Decision{Verdict: plan.Act, Change: changes.WriteSettings{}})
 		}},
 		{"I9: settled, and 2 of 3 voters serve",
 			func(w *World) { w.Freeze("demo-1"); w.checkClaim(plan.Decision{Verdict: plan.Settled}) }},
@@ -114,13 +114,13 @@ func (w *World) remove(name string) {
 }
 
 func (w *World) setInputs(name, inputs string) {
-	ref, choices := facts.VolumeRef{Name: name, UID: w.objects.volumes[name].UID}, w.Spec.Choices
-	choices.Inputs = inputs
-	_ = w.effect(changes.SetChoices{Volumes: []facts.VolumeRef{ref}, Choices: choices}, immortal, nil)
+	ref, settings := facts.VolumeRef{Name: name, UID: w.objects.volumes[name].UID}, w.Spec.Settings
+	settings.Inputs = inputs
+	_ = w.effect(changes.WriteSettings{Volumes: []facts.VolumeRef{ref}, Settings: settings}, immortal, nil)
 }
 
 func (w *World) recordAs(name string, id etcdutil.ID) {
-	record := record.Member{ClusterID: w.born, MemberID: id, Version: w.Spec.Choices.Version}
+	record := record.Member{ClusterID: w.bootstrapped, MemberID: id, Version: w.Spec.Settings.Version}
 	_ = w.effect(changes.RecordMembers{Members: []changes.MemberRecord{{Name: name,
 		VolumeUID: w.objects.volumes[name].UID, Record: record}}}, immortal, nil)
 }

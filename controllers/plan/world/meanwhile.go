@@ -38,7 +38,7 @@ func (w *World) meanwhile() {
 
 // otherPass is a pass of an operator beside the usual one: a replica that looked before another one acted, or
 // another install.
-func (w *World) otherPass(life int) plan.Decision {
+func (w *World) otherPass(effects int) plan.Decision {
 	identity := w.Cluster
 	defer func() {
 		if w.Cluster.UID == identity.UID {
@@ -50,13 +50,13 @@ func (w *World) otherPass(life int) plan.Decision {
 		w.Cluster.Operator = "another install"
 		w.logf("another install looks")
 	case w.trouble.Overlap:
-		return w.overlap(life)
+		return w.overlap(effects)
 	}
-	return w.take(w.ObserveStale(), life)
+	return w.take(w.ObserveStale(), effects)
 }
 
 // overlap is a pass of one replica within another's: between its look and its decision.
-func (w *World) overlap(life int) plan.Decision {
+func (w *World) overlap(effects int) plan.Decision {
 	w.ledger.looks++
 	look, o := w.ledger.looks, w.Observe()
 	w.logf("another replica acts between look and decision:")
@@ -66,7 +66,7 @@ func (w *World) overlap(life int) plan.Decision {
 	if w.Cluster.UID != uid {
 		return plan.Decision{} // what it looked at is gone, with all its objects
 	}
-	return w.takeOn(look, o, life)
+	return w.takeOn(look, o, effects)
 }
 
 // checkInstall is I7: an operator changes nothing of a cluster that another install looks after. Who deletes the peer

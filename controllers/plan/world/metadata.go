@@ -132,7 +132,7 @@ func (w *World) Collect() {
 	if w.Cluster.UID == uid {
 		return
 	}
-	w.objects.collected = map[string]bool{kindService + " demo": before.birth.Exists(), kindBudget +
+	w.objects.collected = map[string]bool{kindService + " demo": before.bootstrap.Exists(), kindBudget +
 		" demo": before.budget > 0}
 	w.logf("fault: the garbage collector takes %s apart", uid)
 	for name := range before.pods {

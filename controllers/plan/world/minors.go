@@ -15,8 +15,8 @@ var asked = []etcdutil.Version{{Major: 3, Minor: 5, Patch: 21}, {Major: 3, Minor
 
 // ChangeMinor is a user who asks for another version.
 func (w *World) ChangeMinor(string) {
-	w.Spec.Choices.Version = asked[w.chance(len(asked), "version", "")]
-	w.logf("spec: version %s", w.Spec.Choices.Version)
+	w.Spec.Settings.Version = asked[w.chance(len(asked), "version", "")]
+	w.logf("spec: version %s", w.Spec.Settings.Version)
 }
 
 // MissBackups is a schedule whose backups fail, or are taken again.
@@ -28,7 +28,7 @@ func (w *World) MissBackups(string) {
 // atStop is what the operator's look makes of the spec: what members are to run next on the way to its version.
 func atStop(o facts.Observation) facts.Desired {
 	desired := o.Desired
-	desired.Target, desired.AtTarget = desired.Choices.Version, desired.Choices
+	desired.Target, desired.AtTarget = desired.Settings.Version, desired.Settings
 	at := o.Current.ProgressAt(o.Now)
 	stop, held, err := facts.StopAt(at, desired.Target, o.Current.WhyStay(desired, o.Schedules))
 	if err != nil {
@@ -40,11 +40,11 @@ func atStop(o facts.Observation) facts.Desired {
 		desired.NoWay = "No step leads down"
 		return desired
 	}
-	desired.Choices.Version, desired.Needs, desired.Held = stop.Version, stop.Needs, held
-	if next := o.Current.Birth.Next; !next.IsZero() {
+	desired.Settings.Version, desired.Needs, desired.Held = stop.Version, stop.Needs, held
+	if next := o.Current.Bootstrap.Next; !next.IsZero() {
 		stop, _ = etcdutil.NextStop(etcdutil.Progress{Begins: next.Origin.Version}, desired.Target)
-		desired.NextChoices = desired.Choices
-		desired.NextChoices.Version = stop.Version
+		desired.NextSettings = desired.Settings
+		desired.NextSettings.Version = stop.Version
 	}
 	return desired
 }

@@ -14,12 +14,12 @@ func TestASettledClusterGoesFromOneMinorToTheNextByWayOfAPatchThatMayBeLeft(t *t
 		each(t, []bool{false, true}, func(t *testing.T, isEphemeral bool) {
 			w := New(uint64(size), ofVersion(size, asked[0], isEphemeral))
 			w.Settle(1500)
-			w.Spec.Choices.Version = asked[len(asked)-1]
+			w.Spec.Settings.Version = asked[len(asked)-1]
 			d, rests := w.Settle(4000)
-			if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || !w.allRun(w.Spec.Choices.Version) {
+			if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || !w.allRun(w.Spec.Settings.Version) {
 				t.Fatalf("size %d, ephemeral %v: %+v %v\n%s", size, isEphemeral, d, w.Violations, firstStory(t, w))
 			}
-			if c := w.clusters[w.born]; c.version.Minor != 7 {
+			if c := w.clusters[w.bootstrapped]; c.version.Minor != 7 {
 				t.Errorf("the cluster is of version %s", c.version)
 			}
 		})
@@ -49,12 +49,12 @@ func turnRound(t *testing.T, seed uint64, from, to etcdutil.Version, after uint6
 	t.Helper()
 	w := New(seed+1, ofVersion(3, from, false))
 	w.Settle(600)
-	w.Spec.Choices.Version = to
+	w.Spec.Settings.Version = to
 	for range after {
 		w.Advance()
 		w.Pass()
 	}
-	w.Spec.Choices.Version = from
+	w.Spec.Settings.Version = from
 	d, rests := w.Settle(4000)
 	if !rests || len(w.Violations) > 0 || d.Verdict != plan.Settled || !w.allRun(from) {
 		t.Fatalf("from %s to %s and back after %d, seed %d: %+v %v\n%s", from, to, after, seed, d, w.Violations,
@@ -66,12 +66,12 @@ func TestASettledClusterGoesFromTheHighestMinorToTheLowest(t *testing.T) {
 	each(t, []int{1, 3, 5}, func(t *testing.T, size int) {
 		w := New(uint64(size), ofVersion(size, asked[len(asked)-1], false))
 		w.Settle(1500)
-		w.Spec.Choices.Version = asked[0]
+		w.Spec.Settings.Version = asked[0]
 		d, rests := w.Settle(4000)
 		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || !w.allRun(asked[0]) {
 			t.Fatalf("size %d: %+v %v\n%s", size, d, w.Violations, firstStory(t, w))
 		}
-		if c := w.clusters[w.born]; c.version.Minor != 5 || !c.downgrade.IsZero() {
+		if c := w.clusters[w.bootstrapped]; c.version.Minor != 5 || !c.downgrade.IsZero() {
 			t.Errorf("the cluster is of version %s, with a downgrade to %s", c.version, c.downgrade)
 		}
 	})
@@ -81,7 +81,7 @@ func TestAClusterOf37ToWhichNobodyWritesGrows(t *testing.T) {
 	each(t, []int{1, 3}, func(t *testing.T, size int) {
 		w := New(uint64(size), ofVersion(size, asked[0], false))
 		w.Settle(1500)
-		w.Spec.Choices.Version = asked[len(asked)-1]
+		w.Spec.Settings.Version = asked[len(asked)-1]
 		w.Settle(4000)
 		w.trouble.isQuiet = true
 		w.Spec.Size = size + 2
@@ -102,10 +102,10 @@ func playMinors(t *tale) (plan.Decision, bool) {
 	w := t.begin(spec)
 	w.Suffer(Hazards{Minors: true})
 	w.suffer(250, 4+w.chance(60, "rate", ""), w.Fault)
-	w.Spec.Paused, w.Spec.Choices.Inputs = false, spec.Choices.Inputs
-	w.Spec.Choices.Version = asked[len(asked)-1]
+	w.Spec.Paused, w.Spec.Settings.Inputs = false, spec.Settings.Inputs
+	w.Spec.Settings.Version = asked[len(asked)-1]
 	if s%4 == 0 && !w.Spec.Ephemeral {
-		w.Spec.Choices.Version = asked[0]
+		w.Spec.Settings.Version = asked[0]
 	}
 	w.ToggleQuota(false)
 	w.Calm()
@@ -118,7 +118,7 @@ func playMinors(t *tale) (plan.Decision, bool) {
 
 func ofVersion(size int, v etcdutil.Version, isEphemeral bool) facts.Desired {
 	spec := Spec3(size)
-	spec.Choices.Version, spec.Ephemeral = v, isEphemeral
+	spec.Settings.Version, spec.Ephemeral = v, isEphemeral
 	return spec
 }
 

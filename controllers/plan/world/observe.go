@@ -34,11 +34,11 @@ func (w *World) observe(from objects) facts.Observation {
 	now, ahead := w.clocks()
 	o := facts.Observation{
 		Now: now, Ahead: ahead, Cluster: w.Cluster, Desired: w.Spec,
-		Current: facts.Incarnation{Birth: from.birth}, ClaimedBy: from.claim, DataClaim: w.dataClaim(from),
+		Current: facts.Incarnation{Bootstrap: from.bootstrap}, ClaimedBy: from.claim, DataClaim: w.dataClaim(from),
 		Budget: facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo",
 			State: state(from.budget > 0)}, MinAvailable: from.budget},
 		Objects: []facts.Object{
-			{Kind: "Secret", Name: "demo-ca", State: state(from.made["demo-ca"]), Authority: true},
+			{Kind: "Secret", Name: "demo-ca", State: state(from.made["demo-ca"]), CA: true},
 			{Kind: "Service", Name: "demo", State: state(from.made["demo"])},
 		},
 	}
@@ -49,7 +49,7 @@ func (w *World) observe(from objects) facts.Observation {
 	o.Requests = from.requests
 	o.Schedules = []facts.Schedule{{Name: "nightly", UpToDate: !w.trouble.isLate}}
 	names := map[string]bool{}
-	for _, name := range from.birth.Next.Names {
+	for _, name := range from.bootstrap.Next.Names {
 		names[name] = true
 	}
 	for _, set := range []map[string]bool{keys(from.pods), keys(from.restores), w.ownVolumes(from),
@@ -102,7 +102,8 @@ func (w *World) lagging(from objects) objects {
 		return from
 	}
 	other := func() objects { return w.past[w.chance(len(w.past), "moment of another cache", "")] }
-	from.pods, from.volumes, from.birth, from.secrets, from.requests = other().pods, other().volumes, other().birth,
+	from.pods, from.volumes, from.bootstrap, from.secrets, from.requests = other().pods, other().volumes,
+		other().bootstrap,
 		other().secrets, other().requests
 	services, budget, tasks := other(), other(), other()
 	from.made, from.caOwner, from.ca, from.budget = services.made, services.caOwner, services.ca, budget.budget
@@ -180,7 +181,7 @@ func (w *World) answers(from objects) map[string]*facts.Answer {
 		if p.ill == isolated {
 			leader = 0
 		}
-		raised, size := c.alarmed(w.Spec.Choices.QuotaBytes)
+		raised, size := c.alarmed(w.Spec.Settings.QuotaBytes)
 		out[name] = &facts.Answer{
 			Alarms: append(raised, c.corruptAlarms()...), DBSize: size,
 			ID: p.disk.member, ClusterID: c.id, Leader: leader, Version: from.pods[name].made.Version,
@@ -195,10 +196,10 @@ func (w *World) answers(from objects) map[string]*facts.Answer {
 func (w *World) answerInstead(p *process) *facts.Answer {
 	if other := w.procs[w.objects.pods[p.instead].UID]; other != nil {
 		c := w.clusters[other.disk.cluster]
-		return &facts.Answer{ID: other.disk.member, ClusterID: c.id, Leader: c.leader, Version: w.Spec.Choices.Version,
+		return &facts.Answer{ID: other.disk.member, ClusterID: c.id, Leader: c.leader, Version: w.Spec.Settings.Version,
 			Revision: int64(other.disk.applied) + 1, Applied: uint64(other.disk.applied)}
 	}
-	return &facts.Answer{ID: 0xfeed, ClusterID: 0xbeef, Leader: 0xfeed, Version: w.Spec.Choices.Version, Revision: 7,
+	return &facts.Answer{ID: 0xfeed, ClusterID: 0xbeef, Leader: 0xfeed, Version: w.Spec.Settings.Version, Revision: 7,
 		Applied: 7}
 }
 

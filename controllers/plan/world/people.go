@@ -153,7 +153,7 @@ func (w *World) restartSurvivors() {
 
 // anyComing does something to a volume that is restored, or was moved to.
 func (w *World) anyComing(fault func(string)) {
-	names := append(slices.Clone(w.objects.birth.Next.Names), w.objects.birth.Names...)
+	names := append(slices.Clone(w.objects.bootstrap.Next.Names), w.objects.bootstrap.Names...)
 	if name := w.oneOf("volume that comes", names); name != "" {
 		fault(name)
 	}
@@ -161,8 +161,8 @@ func (w *World) anyComing(fault func(string)) {
 
 // loseRestored deletes the volumes of so many restored members that have yet to serve that the rest is no quorum.
 func (w *World) loseRestored() {
-	if birth := w.objects.birth; birth.ClusterID == 0 && len(birth.Former) > 0 {
-		for _, name := range birth.Names[:etcdutil.Quorum(len(birth.Names))] {
+	if bootstrap := w.objects.bootstrap; bootstrap.ClusterID == 0 && len(bootstrap.Former) > 0 {
+		for _, name := range bootstrap.Names[:etcdutil.Quorum(len(bootstrap.Names))] {
 			w.DeleteVolume(name)
 		}
 	}

@@ -36,8 +36,8 @@ func TestOtherSettingsComeToTheMembersBesideADoomedOneWhoseSuccessorNoNodeTakes(
 		w.Nowhere = true
 		w.doomUnderOtherSettings()
 		for name, p := range w.objects.pods {
-			if isToHave := name != "demo-1"; isToHave != (p.Choices == w.Spec.Choices) || len(w.Violations) > 0 {
-				t.Fatalf("seed %d: %s runs with %v: %v\n%s", seed, name, p.Choices, w.Violations, firstStory(t, w))
+			if isToHave := name != "demo-1"; isToHave != (p.Settings == w.Spec.Settings) || len(w.Violations) > 0 {
+				t.Fatalf("seed %d: %s runs with %v: %v\n%s", seed, name, p.Settings, w.Violations, firstStory(t, w))
 			}
 		}
 		w.Nowhere = false
@@ -68,7 +68,7 @@ func TestNoMemberIsRestartedWhereTheSuccessorOfADoomedOneWouldTakeItsRoom(t *tes
 // doomUnderOtherSettings deletes the volume of demo-1, asks for other settings and gives all that a quarter of an hour.
 func (w *World) doomUnderOtherSettings() {
 	w.DeleteVolume("demo-1")
-	w.Spec.Choices.Inputs = "other"
+	w.Spec.Settings.Inputs = "other"
 	for since := w.Now; w.Now.Sub(since) < 3*facts.PlaceDeadline; {
 		w.Advance()
 		w.Pass()

@@ -25,24 +25,24 @@ func (w *World) Pass() plan.Decision {
 
 // StalePass is a pass on a lagging cache, by an operator that may die in the middle of it.
 func (w *World) StalePass() plan.Decision {
-	life := immortal
+	effects := immortal
 	if w.chance(3, "the operator dies", "") == 0 {
-		life = w.doCount(deedDeath, w.chance(4, "effects before it dies", ""), immortal)
+		effects = w.doCount(deedDeath, w.chance(4, "effects before it dies", ""), immortal)
 	}
 	if (w.trouble.Overlap || w.trouble.Installs) && w.chance(3, "another operator", "") == 0 {
-		return w.otherPass(life)
+		return w.otherPass(effects)
 	}
-	return w.take(w.ObserveStale(), life)
+	return w.take(w.ObserveStale(), effects)
 }
 
 // take carries out the first change that is not refused: a rule whose change is refused gives way, if it may.
-func (w *World) take(o facts.Observation, life int) plan.Decision {
+func (w *World) take(o facts.Observation, effects int) plan.Decision {
 	w.ledger.looks++
-	return w.takeOn(w.ledger.looks, o, life)
+	return w.takeOn(w.ledger.looks, o, effects)
 }
 
 // takeOn acts on a look that was taken some time ago.
-func (w *World) takeOn(look int, o facts.Observation, life int) plan.Decision {
+func (w *World) takeOn(look int, o facts.Observation, effects int) plan.Decision {
 	w.ledger.acting = look
 	for {
 		d := plan.Decide(o)
@@ -51,7 +51,7 @@ func (w *World) takeOn(look int, o facts.Observation, life int) plan.Decision {
 			return d
 		}
 		w.ledger.ca = o.Objects[0].Holds
-		err := w.Apply(d.Change, o.Refused, life)
+		err := w.Apply(d.Change, o.Refused, effects)
 		w.logf("%s %s: %s (err=%v)", d.Rule, changes.KindOf(d.Change), d.Message, err)
 		if !errors.Is(err, errRefused) || !d.GivesWay {
 			return d
@@ -193,18 +193,18 @@ func (w *World) changeSpec() {
 	case 0:
 		w.Spec.Paused = !w.Spec.Paused
 	case 1:
-		w.Spec.Choices.Version.Patch = []int{15, 16, 17}[w.chance(3, "patch", "")]
+		w.Spec.Settings.Version.Patch = []int{15, 16, 17}[w.chance(3, "patch", "")]
 	case 2:
-		w.Spec.Choices.Inputs = []string{"a", "b", "broken", "never-serves", "unheard"}[w.chance(5, "inputs", "")]
-		w.Spec.Choices.Fixed = ""
-		c := w.Spec.Choices
+		w.Spec.Settings.Inputs = []string{"a", "b", "broken", "never-serves", "unheard"}[w.chance(5, "inputs", "")]
+		w.Spec.Settings.Fixed = ""
+		c := w.Spec.Settings
 		w.Broken[c], w.NeverServes[c] = c.Inputs == "broken", c.Inputs == "never-serves"
 		w.Unheard[c] = c.Inputs == "unheard"
 	default:
 		w.Spec.Size = []int{1, 3, 5}[w.chance(3, "size", "")]
 	}
-	w.logf("spec: size %d, version %s, inputs %s, paused %v", w.Spec.Size, w.Spec.Choices.Version,
-		w.Spec.Choices.Inputs, w.Spec.Paused)
+	w.logf("spec: size %d, version %s, inputs %s, paused %v", w.Spec.Size, w.Spec.Settings.Version,
+		w.Spec.Settings.Inputs, w.Spec.Paused)
 }
 
 // suffer lets so many steps go by: things happen to a cluster, a fault in one of `once` of them, while operators, up to

@@ -8,17 +8,17 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
-func (w *World) carryOutPods(c changes.Change, life *budgetOfEffects) {
+func (w *World) carryOutPods(c changes.Change, effects *budgetOfEffects) {
 	switch c := c.(type) {
 	case changes.SealPods:
-		w.seal(c, life)
+		w.seal(c, effects)
 	case changes.LabelRole:
 		w.editPod(c.Pod, func(p *pod) { p.Role = c.Role })
 	case changes.RestoreInputs:
-		w.editPod(c.Pod, func(p *pod) { p.Choices = c.Choices })
+		w.editPod(c.Pod, func(p *pod) { p.Settings = c.Settings })
 	case changes.ResizePod:
 		w.editPod(c.Pod, func(p *pod) {
-			p.Choices, p.made = c.Choices, c.Choices
+			p.Settings, p.made = c.Settings, c.Settings
 			p.Resize = facts.Resize{State: facts.ResizeInProgress, Since: w.Now}
 		})
 	case changes.DressPods:
@@ -26,16 +26,16 @@ func (w *World) carryOutPods(c changes.Change, life *budgetOfEffects) {
 			w.editPod(ref, func(p *pod) { p.Undressed = false })
 		}
 	case changes.StartPods:
-		w.startPods(c, life)
+		w.startPods(c, effects)
 	case changes.DeletePods:
-		w.deletePods(c, life)
+		w.deletePods(c, effects)
 	default:
 	}
 }
 
-func (w *World) startPods(c changes.StartPods, life *budgetOfEffects) {
+func (w *World) startPods(c changes.StartPods, effects *budgetOfEffects) {
 	for _, s := range c.Pods {
-		if w.admits(kindPod, s.Name, life) {
+		if w.admits(kindPod, s.Name, effects) {
 			w.createPod(s)
 		}
 	}
@@ -45,10 +45,10 @@ func (w *World) createPod(s changes.Start) {
 	if _, exists := w.objects.pods[s.Name]; exists {
 		return
 	}
-	p := pod{initial: s.Initial, seen: s.Flags, made: s.Choices, Pod: facts.Pod{UID: w.uid("pod"), Created: w.Now,
+	p := pod{initial: s.Initial, seen: s.Flags, made: s.Settings, Pod: facts.Pod{UID: w.uid("pod"), Created: w.Now,
 		Phase: facts.PodPending,
-		Flags: s.Flags, Role: s.Role, Incarnation: cmp.Or(w.objects.birth.Incarnation,
-			w.objects.volumes[s.Name].Incarnation), Choices: s.Choices}}
+		Flags: s.Flags, Role: s.Role, Incarnation: cmp.Or(w.objects.bootstrap.Incarnation,
+			w.objects.volumes[s.Name].Incarnation), Settings: s.Settings}}
 	p.disk, p.claim = p.UID, w.Cluster.Operator
 	if !w.Spec.Ephemeral {
 		p.claim, p.disk = "", w.objects.volumes[s.Name].UID
@@ -56,9 +56,9 @@ func (w *World) createPod(s changes.Start) {
 	w.objects.pods[s.Name] = p
 }
 
-func (w *World) seal(c changes.SealPods, life *budgetOfEffects) {
+func (w *World) seal(c changes.SealPods, effects *budgetOfEffects) {
 	for _, s := range c.Pods {
-		if life.spend() {
+		if effects.spend() {
 			w.checkLed(s.Pod.Name, s.Process)
 			w.editPod(s.Pod, func(p *pod) {
 				p.Flags, p.compared = facts.FlagsSealed, cmp.Or(s.Process, p.compared)
@@ -77,9 +77,9 @@ func (w *World) editPod(ref facts.PodRef, edit func(*pod)) {
 	}
 }
 
-func (w *World) deletePods(c changes.DeletePods, life *budgetOfEffects) {
+func (w *World) deletePods(c changes.DeletePods, effects *budgetOfEffects) {
 	for _, ref := range c.Pods {
-		if life.spend() {
+		if effects.spend() {
 			w.checkPodDeletion(ref)
 			w.editPod(ref, func(p *pod) { p.Terminating = true })
 		}

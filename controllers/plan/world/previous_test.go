@@ -15,7 +15,7 @@ import (
 func failedAt(t *testing.T, seed uint64, size int) (*World, *cluster) {
 	t.Helper()
 	w := settledAt(t, seed, size)
-	old := w.clusters[w.born]
+	old := w.clusters[w.bootstrapped]
 	w.Ask(record.SourceBackup, "", true)
 	for range 600 {
 		if w.write(); len(w.moves) > 0 {
@@ -24,7 +24,7 @@ func failedAt(t *testing.T, seed uint64, size int) (*World, *cluster) {
 		w.Advance()
 		w.Pass()
 	}
-	for _, name := range w.objects.birth.Names[:etcdutil.Quorum(size)] {
+	for _, name := range w.objects.bootstrap.Names[:etcdutil.Quorum(size)] {
 		w.DeleteVolume(name)
 	}
 	for range 600 {
@@ -43,12 +43,12 @@ func mustBeBack(t *testing.T, w *World, old *cluster, what string) {
 	t.Helper()
 	writes := old.writes
 	mustSettle(t, w, what)
-	if w.born != old.id || old.writes < writes || w.objects.birth.ClusterID != old.id {
-		t.Fatalf("%s: it is the cluster %s with %d writes, and there were %d in %s\n%s", what, w.born,
-			w.clusters[w.born].writes, writes, old.id, firstStory(t, w))
+	if w.bootstrapped != old.id || old.writes < writes || w.objects.bootstrap.ClusterID != old.id {
+		t.Fatalf("%s: it is the cluster %s with %d writes, and there were %d in %s\n%s", what, w.bootstrapped,
+			w.clusters[w.bootstrapped].writes, writes, old.id, firstStory(t, w))
 	}
 	for name, v := range w.objects.volumes {
-		if isOurs := v.Incarnation == w.objects.birth.Incarnation; isOurs != (v.Superseded == "") {
+		if isOurs := v.Incarnation == w.objects.bootstrap.Incarnation; isOurs != (v.Superseded == "") {
 			t.Fatalf("%s: the volume of %s says %q\n%s", what, name, v.Superseded, firstStory(t, w))
 		}
 	}
@@ -67,7 +67,7 @@ func TestAClusterOfEachSizeGoesBackFromWhatNeverServedAndLosesNothing(t *testing
 		}
 		w.Ask(record.SourceBackup, "", true)
 		mustSettle(t, w, fmt.Sprintf("size %d, restored once more", size))
-		if w.born == old.id {
+		if w.bootstrapped == old.id {
 			t.Fatalf("size %d: it was not restored\n%s", size, firstStory(t, w))
 		}
 	})
@@ -92,23 +92,23 @@ func TestNoApprovalFromBeforeAClusterWentBackCounts(t *testing.T) {
 // The operator dies after each number of effects in turn, in every pass, and looks at what was.
 func TestAClusterGoesBackWhereverTheOperatorDies(t *testing.T) {
 	each(t, []int{1, 3}, func(t *testing.T, size int) {
-		each(t, []int{1, 2, 3, 4}, func(t *testing.T, life int) {
-			w, old := failedAt(t, uint64(10*size+life), size)
+		each(t, []int{1, 2, 3, 4}, func(t *testing.T, effects int) {
+			w, old := failedAt(t, uint64(10*size+effects), size)
 			w.Ask(record.SourcePrevious, "", true)
 			for range 600 {
 				w.Advance()
-				w.take(w.ObserveStale(), life)
+				w.take(w.ObserveStale(), effects)
 			}
-			mustBeBack(t, w, old, fmt.Sprintf("size %d, %d effects", size, life))
+			mustBeBack(t, w, old, fmt.Sprintf("size %d, %d effects", size, effects))
 			if len(w.moves) != 2 {
-				t.Fatalf("size %d, %d effects: %v\n%s", size, life, w.moves, firstStory(t, w))
+				t.Fatalf("size %d, %d effects: %v\n%s", size, effects, w.moves, firstStory(t, w))
 			}
 		})
 	})
 }
 
-// At any moment of the way back the record is lost, or the cluster is made again: it is one incarnation or the other, or
-// a refusal that names what is there.
+// At any moment of the way back the record is lost, or the cluster is made again: it is one incarnation or the other,
+// or a refusal that names what is there.
 func TestAClusterThatLosesItsRecordOnTheWayBackLosesNothingElse(t *testing.T) {
 	found := map[string]int{}
 	each(t, moments(80), func(t *testing.T, seed uint64) {
@@ -129,7 +129,7 @@ func TestAClusterThatLosesItsRecordOnTheWayBackLosesNothingElse(t *testing.T) {
 			t.Fatalf("seed %d: rests=%v %+v %v\n%s", seed, rests, d, w.Violations, firstStory(t, w))
 		case d.Reason == facts.ReasonRetainedData || d.Reason == facts.ReasonRecordLost:
 			found["refused"]++
-		case d.Verdict == plan.Settled && w.born == old.id:
+		case d.Verdict == plan.Settled && w.bootstrapped == old.id:
 			found["old"]++
 		default:
 			t.Fatalf("seed %d: %+v\n%s", seed, d, firstStory(t, w))
@@ -144,10 +144,10 @@ func TestAClusterDoesNotGoBackFromWhatServes(t *testing.T) {
 	w := settledAt(t, 9, 3)
 	w.Ask(record.SourceBackup, "", true)
 	mustSettle(t, w, "restored")
-	restored := w.born
+	restored := w.bootstrapped
 	w.Ask(record.SourcePrevious, "", true)
 	d, rests := w.Settle(600)
-	if !rests || !d.NeedsHuman || d.Rule != "restore-go-back" || w.born != restored || len(w.Violations) > 0 {
+	if !rests || !d.NeedsHuman || d.Rule != "restore-go-back" || w.bootstrapped != restored || len(w.Violations) > 0 {
 		t.Fatalf("%v %+v %v\n%s", rests, d, w.Violations, firstStory(t, w))
 	}
 }

@@ -14,13 +14,13 @@ import (
 
 // carryOutEtcd asks etcd for a change of its list, its leader or its alarms. It may refuse, or do it a moment later.
 func (w *World) carryOutEtcd(c changes.Change) error {
-	cl := w.clusters[w.objects.birth.ClusterID]
+	cl := w.clusters[w.objects.bootstrap.ClusterID]
 	if cl == nil || !w.hasQuorum(cl) {
 		return errors.New("no quorum")
 	}
 	if removal, ok := c.(changes.RemoveMember); ok {
-		if w.objects.birth.Promised == removal.Name {
-			w.objects.birth.Promised = ""
+		if w.objects.bootstrap.Promised == removal.Name {
+			w.objects.bootstrap.Promised = ""
 		}
 		w.checkRemoval(cl, removal.ID)
 	}

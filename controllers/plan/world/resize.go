@@ -9,9 +9,9 @@ const hugeAmounts = "huge"
 
 // ChangeAmounts is a user who asks for other amounts of CPU and memory, and for nothing else.
 func (w *World) ChangeAmounts() {
-	w.Spec.Choices.Inputs = []string{"small", "large", hugeAmounts}[w.chance(3, "amounts", "")]
-	w.Spec.Choices.Fixed = "amounts"
-	w.logf("spec: amounts %s", w.Spec.Choices.Inputs)
+	w.Spec.Settings.Inputs = []string{"small", "large", hugeAmounts}[w.chance(3, "amounts", "")]
+	w.Spec.Settings.Fixed = "amounts"
+	w.logf("spec: amounts %s", w.Spec.Settings.Inputs)
 }
 
 // advanceResize is the kubelet that changes amounts, defers that, or never can.

@@ -12,7 +12,7 @@ func TestOtherAmountsStopNoMemberUnlessItsNodeNeverHasRoomAndPuttingThemBackHeal
 		each(t, []bool{false, true}, func(t *testing.T, ephemeral bool) {
 			spec := Spec3(size)
 			spec.Ephemeral = ephemeral
-			spec.Choices.Inputs, spec.Choices.Fixed = "small", "amounts"
+			spec.Settings.Inputs, spec.Settings.Fixed = "small", "amounts"
 			w := New(uint64(size), spec)
 			w.Settle(600)
 			for _, step := range []struct {
@@ -20,7 +20,7 @@ func TestOtherAmountsStopNoMemberUnlessItsNodeNeverHasRoomAndPuttingThemBackHeal
 				stops  bool
 			}{{"large", false}, {"small", false}, {hugeAmounts, true}, {"large", false}} {
 				before := len(w.Log)
-				w.Spec.Choices.Inputs = step.inputs
+				w.Spec.Settings.Inputs = step.inputs
 				d, rests := w.Settle(1500)
 				if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
 					t.Fatalf("size %d, ephemeral %v, %s: %+v %v\n%s", size, ephemeral, step.inputs, d, w.Violations,
@@ -42,10 +42,10 @@ func TestOtherAmountsStopNoMemberUnlessItsNodeNeverHasRoomAndPuttingThemBackHeal
 
 func TestANodeThatHasNoRoomForAmountsHoldsBackTheOthers(t *testing.T) {
 	spec := Spec3(3)
-	spec.Choices.Inputs, spec.Choices.Fixed = "small", "amounts"
+	spec.Settings.Inputs, spec.Settings.Fixed = "small", "amounts"
 	w := New(1, spec)
 	w.Settle(600)
-	w.Spec.Choices.Inputs = "large"
+	w.Spec.Settings.Inputs = "large"
 	for range 50 {
 		w.Pass() // and no kubelet answers
 	}

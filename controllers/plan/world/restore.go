@@ -10,7 +10,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// What births that begin with a backup need: a store, a Pod that looks into it, and Pods that lay what is there on
+// What bootstraps that begin with a backup need: a store, a Pod that looks into it, and Pods that lay what is there on
 // volumes.
 
 // store is what a wish finds: the newest of so many backups, unless they cannot be read just now, or it is damaged for
@@ -44,7 +44,7 @@ type restoreTask struct {
 	origin  record.Origin
 	bump    int64
 	initial []etcdutil.NamedURL
-	made    facts.Choices
+	made    facts.Settings
 
 	survivor string // the member whose data it restores there
 	mounts   string // its volume, when that is read
@@ -63,7 +63,7 @@ func (w *World) storeOf(wish facts.WantedBackup) *store {
 }
 
 // carryOutRestore does what the operator asks for a restore.
-func (w *World) carryOutRestore(c changes.Change, life *budgetOfEffects) error {
+func (w *World) carryOutRestore(c changes.Change, effects *budgetOfEffects) error {
 	switch c := c.(type) {
 	case changes.StartPreflight:
 		if w.objects.preflight == nil {
@@ -75,39 +75,39 @@ func (w *World) carryOutRestore(c changes.Change, life *budgetOfEffects) error {
 			w.editPreflight(func(p *facts.Preflight) { p.Terminating = true })
 		}
 	case changes.RecordRestored:
-		w.recordRestored(c, life)
+		w.recordRestored(c, effects)
 	case changes.DeleteRestores:
-		w.deleteRestores(c, life)
+		w.deleteRestores(c, effects)
 	default:
 		return fmt.Errorf("%T is not a change that the world knows", c)
 	}
 	return nil
 }
 
-func (w *World) recordRestored(c changes.RecordRestored, life *budgetOfEffects) {
+func (w *World) recordRestored(c changes.RecordRestored, effects *budgetOfEffects) {
 	for _, ref := range c.Volumes {
-		if life.spend() && w.editVolume(ref, func(v *volume) { v.Restored = c.Incarnation }) {
+		if effects.spend() && w.editVolume(ref, func(v *volume) { v.Restored = c.Incarnation }) {
 			w.checkRestored(ref.Name, ref.UID)
 		}
 	}
 }
 
-func (w *World) deleteRestores(c changes.DeleteRestores, life *budgetOfEffects) {
+func (w *World) deleteRestores(c changes.DeleteRestores, effects *budgetOfEffects) {
 	for _, ref := range c.Pods {
-		if t, ok := w.objects.restores[ref.Name]; ok && t.UID == ref.UID && life.spend() {
+		if t, ok := w.objects.restores[ref.Name]; ok && t.UID == ref.UID && effects.spend() {
 			t.Terminating = true
 			w.objects.restores[ref.Name] = t
 		}
 	}
 }
 
-func (w *World) createRestore(l changes.Laying, incarnation string, origin record.Origin, bump int64) {
+func (w *World) createRestore(l changes.Restoring, incarnation string, origin record.Origin, bump int64) {
 	if _, exists := w.objects.restores[l.Name]; exists {
 		return
 	}
 	w.objects.restores[l.Name] = restoreTask{disk: w.objects.volumes[l.Name].UID, origin: origin, bump: bump,
-		initial: l.Initial, made: l.Choices, survivor: l.Survivor, mounts: l.Mounts,
-		RestorePod: facts.RestorePod{Incarnation: incarnation, Choices: l.Choices, Holds: l.Holds,
+		initial: l.Initial, made: l.Settings, survivor: l.Survivor, mounts: l.Mounts,
+		RestorePod: facts.RestorePod{Incarnation: incarnation, Settings: l.Settings, Holds: l.Holds,
 			Task: facts.Task{UID: w.uid("restore"), Created: w.Now, Phase: facts.PodPending}}}
 }
 
@@ -209,7 +209,7 @@ func (w *World) advanceRestore(name string, t restoreTask) {
 	case t.Phase == facts.PodPending:
 		w.startRestore(name, &t)
 	case t.Phase == facts.PodRunning:
-		w.lay(name, &t)
+		w.restore(name, &t)
 	}
 	w.objects.restores[name] = t
 }
@@ -241,7 +241,7 @@ func (w *World) startRestore(name string, t *restoreTask) {
 }
 
 // lay is the end of a restore Pod: the data is there whole, or not at all. What is there already is left as it is.
-func (w *World) lay(name string, t *restoreTask) {
+func (w *World) restore(name string, t *restoreTask) {
 	t.Finished = w.Now
 	d := w.disks[t.disk]
 	switch {

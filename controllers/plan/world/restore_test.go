@@ -11,7 +11,7 @@ import (
 func restoring(size int) facts.Desired {
 	spec := Spec3(size)
 	spec.Restore.Hash = "one"
-	spec.Choices.QuotaBytes = usualQuota
+	spec.Settings.QuotaBytes = usualQuota
 	return spec
 }
 
@@ -23,7 +23,7 @@ func TestAClusterOfEachSizeIsRestoredAndSettles(t *testing.T) {
 			len(w.Observe().Current.HealthyVoters()) != size {
 			t.Fatalf("size %d: %+v %v\n%s", size, d, w.Violations, firstStory(t, w))
 		}
-		if c := w.clusters[w.born]; c == nil || c.from != "sha of one/0" {
+		if c := w.clusters[w.bootstrapped]; c == nil || c.from != "sha of one/0" {
 			t.Fatalf("size %d: the cluster does not hold the backup\n%s", size, firstStory(t, w))
 		}
 		if w.objects.preflight != nil || len(w.objects.restores) > 0 {
@@ -39,7 +39,7 @@ func TestABackupThatCannotBeUsedIsRefusedUntilItIsPutRight(t *testing.T) {
 		w.Advance()
 		w.Pass()
 	}
-	if d := w.Pass(); w.objects.birth.Exists() || d.Rule != "restore-source" {
+	if d := w.Pass(); w.objects.bootstrap.Exists() || d.Rule != "restore-source" {
 		t.Fatalf("something was born of a backup that cannot be read: %+v\n%s", d, firstStory(t, w))
 	}
 	w.SpoilBackups(false)
@@ -52,10 +52,10 @@ func TestABackupLargerThanTheQuotaIsBegunWithOnceThereIsRoom(t *testing.T) {
 	w := New(1, restoring(3))
 	w.storeOf(w.Spec.Restore)
 	w.LargerBackups()
-	if d, rests := w.Settle(1500); !rests || d.Rule != "restore-source" || !d.NeedsHuman || w.objects.birth.Exists() {
+	if d, rests := w.Settle(1500); !rests || d.Rule != "restore-source" || !d.NeedsHuman || w.objects.bootstrap.Exists() {
 		t.Fatalf("%+v\n%s", d, firstStory(t, w))
 	}
-	w.Spec.Choices.QuotaBytes = 2 * usualQuota
+	w.Spec.Settings.QuotaBytes = 2 * usualQuota
 	if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
 		t.Fatalf("%+v %v\n%s", d, w.Violations, firstStory(t, w))
 	}
@@ -72,7 +72,7 @@ func TestABackupThatIsNoneIsLookedAtOnceUntilSomebodyAsksAgain(t *testing.T) {
 		w.Advance()
 		w.Pass()
 	}
-	if n := mentions(w.Log, "restore-source StartPreflight"); n != 1 || w.objects.birth.Exists() {
+	if n := mentions(w.Log, "restore-source StartPreflight"); n != 1 || w.objects.bootstrap.Exists() {
 		t.Fatalf("it was looked at %d times\n%s", n, firstStory(t, w))
 	}
 	w.NewerBackups()
@@ -89,13 +89,13 @@ func TestAnAlarmThatCameWithABackupIsTakenBackOnceThereIsRoom(t *testing.T) {
 		w.storeOf(w.Spec.Restore)
 		w.NewerBackups()
 		d, rests := w.Settle(1500)
-		wasFull := w.clusters[w.born].full
+		wasFull := w.clusters[w.bootstrapped].full
 		if !rests || len(w.Violations) > 0 || wasFull != (d.Reason == facts.ReasonAlarm) ||
-			wasFull != w.clusters[w.born].alarm {
+			wasFull != w.clusters[w.bootstrapped].alarm {
 			t.Fatalf("seed %d, full %v: %+v %v\n%s", seed, wasFull, d, w.Violations, firstStory(t, w))
 		}
 		w.FreeSpace()
-		if d, rests = w.Settle(300); !rests || d.Verdict != plan.Settled || w.clusters[w.born].alarm ||
+		if d, rests = w.Settle(300); !rests || d.Verdict != plan.Settled || w.clusters[w.bootstrapped].alarm ||
 			len(w.Violations) > 0 {
 			t.Fatalf("seed %d: %+v %v\n%s", seed, d, w.Violations, firstStory(t, w))
 		}
@@ -108,7 +108,7 @@ func TestABackupWithAuthenticationBeginsNothingWithoutCertificates(t *testing.T)
 		spec.Restore.Hash, spec.TLS = "two", tls
 		w := New(4, spec)
 		d, rests := w.Settle(1500)
-		if !rests || len(w.Violations) > 0 || tls != (d.Verdict == plan.Settled) || tls != w.objects.birth.Exists() {
+		if !rests || len(w.Violations) > 0 || tls != (d.Verdict == plan.Settled) || tls != w.objects.bootstrap.Exists() {
 			t.Fatalf("certificates %v: %+v %v\n%s", tls, d, w.Violations, firstStory(t, w))
 		}
 	})
@@ -135,14 +135,14 @@ func TestAWishThatChangesOnALivingClusterChangesNothing(t *testing.T) {
 // The operator dies after each number of effects in turn, in every pass.
 func TestARestoreGoesOnWhereverTheOperatorDies(t *testing.T) {
 	each(t, []int{1, 3}, func(t *testing.T, size int) {
-		each(t, []int{1, 2, 3, 4}, func(t *testing.T, life int) {
-			w := New(uint64(10*size+life), restoring(size))
+		each(t, []int{1, 2, 3, 4}, func(t *testing.T, effects int) {
+			w := New(uint64(10*size+effects), restoring(size))
 			for range 600 {
 				w.Advance()
-				w.take(w.ObserveStale(), life)
+				w.take(w.ObserveStale(), effects)
 			}
 			if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 {
-				t.Fatalf("size %d, %d effects: %+v %v\n%s", size, life, d, w.Violations, firstStory(t, w))
+				t.Fatalf("size %d, %d effects: %+v %v\n%s", size, effects, d, w.Violations, firstStory(t, w))
 			}
 		})
 	})
@@ -166,7 +166,7 @@ func playRestore(t *tale) (plan.Decision, bool) {
 	w := t.begin(spec)
 	w.storeOf(spec.Restore).newest = int(s % 2)
 	w.suffer(60+w.chance(120, "steps", ""), 3+w.chance(30, "rate", ""), w.restoreFaultOrOther)
-	w.Spec.Paused, w.Spec.Choices = false, spec.Choices
+	w.Spec.Paused, w.Spec.Settings = false, spec.Settings
 	w.ToggleQuota(false)
 	w.SpoilBackups(false)
 	w.Spec.Restore.Fault = ""

@@ -8,7 +8,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// checkBeginning holds a birth to what the spec asks for at that moment.
+// checkBeginning holds a bootstrap to what the spec asks for at that moment.
 func (w *World) checkBeginning(origin record.Origin) {
 	if (origin.Hash != w.Spec.Restore.Hash || w.Spec.Restore.Fault != "") && !w.trouble.isRaced {
 		w.violate("a birth begins with %q, and the spec asks for %+v", origin.Hash, w.Spec.Restore)
@@ -29,12 +29,12 @@ func (w *World) checkVoid() {
 
 // checkRestored holds what is written on a volume to what lies there.
 func (w *World) checkRestored(name, diskUID string) {
-	birth, incarnation := w.objects.birth, w.objects.volumes[name].Incarnation
-	origin := birth.Origin
+	bootstrap, incarnation := w.objects.bootstrap, w.objects.volumes[name].Incarnation
+	origin := bootstrap.Origin
 	switch incarnation {
-	case birth.Next.Incarnation:
-		origin = birth.Next.Origin
-	case birth.Incarnation:
+	case bootstrap.Next.Incarnation:
+		origin = bootstrap.Next.Origin
+	case bootstrap.Incarnation:
 	default:
 		return // given up meanwhile
 	}
@@ -46,12 +46,12 @@ func (w *World) checkRestored(name, diskUID string) {
 // checkFirstStart holds a first member that starts from data to the backup of the record, and lets none start empty
 // beside one.
 func (w *World) checkFirstStart(name string, p pod, d *disk) {
-	origin := w.objects.birth.Origin
-	if origin.IsZero() || p.Incarnation != w.objects.birth.Incarnation ||
-		!slices.Contains(w.objects.birth.Names, name) {
+	origin := w.objects.bootstrap.Origin
+	if origin.IsZero() || p.Incarnation != w.objects.bootstrap.Incarnation ||
+		!slices.Contains(w.objects.bootstrap.Names, name) {
 		return
 	}
-	if p.seen == facts.FlagsBirth {
+	if p.seen == facts.FlagsBootstrap {
 		w.violate("%s starts as at birth, in a cluster that begins with a backup", name)
 	}
 	if !d.isEmpty() && !isFrom(d.from, origin) {
@@ -62,9 +62,9 @@ func (w *World) checkFirstStart(name string, p pod, d *disk) {
 // checkOrigin says of a cluster whose identity is written down that it holds what it was to begin with. A record that
 // was written anew does not say that any more: its volumes were looked at when they were called restored.
 func (w *World) checkOrigin(id etcdutil.ID) {
-	c, birth := w.clusters[id], w.objects.birth
-	origin := birth.Origin
-	if origin.IsZero() && w.isOnVolumes(birth.Incarnation) {
+	c, bootstrap := w.clusters[id], w.objects.bootstrap
+	origin := bootstrap.Origin
+	if origin.IsZero() && w.isOnVolumes(bootstrap.Incarnation) {
 		return
 	}
 	if c != nil && !isFrom(c.from, origin) {

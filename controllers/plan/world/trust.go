@@ -9,7 +9,7 @@ import (
 // ownCA is the CA that the cluster was made with. Its Secret may hold another one, once a person wrote that there.
 const ownCA = "ca-1"
 
-// ReplaceCA writes another CA into the Secret of the authority.
+// ReplaceCA writes another CA into the Secret of the CA.
 func (w *World) ReplaceCA() {
 	if w.objects.made["demo-ca"] {
 		w.replaced++
@@ -38,11 +38,11 @@ func (w *World) trusted(from objects) string {
 	return ""
 }
 
-// observeTrust tells which CA the Secret of the authority holds, and which one members trust.
-func (w *World) observeTrust(from objects, authority *facts.Object) {
-	authority.Trusted = w.trusted(from)
-	if authority.State == facts.ObjectCurrent {
-		authority.Holds = from.ca
+// observeTrust tells which CA the Secret of the CA holds, and which one members trust.
+func (w *World) observeTrust(from objects, ca *facts.Object) {
+	ca.Trusted = w.trusted(from)
+	if ca.State == facts.ObjectCurrent {
+		ca.Holds = from.ca
 	}
 }
 

@@ -13,7 +13,7 @@ func (w *World) createVolume(v changes.NewVolume, incarnation string) {
 	w.disks[uid] = &disk{}
 	w.objects.volumes[v.Name] = volume{owner: w.Cluster.UID, claim: w.Cluster.Operator, isReleased: !w.Spec.Retain,
 		Volume: facts.Volume{UID: uid, Created: w.Now, Phase: facts.VolumePending,
-			Incarnation: incarnation, Choices: v.Choices, Bytes: v.Bytes, MadeFor: w.Spec.StorageClass}}
+			Incarnation: incarnation, Settings: v.Settings, Bytes: v.Bytes, MadeFor: w.Spec.StorageClass}}
 }
 
 // bind makes what a claim asks for, unless the StorageClass is gone. It says whether there is a volume.
@@ -30,9 +30,9 @@ func (w *World) bind(name string) bool {
 	return true
 }
 
-func (w *World) record(c changes.RecordMembers, life *budgetOfEffects) {
+func (w *World) record(c changes.RecordMembers, effects *budgetOfEffects) {
 	for _, m := range c.Members {
-		if !life.spend() {
+		if !effects.spend() {
 			return
 		}
 		if ref := (facts.VolumeRef{Name: m.Name, UID: m.VolumeUID}); w.editVolume(ref,
@@ -47,10 +47,10 @@ func (w *World) record(c changes.RecordMembers, life *budgetOfEffects) {
 	}
 }
 
-func (w *World) setChoices(c changes.SetChoices, life *budgetOfEffects) {
+func (w *World) writeSettings(c changes.WriteSettings, effects *budgetOfEffects) {
 	for _, ref := range c.Volumes {
-		if life.spend() {
-			w.editVolume(ref, func(v *volume) { v.Choices = c.Choices })
+		if effects.spend() {
+			w.editVolume(ref, func(v *volume) { v.Settings = c.Settings })
 		}
 	}
 }
@@ -70,9 +70,9 @@ func (w *World) editVolume(ref facts.VolumeRef, edit func(*volume)) bool {
 	return true
 }
 
-func (w *World) deleteVolumes(c changes.DeleteVolumes, life *budgetOfEffects) {
+func (w *World) deleteVolumes(c changes.DeleteVolumes, effects *budgetOfEffects) {
 	for _, ref := range c.Volumes {
-		if life.spend() {
+		if effects.spend() {
 			w.editVolume(ref, func(v *volume) {
 				w.checkVolumeDeletion(ref, w.disks[v.UID])
 				w.checkKept(ref.Name, *v)

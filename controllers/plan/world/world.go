@@ -24,13 +24,13 @@ type World struct {
 	Crowded string
 	Nowhere bool
 
-	// Broken names choices whose Pods cannot start, such as an image that does not exist.
-	Broken map[facts.Choices]bool
+	// Broken names settings whose Pods cannot start, such as an image that does not exist.
+	Broken map[facts.Settings]bool
 	// Withdrawn names StorageClasses that are gone: of these no volume is made any more.
 	Withdrawn map[string]bool
-	// NeverServes names choices with which a process runs and never serves. With those of Unheard it serves its peers,
+	// NeverServes names settings with which a process runs and never serves. With those of Unheard it serves its peers,
 	// and neither the operator nor a client can connect. Whoever restarts an unheard one takes it from nobody.
-	NeverServes, Unheard map[facts.Choices]bool
+	NeverServes, Unheard map[facts.Settings]bool
 	// Violations of invariants. Empty is the point of it all.
 	Violations []Violation
 	// Log is what happened, one line each, for a failure to be read.
@@ -61,27 +61,27 @@ type World struct {
 	// a directory was emptied before its kubelet knew the seal: the one window that is left
 	unsealedLoss bool
 	// the first cluster ID of this incarnation that was written down; it never changes
-	born     etcdutil.ID
-	moves    map[string]int    // how often the cluster moved, by EtcdRestore
-	approved map[string]string // on what the cluster moved, by incarnation
-	served   map[string]bool   // incarnations that were written down as a cluster
-	spent    map[string]bool   // approvals, with their EtcdRestore, from before the cluster last went back
-	revision int64             // the highest one that clients of this object were served
-	ledger   ledger
-	trouble  trouble
+	bootstrapped etcdutil.ID
+	moves        map[string]int    // how often the cluster moved, by EtcdRestore
+	approved     map[string]string // on what the cluster moved, by incarnation
+	served       map[string]bool   // incarnations that were written down as a cluster
+	spent        map[string]bool   // approvals, with their EtcdRestore, from before the cluster last went back
+	revision     int64             // the highest one that clients of this object were served
+	ledger       ledger
+	trouble      trouble
 }
 
 // objects is the API server's part: plain values, so that a copy is a snapshot.
 type objects struct {
-	birth   record.Birth
-	claim   string            // the install that claims the cluster on the peer Service
-	made    map[string]bool   // Services and Secrets that are not a member's
-	caOwner string            // UID of the object that the authority says it belongs to
-	ca      string            // the CA that the authority's Secret holds
-	secrets map[string]string // by member: the CA that its certificates are of
-	budget  int
-	pods    map[string]pod
-	volumes map[string]volume
+	bootstrap record.Bootstrap
+	claim     string            // the install that claims the cluster on the peer Service
+	made      map[string]bool   // Services and Secrets that are not a member's
+	caOwner   string            // UID of the object that the CA says it belongs to
+	ca        string            // the CA that the CA's Secret holds
+	secrets   map[string]string // by member: the CA that its certificates are of
+	budget    int
+	pods      map[string]pod
+	volumes   map[string]volume
 
 	collected map[string]bool // what the garbage collector has yet to take, by kind and name
 
@@ -94,11 +94,11 @@ type pod struct {
 	facts.Pod
 	seen     facts.Flags // the flags as the kubelet last saw them
 	initial  []etcdutil.NamedURL
-	cutOff   bool          // its node does not answer: once the Pod is to go, it stays
-	disk     string        // UID of what holds the data: the volume's, or the Pod's own
-	made     facts.Choices // what it was really made from; its annotations may say otherwise by now
-	compared string        // the process whose copy of the data was compared
-	claim    string        // the install that it says looks after the cluster, where its data is in it
+	cutOff   bool           // its node does not answer: once the Pod is to go, it stays
+	disk     string         // UID of what holds the data: the volume's, or the Pod's own
+	made     facts.Settings // what it was really made from; its annotations may say otherwise by now
+	compared string         // the process whose copy of the data was compared
+	claim    string         // the install that it says looks after the cluster, where its data is in it
 }
 
 type volume struct {
@@ -119,10 +119,10 @@ func New(seed uint64, spec facts.Desired) *World {
 		Now:         time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
 		Cluster:     facts.Identity{Namespace: "default", Name: "demo", UID: "uid-1", Operator: "steward"},
 		Spec:        spec,
-		Broken:      map[facts.Choices]bool{},
+		Broken:      map[facts.Settings]bool{},
 		Withdrawn:   map[string]bool{},
-		NeverServes: map[facts.Choices]bool{},
-		Unheard:     map[facts.Choices]bool{},
+		NeverServes: map[facts.Settings]bool{},
+		Unheard:     map[facts.Settings]bool{},
 		seed:        seed,
 		questions:   map[question]int{},
 		objects: objects{
@@ -147,13 +147,13 @@ func Spec3(size int) facts.Desired {
 	return facts.Desired{
 		Size: size, StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true, ReplaceAfter: 5 * time.Minute,
 		KeepVolumes: 10 * time.Minute,
-		Choices:     facts.Choices{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a"},
+		Settings:    facts.Settings{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a"},
 	}
 }
 
 func (o objects) clone() objects {
-	o.birth.Names = append([]string(nil), o.birth.Names...)
-	o.birth.Volumes = maps.Clone(o.birth.Volumes)
+	o.bootstrap.Names = append([]string(nil), o.bootstrap.Names...)
+	o.bootstrap.Volumes = maps.Clone(o.bootstrap.Volumes)
 	o.made, o.secrets, o.collected = maps.Clone(o.made), maps.Clone(o.secrets), maps.Clone(o.collected)
 	o.pods, o.volumes, o.restores = maps.Clone(o.pods), maps.Clone(o.volumes), maps.Clone(o.restores)
 	return o

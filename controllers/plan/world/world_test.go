@@ -11,7 +11,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-func TestAClusterOfEachSizeIsBornAndSettles(t *testing.T) {
+func TestAClusterOfEachSizeIsBootstrappedAndSettles(t *testing.T) {
 	each(t, []int{1, 3, 5, 7}, func(t *testing.T, size int) {
 		each(t, []bool{false, true}, func(t *testing.T, ephemeral bool) {
 			spec := Spec3(size)
@@ -43,7 +43,7 @@ func TestASettledClusterGoesFromAnySizeToAnyOtherAndBack(t *testing.T) {
 	})
 }
 
-func TestASettledClusterRollsToOtherChoicesAndBackWithOneMoveOfTheLeaderAtMost(t *testing.T) {
+func TestASettledClusterRollsToOtherSettingsAndBackWithOneMoveOfTheLeaderAtMost(t *testing.T) {
 	each(t, []int{1, 3, 5}, func(t *testing.T, size int) {
 		each(t, []bool{false, true}, func(t *testing.T, ephemeral bool) {
 			spec := Spec3(size)
@@ -52,7 +52,7 @@ func TestASettledClusterRollsToOtherChoicesAndBackWithOneMoveOfTheLeaderAtMost(t
 			w.Settle(600)
 			for _, inputs := range []string{"b", "a"} {
 				before := len(w.Log)
-				w.Spec.Choices.Inputs = inputs
+				w.Spec.Settings.Inputs = inputs
 				d, rests := w.Settle(1500)
 				if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 ||
 					len(w.Observe().Current.HealthyVoters()) != size {
@@ -80,17 +80,17 @@ func count(lines []string, word string) int {
 func TestARollThatDoesNotWorkStopsAtTheFirstMemberAndIsTakenBack(t *testing.T) {
 	each(t, []int{1, 3}, func(t *testing.T, size int) {
 		each(t, []bool{false, true}, func(t *testing.T, ephemeral bool) {
-			for kind, bad := range map[string]func(*World) map[facts.Choices]bool{
-				"cannot start":  func(w *World) map[facts.Choices]bool { return w.Broken },
-				"never serves":  func(w *World) map[facts.Choices]bool { return w.NeverServes },
-				"never answers": func(w *World) map[facts.Choices]bool { return w.Unheard },
+			for kind, bad := range map[string]func(*World) map[facts.Settings]bool{
+				"cannot start":  func(w *World) map[facts.Settings]bool { return w.Broken },
+				"never serves":  func(w *World) map[facts.Settings]bool { return w.NeverServes },
+				"never answers": func(w *World) map[facts.Settings]bool { return w.Unheard },
 			} {
 				spec := Spec3(size)
 				spec.Ephemeral = ephemeral
 				w := New(7, spec)
 				w.Settle(600)
-				w.Spec.Choices.Inputs = "bad"
-				bad(w)[w.Spec.Choices] = true
+				w.Spec.Settings.Inputs = "bad"
+				bad(w)[w.Spec.Settings] = true
 				for range 900 {
 					w.Advance()
 					w.Pass()
@@ -100,7 +100,7 @@ func TestARollThatDoesNotWorkStopsAtTheFirstMemberAndIsTakenBack(t *testing.T) {
 					t.Fatalf("%s, size %d, ephemeral %v: %+v %v\n%s", kind, size, ephemeral, up, w.Violations,
 						firstStory(t, w))
 				}
-				w.Spec.Choices = spec.Choices
+				w.Spec.Settings = spec.Settings
 				if d, rests := w.Settle(1500); !rests || d.Verdict != plan.Settled {
 					t.Fatalf("%s, size %d, ephemeral %v: %+v\n%s", kind, size, ephemeral, d, firstStory(t, w))
 				}
@@ -121,7 +121,7 @@ func play(t *tale) (plan.Decision, bool) {
 	spec.TLS = s%4 != 0
 	w := t.begin(spec)
 	w.suffer(250, 4+w.chance(60, "rate", ""), w.Fault)
-	w.Spec.Paused, w.Spec.Choices = false, spec.Choices
+	w.Spec.Paused, w.Spec.Settings = false, spec.Settings
 	w.ToggleQuota(false)
 	if s%3 == 0 {
 		w.Cure()
@@ -145,7 +145,7 @@ func TestAMemberToComeGetsAVolumeOfTheClassThatTheSpecAsksForNow(t *testing.T) {
 	})
 }
 
-func TestABirthWithoutVolumesGoesOnWithAClassThatExists(t *testing.T) {
+func TestABootstrapWithoutVolumesGoesOnWithAClassThatExists(t *testing.T) {
 	each(t, seeds(20), func(t *testing.T, seed uint64) {
 		for _, spec := range []facts.Desired{Spec3(1), Spec3(3), restoring(3)} {
 			w := New(seed+1, spec)

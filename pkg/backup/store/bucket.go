@@ -46,7 +46,7 @@ func answered(ctx context.Context, err error) error {
 // Options is what a Config needs to be used, all of it files that the kubelet mounts.
 type Options struct {
 	CredentialsDir string        // empty: what the environment offers, such as a workload identity
-	CAFile         string        // PEM; the only authorities trusted for the store's certificate; empty: the system's
+	CAFile         string        // PEM; the only CAs trusted for the store's certificate; empty: the system's
 	VolumeRoot     string        // where the volume of a Volume store is mounted
 	Stall          time.Duration // how long a request may stand still; 30 s by default
 

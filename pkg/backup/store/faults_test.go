@@ -178,7 +178,7 @@ func caOf(t testing.TB, server *httptest.Server) string {
 	return path
 }
 
-func TestOnlyTheGivenAuthorityIsTrusted(t *testing.T) {
+func TestOnlyTheGivenCAIsTrusted(t *testing.T) {
 	t.Parallel()
 	quiet := func(s *httptest.Server) {
 		s.Config.ErrorLog = log.New(io.Discard, "", 0)

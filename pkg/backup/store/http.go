@@ -150,14 +150,14 @@ func newHTTPClient(o Options) (*http.Client, error) {
 		return newClient(nil, o), nil
 	}
 	roots := x509.NewCertPool()
-	if err := addAuthority(roots, o.CAFile); err != nil {
+	if err := addCA(roots, o.CAFile); err != nil {
 		return nil, err
 	}
 	return newClient(roots, o), nil
 }
 
 // newIdentityClient speaks to whoever gives out identities. That is the cloud, whose certificate is of the system's
-// authorities, or stands behind what the store stands behind, and so it trusts both.
+// CAs, or stands behind what the store stands behind, and so it trusts both.
 func newIdentityClient(o Options) (*http.Client, error) {
 	roots, err := identityRoots(o.CAFile)
 	if err != nil {
@@ -175,10 +175,10 @@ func identityRoots(caFile string) (*x509.CertPool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the system's CAs: %w", err)
 	}
-	return roots, addAuthority(roots, caFile)
+	return roots, addCA(roots, caFile)
 }
 
-func addAuthority(roots *x509.CertPool, file string) error {
+func addCA(roots *x509.CertPool, file string) error {
 	pem, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("read the store's CA: %w", err)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// authority is a server of an authority of its own, and that authority as a file.
-func authority(t *testing.T) (server *httptest.Server, file string) {
+// CA is a server of a CA of its own, and that CA as a file.
+func ca(t *testing.T) (server *httptest.Server, file string) {
 	t.Helper()
 	server = httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)
@@ -20,8 +20,8 @@ func authority(t *testing.T) (server *httptest.Server, file string) {
 	return server, file
 }
 
-func TestTheStoresAuthorityDoesNotTakeThePlaceOfTheSystemsForWhoGivesOutIdentities(t *testing.T) {
-	server, file := authority(t)
+func TestTheStoresCADoesNotTakeThePlaceOfTheSystemsForWhoGivesOutIdentities(t *testing.T) {
+	server, file := ca(t)
 	roots, err := identityRoots(file)
 	must(t, err)
 	want, err := x509.SystemCertPool()
@@ -40,9 +40,9 @@ func TestTheStoresAuthorityDoesNotTakeThePlaceOfTheSystemsForWhoGivesOutIdentiti
 	_ = answer.Body.Close()
 }
 
-func TestTheStoreIsTrustedByItsOwnAuthorityAlone(t *testing.T) {
-	server, file := authority(t)
-	other := httptest.NewTLSServer(http.NotFoundHandler()) // of the same authority, as httptest has only one
+func TestTheStoreIsTrustedByItsOwnCAAlone(t *testing.T) {
+	server, file := ca(t)
+	other := httptest.NewTLSServer(http.NotFoundHandler()) // of the same CA, as httptest has only one
 	t.Cleanup(other.Close)
 	client, err := newHTTPClient(Options{CAFile: file})
 	must(t, err)

@@ -53,7 +53,7 @@ func (EtcdDialer) Dial(endpoint Endpoint) (Client, error) {
 		scheme, tlsConfig = etcdutil.SchemeHTTPS, endpoint.TLS.Clone()
 		tlsConfig.ServerName = endpoint.ServerName
 		// clientv3's resolver names each address after itself, and gRPC puts that name over the one of the TLS
-		// configuration; only the authority stands above both.
+		// configuration; only the CA stands above both.
 		options = append(options, grpc.WithAuthority(endpoint.ServerName))
 	}
 	conn, err := clientv3.New(clientv3.Config{

@@ -5,9 +5,9 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
-var birthScenarios = []scenario{
+var bootstrapScenarios = []scenario{
 	{"three newborns are one cluster, and each is listed as started", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		cluster := p.status("a").ClusterID
 		for _, name := range []string{"a", "b", "c"} {
 			if got := p.status(name); got.ClusterID != cluster || got.Revision != 1 {
@@ -21,52 +21,52 @@ var birthScenarios = []scenario{
 		p.accepted(p.reading("b"))
 	}},
 	{"before the first quorum a newborn answers no client", func(p *play) {
-		p.start(newborn("a", "a", "b", "c"))
+		p.start(fresh("a", "a", "b", "c"))
 		for range 10 {
 			if !p.unreachable("a") {
 				p.Fatal("a answers alone of three")
 			}
 			p.pass()
 		}
-		p.start(newborn("b", "a", "b", "c"))
+		p.start(fresh("b", "a", "b", "c"))
 		p.serving("a", "b")
 	}},
 	{"a newborn that never started is listed by name and has no client URLs", func(p *play) {
-		p.start(newborn("a", "a", "b", "c"))
-		p.start(newborn("b", "a", "b", "c"))
+		p.start(fresh("a", "a", "b", "c"))
+		p.start(fresh("b", "a", "b", "c"))
 		p.serving("a", "b")
 		if m, ok := p.entry("a", "c"); !ok || m.Started() || m.Name != "c" {
 			p.Errorf("c is listed as %+v, want a name and no client URLs", m)
 		}
 	}},
 	{"a newborn that starts late with its first flags joins", func(p *play) {
-		p.start(newborn("a", "a", "b", "c"))
-		p.start(newborn("b", "a", "b", "c"))
+		p.start(fresh("a", "a", "b", "c"))
+		p.start(fresh("b", "a", "b", "c"))
 		p.serving("a", "b")
-		p.start(newborn("c", "a", "b", "c"))
+		p.start(fresh("c", "a", "b", "c"))
 		p.serving("c")
 		if m, _ := p.entry("a", "c"); m.ID != p.id("c") {
 			p.Errorf("c runs as %s and is listed as %s", p.id("c"), m.ID)
 		}
 	}},
 	{"a newborn that never started is removed at once", func(p *play) {
-		p.start(newborn("a", "a", "b", "c"))
-		p.start(newborn("b", "a", "b", "c"))
+		p.start(fresh("a", "a", "b", "c"))
+		p.start(fresh("b", "a", "b", "c"))
 		p.serving("a", "b")
 		m, _ := p.entry("a", "c")
 		p.accepted(p.removing("a", m.ID))
-		p.start(newborn("c", "a", "b", "c"))
+		p.start(fresh("c", "a", "b", "c"))
 		if e := p.exit("c"); !e.removed() {
 			p.Errorf("the removed c ends as %s: %s", e.reason(), e.message)
 		}
 	}},
 	{"the same token and URLs give the same identities, and a newborn alone that lost its disk serves an empty cluster under them", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		p.accepted(p.writing("a"))
 		before := p.status("a")
 		p.stop("a")
 		p.wipe("a")
-		p.start(newborn("a", "a"))
+		p.start(fresh("a", "a"))
 		p.serving("a")
 		after := p.status("a")
 		if after.ClusterID != before.ClusterID || after.MemberID != before.MemberID || after.Revision != 1 {
@@ -74,10 +74,10 @@ var birthScenarios = []scenario{
 		}
 	}},
 	{"another token gives other identities", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		before := p.status("a")
 		p.stop("a")
-		other := newborn("a", "a").over("elsewhere")
+		other := fresh("a", "a").over("elsewhere")
 		other.token = "another"
 		p.start(other)
 		p.serving("a")
@@ -86,22 +86,22 @@ var birthScenarios = []scenario{
 		}
 	}},
 	{"an emptied newborn ends when a peer says that it had started", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		p.stop("c")
 		p.wipe("c")
-		p.start(newborn("c", "a", "b", "c"))
+		p.start(fresh("c", "a", "b", "c"))
 		if got := p.exit("c").reason(); got != etcdutil.ExitAlreadyBootstrapped {
 			p.Errorf("c ends as %s: %s", got, p.exit("c").message)
 		}
 	}},
 	{"a newborn that is not in its own list ends", func(p *play) {
-		p.start(newborn("a", "b"))
+		p.start(fresh("a", "b"))
 		if got := p.exit("a").reason(); got != etcdutil.ExitStaleFlags {
 			p.Errorf("a ends as %s: %s", got, p.exit("a").message)
 		}
 	}},
 	{"a member without a state, as from a stripped annotation, ends", func(p *play) {
-		l := newborn("a", "a")
+		l := fresh("a", "a")
 		l.state = ""
 		p.start(l)
 		if got := p.exit("a").reason(); got != etcdutil.ExitBadFlag {
@@ -109,7 +109,7 @@ var birthScenarios = []scenario{
 		}
 	}},
 	{"a revision is one above the number of writes, and the hashes of all members agree on it", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		for range 3 {
 			p.accepted(p.writing("b"))
 		}

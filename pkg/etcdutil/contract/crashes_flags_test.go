@@ -16,7 +16,7 @@ func with(reason etcdutil.ExitReason, name string, args ...string) crash {
 		for _, arg := range args {
 			w.extra = append(w.extra, strings.ReplaceAll(arg, "$ROOT", w.root))
 		}
-		p.start(newborn("a", "a"))
+		p.start(fresh("a", "a"))
 		return "a"
 	}}
 }
@@ -39,7 +39,7 @@ var flagCrashes = []crash{
 	with(etcdutil.ExitStaleFlags, "no list, as from a stripped annotation", "--initial-cluster="),
 	{"a variable beside its flag", etcdutil.ExitBadFlag, func(p *play, w *realWorld) string {
 		w.env = []string{"ETCD_NAME=b"}
-		p.start(newborn("a", "a"))
+		p.start(fresh("a", "a"))
 		return "a"
 	}},
 	with(etcdutil.ExitTLS, "a certificate that is not there",
@@ -72,7 +72,8 @@ var flagCrashes = []crash{
 	}},
 }
 
-// readOnlyDisk starts a member again over its data in a file system that takes no writes, in a mount namespace of its own.
+// readOnlyDisk starts a member again over its data in a file system that takes no writes, in a mount namespace of its
+// own.
 func readOnlyDisk(p *play, w *realWorld) string {
 	unshare, err := exec.LookPath("unshare")
 	if err != nil || os.Getuid() != 0 || exec.Command(unshare, "-m", "true").Run() != nil {
@@ -95,6 +96,6 @@ func fullDisk(p *play, w *realWorld, size string) string {
 	}
 	w.binary, w.wrapped = "unshare", []string{namespaces, "/bin/sh", "-c",
 		"mkdir -p $0 && /bin/mount -t tmpfs -o size=" + size + " none $0 && exec \"$@\"", filepath.Join(w.root, "a"), w.binary}
-	p.start(newborn("a", "a"))
+	p.start(fresh("a", "a"))
 	return "a"
 }

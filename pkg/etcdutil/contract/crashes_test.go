@@ -28,7 +28,7 @@ var identityCrashes = []crash{
 		return "a"
 	}},
 	{"sealed over an empty directory, with two peers up", etcdutil.ExitDataEmpty, func(p *play, _ *realWorld) string {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		p.stop("c")
 		p.wipe("c")
 		p.start(sealed("c"))
@@ -39,19 +39,19 @@ var identityCrashes = []crash{
 		return "b"
 	}},
 	{"removed while it runs", etcdutil.ExitRemoved, func(p *play, _ *realWorld) string {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		gone := p.followers("a", "b", "c")[0]
 		p.accepted(p.removing(p.leader("a", "b", "c"), p.id(gone)))
 		return gone
 	}},
 	{"removed while it leads", etcdutil.ExitRemoved, func(p *play, _ *realWorld) string {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		leader := p.leader("a", "b", "c")
 		p.accepted(p.removing(p.followers("a", "b", "c")[0], p.id(leader)))
 		return leader
 	}},
 	{"removed, and started again with its data", etcdutil.ExitRemoved, func(p *play, _ *realWorld) string {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		gone := p.followers("a", "b", "c")[0]
 		id := p.id(gone)
 		p.stop(gone)
@@ -61,29 +61,29 @@ var identityCrashes = []crash{
 		return gone
 	}},
 	{"new over an empty directory, while a peer knows it", etcdutil.ExitAlreadyBootstrapped, func(p *play, _ *realWorld) string {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		p.stop("c")
 		p.wipe("c")
-		p.start(newborn("c", "a", "b", "c"))
+		p.start(fresh("c", "a", "b", "c"))
 		return "c"
 	}},
 	{"joining with a list that is too long", etcdutil.ExitStaleFlags, func(p *play, _ *realWorld) string {
-		p.birth("a")
+		p.startAll("a")
 		p.start(joining("b", "a", "b"))
 		return "b"
 	}},
 	{"joining with the wrong URL in the list", etcdutil.ExitStaleFlags, func(p *play, _ *realWorld) string {
-		p.birth("a")
+		p.startAll("a")
 		p.add("a", "c")
 		p.start(joining("b", "a", "b"))
 		return "b"
 	}},
 	{"not in its own list", etcdutil.ExitStaleFlags, func(p *play, _ *realWorld) string {
-		p.start(newborn("a", "b"))
+		p.start(fresh("a", "b"))
 		return "a"
 	}},
 	{"joining over an emptied directory while its leader leads", etcdutil.ExitRaftPanic, func(p *play, _ *realWorld) string {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		lost := p.followers("a", "b", "c")[0]
 		p.stop(lost)
 		p.wipe(lost)
@@ -209,7 +209,7 @@ var dataCrashes = []crash{
 			return "" // it asks the members of its last raft snapshot; a young cluster has none, and it asks no member
 		}
 		w.extra = etcdutil.OptionArgs(w.version(), "true", nil)
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		p.accepted(p.writing("a"))
 		p.until("b has it", func() bool { return p.status("b").Revision == 2 })
 		p.stop("b")
@@ -222,7 +222,7 @@ var dataCrashes = []crash{
 			return ""
 		}
 		w.extra = etcdutil.OptionArgs(w.version(), "true", nil)
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		p.accepted(p.writing("a"))
 		p.until("b has it", func() bool { return p.status("b").Revision == 2 })
 		p.stop("b")
@@ -260,15 +260,15 @@ var dataCrashes = []crash{
 			p.Fatal(err)
 		}
 		w.asNobody("closed")
-		first := newborn("a", "a")
+		first := fresh("a", "a")
 		first.dir = "closed/a"
 		p.start(first)
 		return "a"
 	}},
 }
 
-// asNobody makes the next processes run as a user without rights in a directory, who may reach the root of this world and the
-// binary. Only root can start processes of another user; any other user gives up its own right to write there.
+// asNobody makes the next processes run as a user without rights in a directory, who may reach the root of this world
+// and the binary. Only root can start processes of another user; any other user gives up its own right to write there.
 func (w *realWorld) asNobody(directory string) {
 	w.t.Helper()
 	if os.Geteuid() != 0 {
@@ -296,7 +296,7 @@ func (w *realWorld) asNobody(directory string) {
 // grown is a member with data, stopped.
 func (p *play) grown(name string) {
 	p.Helper()
-	p.birth(name)
+	p.startAll(name)
 	for range 20 {
 		p.accepted(p.writing(name))
 	}

@@ -10,7 +10,7 @@ import (
 // versionCrashes start the version under test over the data, or beside the members, of another.
 var versionCrashes = []crash{
 	{"older than its data", etcdutil.ExitVersionTooLow, func(p *play, w *realWorld) string {
-		newer := w.bornNewer(p)
+		newer := w.bootstrappedNewer(p)
 		if newer == "" {
 			return ""
 		}
@@ -21,7 +21,7 @@ var versionCrashes = []crash{
 		return "a"
 	}},
 	{"older than its cluster, before the storage followed", etcdutil.ExitVersionTooLow, func(p *play, w *realWorld) string {
-		if w.bornNewer(p) == "" {
+		if w.bootstrappedNewer(p) == "" {
 			return ""
 		}
 		p.stop("a")
@@ -37,7 +37,7 @@ var versionCrashes = []crash{
 		return "a"
 	}},
 	{"joining members that are newer", etcdutil.ExitVersionTooLow, func(p *play, w *realWorld) string {
-		if w.bornNewer(p) == "" {
+		if w.bootstrappedNewer(p) == "" {
 			return ""
 		}
 		p.add("a", "b")
@@ -54,11 +54,12 @@ var versionCrashes = []crash{
 	}},
 }
 
-// bornNewer has a member serve in the next minor, with the version under test to follow. It is empty for the newest.
-func (w *realWorld) bornNewer(p *play) string {
+// bootstrappedNewer has a member serve in the next minor, with the version under test to follow. It is empty for the
+// newest.
+func (w *realWorld) bootstrappedNewer(p *play) string {
 	newer := map[string]string{"3.5.35": "3.6.16", "3.6.16": "3.7.3"}[w.release]
 	if newer != "" {
-		w.as(newer, func() { p.birth("a") })
+		w.as(newer, func() { p.startAll("a") })
 	}
 	return newer
 }

@@ -6,10 +6,10 @@ import (
 
 var identityScenarios = []scenario{
 	{"a member with data reads none of the flags about the cluster", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		before := p.status("c")
 		p.stop("c")
-		nonsense := newborn("c", "b", "c", "x")
+		nonsense := fresh("c", "b", "c", "x")
 		nonsense.token = "nonsense"
 		p.start(nonsense)
 		p.serving("c")
@@ -18,7 +18,7 @@ var identityScenarios = []scenario{
 		}
 	}},
 	{"a sealed member with data starts, alone and among others", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		p.accepted(p.writing("a"))
 		before := p.status("a")
 		p.stop("a")
@@ -29,7 +29,7 @@ var identityScenarios = []scenario{
 		}
 	}},
 	{"all members stopped and started sealed are the same cluster", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		p.accepted(p.writing("a"))
 		before := p.status("a")
 		for _, name := range []string{"a", "b", "c"} {
@@ -44,14 +44,14 @@ var identityScenarios = []scenario{
 		}
 	}},
 	{"a sealed single member without data ends, each time", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		p.stop("a")
 		p.wipe("a")
 		p.endsEmpty("a")
 		p.endsEmpty("a")
 	}},
 	{"a sealed member of three without data ends, each time, with its peers up", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		p.stop("c")
 		p.wipe("c")
 		p.endsEmpty("c")
@@ -59,7 +59,7 @@ var identityScenarios = []scenario{
 		p.accepted(p.reading("a"))
 	}},
 	{"a sealed member of three without data ends with its peers down", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		for _, name := range []string{"a", "b", "c"} {
 			p.stop(name)
 		}
@@ -67,7 +67,7 @@ var identityScenarios = []scenario{
 		p.endsEmpty("c")
 	}},
 	{"a member over the data of another runs under the other's ID, and the list shows its name there", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		a, cluster := p.followers("a", "b", "c")[0], p.status("a").ClusterID
 		foreign := p.id(a)
 		p.stop(a)

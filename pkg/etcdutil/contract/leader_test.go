@@ -4,18 +4,18 @@ import "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 
 var leaderScenarios = []scenario{
 	{"leadership moves when the leader itself is asked", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		leader, target := p.leader("a", "b", "c"), p.followers("a", "b", "c")[0]
 		p.accepted(p.moving(leader, p.id(target)))
 		p.until(target+" leads", func() bool { return p.status(target).Leader == p.id(target) })
 	}},
 	{"a follower that is asked to move leadership says that it does not lead", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		follower := p.followers("a", "b", "c")[0]
 		p.refused(client.ErrNotLeader, p.moving(follower, p.id(follower)))
 	}},
 	{"leadership moved to where it is stays there", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		leader := p.leader("a", "b", "c")
 		p.accepted(p.moving(leader, p.id(leader)))
 		if p.leader("a", "b", "c") != leader {
@@ -23,13 +23,13 @@ var leaderScenarios = []scenario{
 		}
 	}},
 	{"leadership does not move to a stranger or a learner", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		learner := p.grow("a", "b", "a")
 		p.refused(client.ErrBadLeaderTransferee, p.moving("a", 42))
 		p.refused(client.ErrBadLeaderTransferee, p.moving("a", learner))
 	}},
 	{"leadership does not move to a dead voter, and stays", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		leader, dead := p.leader("a", "b", "c"), p.followers("a", "b", "c")[0]
 		id := p.id(dead)
 		p.stop(dead)
@@ -41,7 +41,7 @@ var leaderScenarios = []scenario{
 		}
 	}},
 	{"a leader that stops is followed by another, and its Status says so", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		leader, rest := p.leader("a", "b", "c"), p.followers("a", "b", "c")
 		term := p.status(rest[0]).RaftTerm
 		p.stop(leader)

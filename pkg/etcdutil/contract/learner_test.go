@@ -7,7 +7,7 @@ import (
 
 var learnerScenarios = []scenario{
 	{"a single member takes a learner at once, and it becomes a voter", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		if err := p.adding("a", "b")(); err != nil {
 			p.Fatalf("the first add answered %v", err)
 		}
@@ -25,31 +25,31 @@ var learnerScenarios = []scenario{
 		p.accepted(p.reading("b"))
 	}},
 	{"a learner's URL cannot be added twice", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		p.accepted(p.adding("a", "b"))
 		if err := p.adding("a", "b")(); !client.IsAlreadyAdded(err) {
 			p.Errorf("the second add answered %v", err)
 		}
 	}},
 	{"a second learner is refused", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		p.accepted(p.adding("a", "b"))
 		p.refused(client.ErrTooManyLearners, p.adding("a", "c"))
 	}},
 	{"a malformed URL is refused", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		if _, err := p.dial("a").AddLearner(p.Context(), "b:2380"); err == nil {
 			p.Error("a URL without a scheme was taken")
 		}
 	}},
 	{"a learner that never started is not promoted, and is removed without a check", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		id := p.add("a", "b")
 		p.stays(client.ErrLearnerNotReady, p.promoting("a", id))
 		p.accepted(p.removing("a", id))
 	}},
 	{"a running learner is removed although a voter is down", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		id := p.grow(p.leader("a", "b", "c"), "d", "a", "b", "c")
 		dead := p.followers("a", "b", "c")[0]
 		p.stop(dead)
@@ -57,17 +57,17 @@ var learnerScenarios = []scenario{
 		p.refusedNever(client.ErrUnhealthy, p.removing(leader, id))
 	}},
 	{"promoting a voter or a stranger is refused by name", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		p.refused(client.ErrMemberNotLearner, p.promoting("a", p.id("a")))
 		p.refused(client.ErrMemberNotFound, p.promoting("a", 42))
 	}},
 	{"a follower has the leader promote", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		id := p.grow(p.leader("a", "b", "c"), "d", "a", "b", "c")
 		p.accepted(p.promoting(p.followers("a", "b", "c")[0], id))
 	}},
 	{"a learner that died after it had caught up is promoted all the same", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		id := p.grow("a", "b", "a")
 		p.until("b has caught up", func() bool { return p.status("b").RaftAppliedIndex >= p.status("a").RaftAppliedIndex })
 		p.stop("b")
@@ -75,7 +75,7 @@ var learnerScenarios = []scenario{
 		p.hangs(p.reading("a"))
 	}},
 	{"a learner tells its status and refuses all else", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		id := p.grow("a", "b", "a")
 		if s := p.status("b"); !s.Learner || s.MemberID != id {
 			p.Errorf("the learner says %+v", s)
@@ -93,7 +93,7 @@ var learnerScenarios = []scenario{
 		}
 	}},
 	{"a joining member whose list is too short, too long or wrong ends", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		p.accepted(p.adding("a", "b"))
 		for _, list := range []string{
 			"b=" + p.peerURL("b") + ",a=" + p.peerURL("a") + ",c=" + p.peerURL("c"),
@@ -108,7 +108,7 @@ var learnerScenarios = []scenario{
 		}
 	}},
 	{"a learner emptied under its joining flags panics, and can be replaced", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		id := p.grow("a", "b", "a")
 		p.stop("b")
 		p.wipe("b")

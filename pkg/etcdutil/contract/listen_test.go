@@ -27,7 +27,7 @@ func TestRealEtcdListensOnEveryAddressOfTheFamiliesThatTheKernelHas(t *testing.T
 				}
 				clients, metrics := w.listenEverywhere()
 				p := &play{TB: t, world: w}
-				p.start(newborn("a", "a"))
+				p.start(fresh("a", "a"))
 				for _, port := range []string{clients, metrics} {
 					p.until("127.0.0.1:"+port+" answers, or etcd ends", func() bool { return dials("127.0.0.1", port) || w.ended("a") })
 					if w.ended("a") {
@@ -76,7 +76,8 @@ func (w *realWorld) withoutIPv6() {
 	w.env = append(w.env, runWithoutIPv6+"=1")
 }
 
-// runWithoutIPv6 has this program become the one in its arguments, after the kernel has been told to refuse it sockets of IPv6.
+// runWithoutIPv6 has this program become the one in its arguments, after the kernel has been told to refuse it sockets
+// of IPv6.
 const runWithoutIPv6 = "CONTRACT_RUN_WITHOUT_IPV6"
 
 // instruction is one of a filter of system calls (linux/filter.h).

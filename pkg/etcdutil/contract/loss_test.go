@@ -7,7 +7,7 @@ import (
 
 var lossScenarios = []scenario{
 	{"without quorum a member that was serving tells its status and nothing linearizable", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		p.stop("b")
 		p.stop("c")
 		p.until("a knows no leader", func() bool { return p.status("a").Leader == 0 })
@@ -24,7 +24,7 @@ var lossScenarios = []scenario{
 		p.accepted(p.reading("a"))
 	}},
 	{"without quorum a member that was started again answers no client", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		for _, name := range []string{"a", "b", "c"} {
 			p.stop(name)
 		}
@@ -37,7 +37,7 @@ var lossScenarios = []scenario{
 		}
 	}},
 	{"an emptied member under joining flags panics while its leader leads, and catches up silently under another", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		p.accepted(p.writing("a"))
 		lost := p.followers("a", "b", "c")[0]
 		leader, other := p.others(lost)
@@ -53,7 +53,7 @@ var lossScenarios = []scenario{
 		p.until(lost+" has the data again", func() bool { return p.status(lost).Revision == 2 })
 	}},
 	{"an emptied member and a stale survivor form a quorum, and acknowledged writes are gone", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		stale := p.followers("a", "b", "c")[0]
 		p.stop(stale)
 		fresh, emptied := p.others(stale)
@@ -71,7 +71,7 @@ var lossScenarios = []scenario{
 		}
 	}},
 	{"a joining member whose peers are all down cannot start", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		p.accepted(p.adding("a", "b"))
 		p.stop("a")
 		p.start(joining("b", "a", "b"))

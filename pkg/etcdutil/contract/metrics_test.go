@@ -26,7 +26,7 @@ func TestRealEtcdServesTheMetricsThatTheDocsKnow(t *testing.T) {
 			t.Parallel()
 			w := newRealWorld(t, version)
 			p := &play{TB: t, world: w}
-			p.birth("a", "b", "c")
+			p.startAll("a", "b", "c")
 			p.accepted(p.writing("a"))
 			for _, row := range rows { // what members say of each other is counted after some seconds
 				p.until(version+" serves "+row[1], func() bool { return strings.Contains(w.metricsOf("a"), "\n# TYPE "+row[1]+" ") })

@@ -29,7 +29,7 @@ func TestRealEtcdStartsWithItsOptionArgs(t *testing.T) {
 				t.Fatalf("the checks are not among %v", w.extra)
 			}
 			p := &play{TB: t, world: w}
-			p.birth("a", "b", "c")
+			p.startAll("a", "b", "c")
 			p.accepted(p.writing("a"))
 			p.stop("a")
 			p.start(sealed("a"))

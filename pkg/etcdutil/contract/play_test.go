@@ -17,9 +17,9 @@ const patience = 2 * time.Minute
 // count, and than a leader needs to move the cluster version.
 const steady = 7 * time.Second
 
-// birth bootstraps a cluster and waits until every member serves and knows the cluster version. No member can join
+// bootstrap bootstraps a cluster and waits until every member serves and knows the cluster version. No member can join
 // before (etcd-io/etcd:server/etcdserver/cluster_util.go isCompatibleWithCluster).
-func (p *play) birth(names ...string) {
+func (p *play) startAll(names ...string) {
 	p.Helper()
 	p.bootstrap(names...)
 	for _, name := range names {
@@ -31,7 +31,7 @@ func (p *play) birth(names ...string) {
 func (p *play) bootstrap(names ...string) {
 	p.Helper()
 	for _, name := range names {
-		p.start(newborn(name, names...))
+		p.start(fresh(name, names...))
 	}
 	p.serving(names...)
 }

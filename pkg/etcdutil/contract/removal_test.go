@@ -7,7 +7,7 @@ import (
 
 var removalScenarios = []scenario{
 	{"a removed member ends, ends again when started with its data, and is not found a second time", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		leader := p.leader("a", "b", "c")
 		gone := p.followers("a", "b", "c")[0]
 		id := p.id(gone)
@@ -22,7 +22,7 @@ var removalScenarios = []scenario{
 		}
 	}},
 	{"a removed member ends when started with its data, also when no quorum is left", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		gone := p.followers("a", "b", "c")[0]
 		leader, other := p.others(gone)
 		p.accepted(p.removing(leader, p.id(gone)))
@@ -34,17 +34,17 @@ var removalScenarios = []scenario{
 		}
 	}},
 	{"a live voter is not removed while a newborn is missing", func(p *play) {
-		p.start(newborn("a", "a", "b", "c"))
-		p.start(newborn("b", "a", "b", "c"))
+		p.start(fresh("a", "a", "b", "c"))
+		p.start(fresh("b", "a", "b", "c"))
 		p.serving("a", "b")
 		p.stays(client.ErrUnhealthy, p.removing("a", p.id("b")))
 	}},
 	{"a stranger is not found", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		p.refused(client.ErrMemberNotFound, p.removing("a", 42))
 	}},
 	{"of three with one dead no learner is taken, no live one is removed, and the dead one is", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		dead := p.followers("a", "b", "c")[0]
 		deadID := p.id(dead)
 		p.stop(dead)
@@ -55,16 +55,16 @@ var removalScenarios = []scenario{
 		p.accepted(p.adding(leader, "d"))
 	}},
 	{"of five with one dead a learner is taken", func(p *play) {
-		p.birth("a", "b", "c", "d", "e")
+		p.startAll("a", "b", "c", "d", "e")
 		p.stop(p.followers("a", "b", "c", "d", "e")[0])
 		p.accepted(func() error { return p.adding(p.leader("a", "b", "c", "d", "e"), "f")() })
 	}},
 	{"the last member is not removed", func(p *play) {
-		p.birth("a")
+		p.startAll("a")
 		p.refused(client.ErrNotEnoughStarted, p.removing("a", p.id("a")))
 	}},
 	{"of two members the follower is removed once they know each other long enough", func(p *play) {
-		p.birth("a", "b")
+		p.startAll("a", "b")
 		leader := p.leader("a", "b")
 		p.accepted(p.removing(leader, p.id(p.followers("a", "b")[0])))
 		p.accepted(p.reading(leader))
@@ -73,7 +73,7 @@ var removalScenarios = []scenario{
 		}
 	}},
 	{"a leader that is removed ends, and another leads", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		leader := p.leader("a", "b", "c")
 		rest := p.followers("a", "b", "c")
 		id := p.id(leader)
@@ -85,7 +85,7 @@ var removalScenarios = []scenario{
 		p.accepted(p.writing(rest[0]))
 	}},
 	{"a member removed while it was down ends when it comes back empty under sealed flags, without touching the cluster", func(p *play) {
-		p.birth("a", "b", "c")
+		p.startAll("a", "b", "c")
 		gone := p.followers("a", "b", "c")[0]
 		id := p.id(gone)
 		p.stop(gone)

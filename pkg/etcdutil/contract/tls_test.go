@@ -23,21 +23,21 @@ func TestRealEtcdIsDialledByAddressUnderItsName(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			w := newRealWorld(t, version)
-			authority := newAuthority(t)
+			ca := newCA(t)
 			const name = "a.demo-peers.ns.svc"
-			pair := authority.issue(t, name)
-			crt, key, ca := filepath.Join(w.root, "tls.crt"), filepath.Join(w.root, "tls.key"), filepath.Join(w.root, "ca.crt")
+			pair := ca.issue(t, name)
+			crt, key, file := filepath.Join(w.root, "tls.crt"), filepath.Join(w.root, "tls.key"), filepath.Join(w.root, "ca.crt")
 			writePEM(t, crt, "CERTIFICATE", pair.Certificate[0])
-			writePEM(t, ca, "CERTIFICATE", authority.der)
+			writePEM(t, file, "CERTIFICATE", ca.der)
 			writePEM(t, key, "EC PRIVATE KEY", marshalKey(t, pair.PrivateKey.(*ecdsa.PrivateKey)))
 			w.extra = []string{
-				"--cert-file=" + crt, "--key-file=" + key, "--trusted-ca-file=" + ca, "--client-cert-auth=true",
+				"--cert-file=" + crt, "--key-file=" + key, "--trusted-ca-file=" + file, "--client-cert-auth=true",
 				"--listen-client-urls=https://" + w.address("a"), "--advertise-client-urls=https://" + w.address("a"),
 			}
 			p := &play{TB: t, world: w}
-			p.start(newborn("a", "a"))
+			p.start(fresh("a", "a"))
 
-			trusted := &tls.Config{RootCAs: authority.pool, Certificates: []tls.Certificate{authority.issue(t, "operator")}}
+			trusted := &tls.Config{RootCAs: ca.pool, Certificates: []tls.Certificate{ca.issue(t, "operator")}}
 			good := dialTLS(t, client.Endpoint{Address: w.address("a"), ServerName: name, TLS: trusted})
 			p.accepted(func() error { return good.ReadLinearizable(t.Context()) })
 			if s, err := good.Status(t.Context()); err != nil || s.Revision != 1 {
@@ -45,9 +45,9 @@ func TestRealEtcdIsDialledByAddressUnderItsName(t *testing.T) {
 			}
 			for about, endpoint := range map[string]client.Endpoint{
 				"under another name":         {Address: w.address("a"), ServerName: "b.demo-peers.ns.svc", TLS: trusted},
-				"without a certificate":      {Address: w.address("a"), ServerName: name, TLS: &tls.Config{RootCAs: authority.pool}},
-				"with a stranger's":          {Address: w.address("a"), ServerName: name, TLS: &tls.Config{RootCAs: authority.pool, Certificates: []tls.Certificate{newAuthority(t).issue(t, "x")}}},
-				"trusting another authority": {Address: w.address("a"), ServerName: name, TLS: &tls.Config{RootCAs: newAuthority(t).pool}},
+				"without a certificate":      {Address: w.address("a"), ServerName: name, TLS: &tls.Config{RootCAs: ca.pool}},
+				"with a stranger's":          {Address: w.address("a"), ServerName: name, TLS: &tls.Config{RootCAs: ca.pool, Certificates: []tls.Certificate{newCA(t).issue(t, "x")}}},
+				"trusting another authority": {Address: w.address("a"), ServerName: name, TLS: &tls.Config{RootCAs: newCA(t).pool}},
 			} {
 				if _, err := dialTLS(t, endpoint).Status(t.Context()); !client.IsTLS(err) {
 					t.Errorf("%s: %v", about, err)
@@ -67,17 +67,17 @@ func dialTLS(t *testing.T, endpoint client.Endpoint) client.Client {
 	return c
 }
 
-// authority is a certificate authority of this test.
-type authority struct {
+// CA is a certificate CA of this test.
+type ca struct {
 	certificate *x509.Certificate
 	der         []byte
 	key         *ecdsa.PrivateKey
 	pool        *x509.CertPool
 }
 
-func newAuthority(t *testing.T) *authority {
+func newCA(t *testing.T) *ca {
 	t.Helper()
-	a := &authority{key: newKey(t), pool: x509.NewCertPool()}
+	a := &ca{key: newKey(t), pool: x509.NewCertPool()}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
@@ -86,7 +86,7 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-func (a *authority) issue(t *testing.T, name string) tls.Certificate {
+func (a *ca) issue(t *testing.T, name string) tls.Certificate {
 	t.Helper()
 	key := newKey(t)
 	template := &x509.Certificate{

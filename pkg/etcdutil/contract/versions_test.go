@@ -23,7 +23,7 @@ var three = []string{"a", "b", "c"}
 var mixedScenarios = []mixed{
 	{"the cluster version moves up once every member runs the higher minor, and the data follows",
 		func(p *play, older, newer string) {
-			p.bornAs(older)
+			p.bootstrappedAs(older)
 			p.agreed(older, three...)
 			p.becomes("a", newer)
 			p.becomes("b", newer)
@@ -34,14 +34,14 @@ var mixedScenarios = []mixed{
 			p.accepted(p.writing("a"))
 		}},
 	{"a member goes back while another one never left", func(p *play, older, newer string) {
-		p.bornAs(older)
+		p.bootstrappedAs(older)
 		p.agreed(older, three...)
 		p.becomes("a", newer)
 		p.becomes("a", older)
 		p.accepted(p.writing("a"))
 	}},
 	{"a member does not go back once the cluster version moved", func(p *play, older, newer string) {
-		p.bornAs(newer)
+		p.bootstrappedAs(newer)
 		p.agreed(newer, three...)
 		p.stop("b")
 		p.start(sealed("b").of(older))
@@ -49,7 +49,7 @@ var mixedScenarios = []mixed{
 	}},
 	{"a downgrade lowers the cluster version and the data, and ends when the last member is down",
 		func(p *play, older, newer string) {
-			p.bornAs(newer)
+			p.bootstrappedAs(newer)
 			p.agreed(newer, three...)
 			p.stored(newer, three...)
 			p.accepted(func() error { return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, older)) })
@@ -65,7 +65,7 @@ var mixedScenarios = []mixed{
 			p.staysAt(older, three...)
 		}},
 	{"a downgrade goes one minor down, and once at a time", func(p *play, older, newer string) {
-		p.bornAs(newer)
+		p.bootstrappedAs(newer)
 		p.agreed(newer, three...)
 		p.refused(rpctypes.ErrInvalidDowngradeTargetVersion, func() error {
 			return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, newer))
@@ -82,7 +82,7 @@ var mixedScenarios = []mixed{
 		})
 	}},
 	{"a downgrade that is cancelled lets the cluster version move up again", func(p *play, older, newer string) {
-		p.bornAs(newer)
+		p.bootstrappedAs(newer)
 		p.agreed(newer, three...)
 		p.accepted(func() error { return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, older)) })
 		p.agreed(older, three...)
@@ -91,19 +91,19 @@ var mixedScenarios = []mixed{
 		p.agreed(newer, three...)
 	}},
 	{"a downgrade that was never enabled is cancelled without an error", func(p *play, older, _ string) {
-		p.bornAs(older)
+		p.bootstrappedAs(older)
 		p.agreed(older, three...)
 		p.accepted(func() error { return p.dial("a").CancelDowngrade(p.Context()) })
 	}},
 	{"a learner of the higher minor joins a cluster of the lower one", func(p *play, older, newer string) {
-		p.bornAs(older)
+		p.bootstrappedAs(older)
 		p.agreed(older, three...)
 		p.add("a", "d")
 		p.start(joining("d", "a", "b", "c", "d").of(newer))
 		p.serving("d")
 	}},
 	{"no member joins while a downgrade is enabled, of either minor", func(p *play, older, newer string) {
-		p.bornAs(newer)
+		p.bootstrappedAs(newer)
 		p.agreed(newer, three...)
 		p.stored(newer, three...)
 		p.accepted(func() error { return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, older)) })
@@ -116,7 +116,7 @@ var mixedScenarios = []mixed{
 	}},
 	{"midway down a new member joins with the lower minor once that is cancelled, and the others follow without it",
 		func(p *play, older, newer string) {
-			p.bornAs(newer)
+			p.bootstrappedAs(newer)
 			p.agreed(newer, three...)
 			p.stored(newer, three...)
 			down := func() error { return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, older)) }
@@ -141,7 +141,7 @@ const enough = 10_100
 
 // whatOld35Wrote plays a member of 3.7 over a log that 3.5 wrote: it panics until a snapshot covers that.
 func whatOld35Wrote(p *play) {
-	p.bornAs("3.5.35")
+	p.bootstrappedAs("3.5.35")
 	p.agreed("3.5.35", three...)
 	for _, name := range three {
 		p.becomes(name, "3.6.16")
@@ -203,11 +203,11 @@ func TestRealEtcdKeepsTheContractOfMixedMinors(t *testing.T) {
 	}
 }
 
-// bornAs bootstraps a, b and c with one version.
-func (p *play) bornAs(version string) {
+// bootstrappedAs bootstraps a, b and c with one version.
+func (p *play) bootstrappedAs(version string) {
 	p.Helper()
 	for _, name := range three {
-		p.start(newborn(name, three...).of(version))
+		p.start(fresh(name, three...).of(version))
 	}
 	p.serving(three...)
 }

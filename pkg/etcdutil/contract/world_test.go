@@ -74,7 +74,7 @@ type scenario struct {
 	play func(p *play)
 }
 
-func newborn(name string, list ...string) launch {
+func fresh(name string, list ...string) launch {
 	return launch{name: name, dir: name, state: etcdutil.StateNew, list: list, token: "token"}
 }
 

@@ -19,7 +19,7 @@ type cluster struct {
 	members map[string]*Process
 }
 
-func birth(t *testing.T, names ...string) *cluster {
+func bootstrap(t *testing.T, names ...string) *cluster {
 	t.Helper()
 	c := &cluster{t: t, now: time.Unix(1_700_000_000, 0), members: map[string]*Process{}}
 	c.Network = New(func() time.Time { return c.now })
@@ -50,7 +50,7 @@ func (c *cluster) dial(name string) client.Client {
 }
 
 func TestAFaultBeforeACallLeavesTheWorldAsItWas(t *testing.T) {
-	c := birth(t, "a")
+	c := bootstrap(t, "a")
 	c.Inject(Fault{Method: "AddLearner", Nth: 1})
 	if _, err := c.dial("a").AddLearner(t.Context(), "http://b:2380"); !client.IsRetryLater(err) {
 		t.Errorf("the call answered %v", err)
@@ -61,7 +61,7 @@ func TestAFaultBeforeACallLeavesTheWorldAsItWas(t *testing.T) {
 }
 
 func TestAFaultAfterACallLosesOnlyTheAnswer(t *testing.T) {
-	c := birth(t, "a")
+	c := bootstrap(t, "a")
 	lost := errors.New("lost")
 	c.Inject(Fault{Nth: 2, After: true, Err: lost})
 	if _, err := c.dial("a").Status(t.Context()); err != nil {
@@ -79,7 +79,7 @@ func TestAFaultAfterACallLosesOnlyTheAnswer(t *testing.T) {
 }
 
 func TestALearnerThatLagsIsNotPromoted(t *testing.T) {
-	c := birth(t, "a")
+	c := bootstrap(t, "a")
 	for range 100 {
 		if err := c.members["a"].Put(); err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestALearnerThatLagsIsNotPromoted(t *testing.T) {
 }
 
 func TestACutMemberIsReachedByNobodyAndComesBack(t *testing.T) {
-	c := birth(t, "a", "b", "c")
+	c := bootstrap(t, "a", "b", "c")
 	leader := c.Leader(c.members["a"].ClusterID())
 	leader.Cut(true)
 	if _, err := c.dial(leader.flags.Name).Status(t.Context()); !client.IsUnreachable(err) {
@@ -127,7 +127,7 @@ func TestACutMemberIsReachedByNobodyAndComesBack(t *testing.T) {
 }
 
 func TestTLSIsCheckedLikeAHandshake(t *testing.T) {
-	c := birth(t)
+	c := bootstrap(t)
 	flags := c.flags("a", etcdutil.StateNew, "a=http://a:2380")
 	flags.TLS, flags.ServerName = true, "a.demo-peers.ns.svc"
 	c.Start("a", flags)
@@ -147,7 +147,7 @@ func TestTLSIsCheckedLikeAHandshake(t *testing.T) {
 }
 
 func TestACorruptDirectoryHashesOtherwiseAndDoesNotStartAgain(t *testing.T) {
-	c := birth(t, "a", "b", "c")
+	c := bootstrap(t, "a", "b", "c")
 	c.CorruptDir("b")
 	good, _ := c.dial("a").HashKV(t.Context(), 0)
 	bad, err := c.dial("b").HashKV(t.Context(), 0)
@@ -162,7 +162,7 @@ func TestACorruptDirectoryHashesOtherwiseAndDoesNotStartAgain(t *testing.T) {
 }
 
 func TestAnAddressHoldsOneProcess(t *testing.T) {
-	c := birth(t, "a")
+	c := bootstrap(t, "a")
 	second := c.Start("elsewhere", c.flags("a", etcdutil.StateNew, "a=http://a:2380"))
 	if e := second.Exited(); e == nil || etcdutil.Classify(e.Code, e.Message) != etcdutil.ExitAddress {
 		t.Errorf("the second ends with %+v", e)
@@ -170,7 +170,7 @@ func TestAnAddressHoldsOneProcess(t *testing.T) {
 }
 
 func TestClosedClientsAndEndedContextsAnswerNothing(t *testing.T) {
-	c := birth(t, "a")
+	c := bootstrap(t, "a")
 	conn := c.dial("a")
 	_ = conn.Close()
 	if _, err := conn.Status(t.Context()); err == nil {
@@ -184,7 +184,7 @@ func TestClosedClientsAndEndedContextsAnswerNothing(t *testing.T) {
 }
 
 func TestConnectionsCountAfterFiveSecondsAndNotBefore(t *testing.T) {
-	c := birth(t, "a", "b", "c")
+	c := bootstrap(t, "a", "b", "c")
 	leader := c.dial(c.Leader(c.members["a"].ClusterID()).flags.Name)
 	for _, row := range []struct {
 		after time.Duration
@@ -199,7 +199,7 @@ func TestConnectionsCountAfterFiveSecondsAndNotBefore(t *testing.T) {
 
 // A process of the same name and peer URL elsewhere, such as a Pod that is still going, is nobody to ask.
 func TestASealedMemberAsksNobodyOfItsOwnName(t *testing.T) {
-	c := birth(t, "a")
+	c := bootstrap(t, "a")
 	flags := c.flags("a", etcdutil.StateExisting, "a=http://a:2380")
 	flags.Address = "elsewhere:2379"
 	second := c.Start("empty", flags)
@@ -211,7 +211,7 @@ func TestASealedMemberAsksNobodyOfItsOwnName(t *testing.T) {
 // The patches before 3.5.30 and 3.6.11 asked for every voter. They are in no contract, because no such binary is built.
 func TestOlderPatchesAskForEveryVoterBeforeAnAdd(t *testing.T) {
 	for text, taken := range map[string]bool{"3.5.29": false, "3.5.30": true, "3.6.10": false, "3.6.11": true, "3.7.0": true} {
-		c := birth(t, "a", "b", "c", "d", "e")
+		c := bootstrap(t, "a", "b", "c", "d", "e")
 		version, _ := etcdutil.ParseVersion(text)
 		for _, p := range c.members {
 			p.flags.Version = version

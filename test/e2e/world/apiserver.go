@@ -83,11 +83,11 @@ func (a *APIServer) writeFiles(files map[string][]byte) error {
 // issue makes the certificates that the API server serves with, knows its clients by, and signs tokens with, and
 // returns how an administrator connects.
 func (a *APIServer) issue(now time.Time) (*rest.Config, error) {
-	root, err := pki.NewAuthority("story-kubernetes", now, 0)
+	root, err := pki.NewCA("story-kubernetes", now, 0)
 	if err != nil {
 		return nil, fmt.Errorf("making the API server's authority: %w", err)
 	}
-	authority, err := pki.ParseAuthority(root)
+	ca, err := pki.ParseCA(root)
 	if err != nil {
 		return nil, fmt.Errorf("reading the API server's authority: %w", err)
 	}
@@ -95,13 +95,13 @@ func (a *APIServer) issue(now time.Time) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the API server's address: %w", err)
 	}
-	files, pairs := map[string][]byte{"ca.crt": authority.CertPEM()}, map[string]pki.Pair{}
+	files, pairs := map[string][]byte{"ca.crt": ca.CertPEM()}, map[string]pki.Pair{}
 	for name, leaf := range map[string]pki.Leaf{
 		"serving": {CommonName: "kube-apiserver", IPs: []net.IP{net.ParseIP(host)}, Server: true},
 		"admin":   {CommonName: "admin", Organization: []string{"system:masters"}, Client: true},
 		"tokens":  {CommonName: "service-accounts", Client: true},
 	} {
-		pair, err := authority.Issue(leaf, now)
+		pair, err := ca.Issue(leaf, now)
 		if err != nil {
 			return nil, fmt.Errorf("making a certificate of the API server: %w", err)
 		}
@@ -110,7 +110,7 @@ func (a *APIServer) issue(now time.Time) (*rest.Config, error) {
 	return &rest.Config{
 		Host: "https://" + a.address, UserAgent: "etcd-steward-stories", QPS: 200, Burst: 400,
 		TLSClientConfig: rest.TLSClientConfig{
-			CAData: authority.CertPEM(), CertData: pairs["admin"].Cert, KeyData: pairs["admin"].Key,
+			CAData: ca.CertPEM(), CertData: pairs["admin"].Cert, KeyData: pairs["admin"].Key,
 		},
 	}, a.writeFiles(files)
 }

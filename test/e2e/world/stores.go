@@ -21,8 +21,8 @@ import (
 // hostAddress is where Pods of localkube find this machine, and hostAddress6 where those of one without IPv4 do.
 const hostAddress, hostAddress6 = "198.18.0.1", "2001:2::1"
 
-// S3Server starts a real S3 server on this machine, which Pods of localkube reach, until the story ends. Where localkube is, a story
-// that cannot have one fails: if it were passed over, a run of it would look like a success.
+// S3Server starts a real S3 server on this machine, which Pods of localkube reach, until the story ends. Where
+// localkube is, a story that cannot have one fails: if it were passed over, a run of it would look like a success.
 func (w *World) S3Server(kind s3server.Kind) *s3server.Server {
 	ginkgo.GinkgoHelper()
 	w.NeedLocalkube()
@@ -34,13 +34,13 @@ func (w *World) S3Server(kind s3server.Kind) *s3server.Server {
 	return s3server.Start(ginkgo.GinkgoTB(), kind, s3server.Options{Host: host, TLS: true})
 }
 
-// ToS3 is a store on a server, or on a proxy before one; its credentials and its authority are Secrets of the story.
+// ToS3 is a store on a server, or on a proxy before one; its credentials and its CA are Secrets of the story.
 func (s *Story) ToS3(ctx context.Context, access s3server.Access) v1alpha1.BackupStore {
 	ginkgo.GinkgoHelper()
 	return v1alpha1.BackupStore{S3: &v1alpha1.S3Store{
 		Bucket: access.Bucket, Prefix: "stories/" + s.Namespace, Endpoint: access.Endpoint, Region: access.Region, ForcePathStyle: true,
 		CredentialsSecretRef: s.secret(ctx, map[string]string{"access-key-id": access.AccessKeyID, "secret-access-key": access.SecretAccessKey}),
-		CASecretRef:          s.authority(ctx, access.CA),
+		CASecretRef:          s.ca(ctx, access.CA),
 	}}
 }
 
@@ -52,7 +52,8 @@ type Bucket struct {
 	Put func(ctx context.Context, key string, content []byte) error
 }
 
-// Bucket starts a server by the name of its program. Where npm is missing there is none of Azure's, and the story is skipped.
+// Bucket starts a server by the name of its program. Where npm is missing there is none of Azure's, and the story is
+// skipped.
 func (s *Story) Bucket(ctx context.Context, program s3server.Kind) Bucket {
 	ginkgo.GinkgoHelper()
 	s.NeedLocalkube()
@@ -63,13 +64,13 @@ func (s *Story) Bucket(ctx context.Context, program s3server.Kind) Bucket {
 		server := gcsserver.StartTLS(ginkgo.GinkgoTB(), hostAddress)
 		b.Put, b.Store.GCS = server.Put, &v1alpha1.GCSStore{
 			Bucket: server.Bucket, Prefix: b.Prefix, Endpoint: server.Endpoint,
-			CredentialsSecretRef: s.mounted(ctx, server.Credentials), CASecretRef: s.authority(ctx, server.CA),
+			CredentialsSecretRef: s.mounted(ctx, server.Credentials), CASecretRef: s.ca(ctx, server.CA),
 		}
 	case azureserver.Program:
 		server := azureserver.StartTLS(ginkgo.GinkgoTB(), hostAddress)
 		b.Put, b.Store.Azure = server.Put, &v1alpha1.AzureStore{
 			Container: server.Container, Prefix: b.Prefix, Endpoint: server.Endpoint,
-			CredentialsSecretRef: s.mounted(ctx, server.Credentials), CASecretRef: s.authority(ctx, server.CA),
+			CredentialsSecretRef: s.mounted(ctx, server.Credentials), CASecretRef: s.ca(ctx, server.CA),
 		}
 	default:
 		server := s.S3Server(program)
@@ -92,9 +93,9 @@ func (s *Story) mounted(ctx context.Context, directory string) *v1alpha1.StoreSe
 	return s.secret(ctx, data)
 }
 
-func (s *Story) authority(ctx context.Context, ca []byte) *v1alpha1.StoreSecretReference {
+func (s *Story) ca(ctx context.Context, pem []byte) *v1alpha1.StoreSecretReference {
 	ginkgo.GinkgoHelper()
-	return s.secret(ctx, map[string]string{"ca.crt": string(ca)})
+	return s.secret(ctx, map[string]string{"ca.crt": string(pem)})
 }
 
 // Signed is the store with a key of its own for the manifests of what lies on its volume.

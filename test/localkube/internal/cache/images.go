@@ -98,7 +98,7 @@ func (c *Cache) withoutEtcdutl(version string) images.Image {
 	return image
 }
 
-// etcdImage is laid out as etcd-io/etcd:Dockerfile lays it out, without a shell.
+// etcdImage is restored out as etcd-io/etcd:Dockerfile lays it out, without a shell.
 func (c *Cache) etcdImage(version string) images.Image {
 	dir := c.targetDir(etcdTarget(version))
 	files := map[string]string{}

@@ -36,12 +36,12 @@ func newAPI(paths layout.Paths, families layout.Families) (*api, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the administrator's certificate: %w", err)
 	}
-	authority, err := os.ReadFile(file("ca.crt"))
+	ca, err := os.ReadFile(file("ca.crt"))
 	if err != nil {
 		return nil, fmt.Errorf("reading the authority: %w", err)
 	}
 	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(authority)
+	pool.AppendCertsFromPEM(ca)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{
 		RootCAs: pool, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12,
 	}}

@@ -21,9 +21,9 @@ import (
 // defaultNodes are enough for a quorum that survives the loss of one.
 const defaultNodes = 3
 
-// Up starts a localkube of so many nodes and of these families of addresses from a full cache; 0 and none stand for what
-// is up, or the defaults. One that is up and whole stays, unless a fresh one is asked for, and gets the images that it
-// lacks. All else that an earlier run left is removed first.
+// Up starts a localkube of so many nodes and of these families of addresses from a full cache; 0 and none stand for
+// what is up, or the defaults. One that is up and whole stays, unless a fresh one is asked for, and gets the images
+// that it lacks. All else that an earlier run left is removed first.
 func (c *Cluster) Up(ctx context.Context, count int, families layout.Families, fresh bool) error {
 	if err := network.Check(families); err != nil {
 		return err
@@ -171,18 +171,18 @@ func (c *Cluster) startHosts(families layout.Families, nodes []layout.Node) (con
 		return plane, err
 	}
 	c.say("network of %d hosts", len(nodes)+1)
-	authority, err := pki.NewAuthority(c.Paths.PKI())
+	ca, err := pki.NewCA(c.Paths.PKI())
 	if err != nil {
 		return plane, err
 	}
-	if err := plane.Configure(authority); err != nil {
+	if err := plane.Configure(ca); err != nil {
 		return plane, err
 	}
 	if err := plane.StartAPI(); err != nil {
 		return plane, err
 	}
 	for _, n := range nodes {
-		if err := c.runner().Create(authority, n); err != nil {
+		if err := c.runner().Create(ca, n); err != nil {
 			return plane, err
 		}
 	}

@@ -52,30 +52,30 @@ func (c ControlPlane) Runner() node.Runner {
 }
 
 // Configure writes credentials and configuration files.
-func (c ControlPlane) Configure(authority *pki.Authority) error {
+func (c ControlPlane) Configure(ca *pki.CA) error {
 	for name, subject := range Users {
-		if err := authority.Kubeconfig(name, subject, c.Families.APIServerURL()); err != nil {
+		if err := ca.Kubeconfig(name, subject, c.Families.APIServerURL()); err != nil {
 			return err
 		}
 	}
-	if err := authority.Issue("service-accounts", pki.Subject{User: "service-accounts"}); err != nil {
+	if err := ca.Issue("service-accounts", pki.Subject{User: "service-accounts"}); err != nil {
 		return err
 	}
-	if err := authority.Issue("front-proxy-client", pki.Subject{User: "front-proxy-client"}); err != nil {
+	if err := ca.Issue("front-proxy-client", pki.Subject{User: "front-proxy-client"}); err != nil {
 		return err
 	}
-	if err := authority.Issue("registry", pki.Subject{User: "registry"}, c.Families.ControlPlanes()...); err != nil {
+	if err := ca.Issue("registry", pki.Subject{User: "registry"}, c.Families.ControlPlanes()...); err != nil {
 		return err
 	}
 	hosts := append(slices.Concat(c.Families.ControlPlanes(), c.Families.APIServices()), "127.0.0.1",
 		"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc."+c.Domain)
-	if err := authority.Issue("kube-apiserver", pki.Subject{User: "kube-apiserver"}, hosts...); err != nil {
+	if err := ca.Issue("kube-apiserver", pki.Subject{User: "kube-apiserver"}, hosts...); err != nil {
 		return err
 	}
 	for name, data := range map[string]any{
 		"audit-policy.yaml": nil,
 		"Corefile": map[string]string{
-			"Addresses": strings.Join(c.Families.ControlPlanes(), " "), "Kubeconfig": authority.File("coredns", "kubeconfig"),
+			"Addresses": strings.Join(c.Families.ControlPlanes(), " "), "Kubeconfig": ca.File("coredns", "kubeconfig"),
 			"Domain": c.Domain,
 		},
 	} {
@@ -83,12 +83,12 @@ func (c ControlPlane) Configure(authority *pki.Authority) error {
 			return err
 		}
 	}
-	return c.exportAdmin(authority)
+	return c.exportAdmin(ca)
 }
 
 // exportAdmin puts the administrator's kubeconfig where people look for it.
-func (c ControlPlane) exportAdmin(authority *pki.Authority) error {
-	data, err := os.ReadFile(authority.File("admin", "kubeconfig"))
+func (c ControlPlane) exportAdmin(ca *pki.CA) error {
+	data, err := os.ReadFile(ca.File("admin", "kubeconfig"))
 	if err != nil {
 		return fmt.Errorf("reading the administrator's kubeconfig: %w", err)
 	}

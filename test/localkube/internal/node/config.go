@@ -43,7 +43,7 @@ type values struct {
 }
 
 // configure writes the configuration files of a node and its credentials.
-func (r Runner) configure(authority *pki.Authority, n layout.Node) error {
+func (r Runner) configure(ca *pki.CA, n layout.Node) error {
 	dirs := r.Paths.Node(n.Name)
 	for _, d := range []string{dirs.Config("cni"), r.hostsDir(dirs), dirs.Run(), dirs.Kubelet(), dirs.Volumes(), dirs.PodLogs(), dirs.Containerd()} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
@@ -51,18 +51,18 @@ func (r Runner) configure(authority *pki.Authority, n layout.Node) error {
 		}
 	}
 	subject := pki.Subject{User: "system:node:" + n.Name, Groups: []string{"system:nodes"}}
-	if err := authority.Kubeconfig("kubelet-"+n.Name, subject, r.Families.APIServerURL()); err != nil {
+	if err := ca.Kubeconfig("kubelet-"+n.Name, subject, r.Families.APIServerURL()); err != nil {
 		return err
 	}
-	if err := authority.Issue("serving-"+n.Name, subject, append([]string{n.Name}, n.IPs...)...); err != nil {
+	if err := ca.Issue("serving-"+n.Name, subject, append([]string{n.Name}, n.IPs...)...); err != nil {
 		return err
 	}
 	v := values{
 		Node: n, Dirs: dirs, PauseImage: cache.PauseImage, CNIPlugins: host.CNIPlugins,
 		DNS: r.Families[0].DNSService, Domain: r.Domain, Ranges: ranges(n), Routes: routes(r.Families),
 		Registry:    r.registry(),
-		CA:          authority.File("ca", "crt"),
-		Certificate: authority.File("serving-"+n.Name, "crt"), Key: authority.File("serving-"+n.Name, "key"),
+		CA:          ca.File("ca", "crt"),
+		Certificate: ca.File("serving-"+n.Name, "crt"), Key: ca.File("serving-"+n.Name, "key"),
 	}
 	for _, file := range []string{"containerd.toml", "kubelet.yaml", "cni.conflist", "resolv.conf"} {
 		if err := render(file, destination(dirs, file), v); err != nil {

@@ -69,13 +69,13 @@ func TestPodsGetAnAddressOfTheirNodeAndAWayOutOfEachFamily(t *testing.T) {
 func configured(t *testing.T, families layout.Families) (Runner, []layout.Node) {
 	t.Helper()
 	r := Runner{Paths: layout.Paths{Root: t.TempDir()}, Families: families, Domain: "example.internal"}
-	authority, err := pki.NewAuthority(r.Paths.PKI())
+	ca, err := pki.NewCA(r.Paths.PKI())
 	if err != nil {
 		t.Fatal(err)
 	}
 	nodes := families.Nodes(2)
 	for _, n := range nodes {
-		if err := r.configure(authority, n); err != nil {
+		if err := r.configure(ca, n); err != nil {
 			t.Fatal(err)
 		}
 	}

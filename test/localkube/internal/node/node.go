@@ -32,8 +32,8 @@ type Runner struct {
 }
 
 // Create makes everything a node has on disk: configuration, credentials, images.
-func (r Runner) Create(authority *pki.Authority, n layout.Node) error {
-	if err := r.configure(authority, n); err != nil {
+func (r Runner) Create(ca *pki.CA, n layout.Node) error {
+	if err := r.configure(ca, n); err != nil {
 		return err
 	}
 	return r.Cache.CopyTemplate(r.Paths.Node(n.Name).Containerd())

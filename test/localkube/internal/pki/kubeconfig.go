@@ -29,7 +29,7 @@ contexts:
 `))
 
 // Kubeconfig issues a client certificate and writes <name>.kubeconfig with it, complete in one file.
-func (a *Authority) Kubeconfig(name string, subject Subject, server string) error {
+func (a *CA) Kubeconfig(name string, subject Subject, server string) error {
 	if err := a.Issue(name, subject); err != nil {
 		return err
 	}

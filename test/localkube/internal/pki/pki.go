@@ -1,4 +1,4 @@
-// Package pki makes the certificates and kubeconfigs of a localkube: one authority, a server certificate for the API
+// Package pki makes the certificates and kubeconfigs of a localkube: one CA, a server certificate for the API
 // server and each kubelet, and a client certificate for each component. All keys are ECDSA P-256 and last a year.
 package pki
 
@@ -23,15 +23,15 @@ const (
 	skew = time.Hour
 )
 
-// Authority signs certificates and writes them to a directory.
-type Authority struct {
+// CA signs certificates and writes them to a directory.
+type CA struct {
 	dir  string
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// NewAuthority makes an authority and writes it as ca.crt and ca.key.
-func NewAuthority(dir string) (*Authority, error) {
+// NewCA makes a CA and writes it as ca.crt and ca.key.
+func NewCA(dir string) (*CA, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the directory of keys: %w", err)
 	}
@@ -50,7 +50,7 @@ func NewAuthority(dir string) (*Authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the authority back: %w", err)
 	}
-	a := &Authority{dir: dir, cert: cert, key: key}
+	a := &CA{dir: dir, cert: cert, key: key}
 	return a, a.write("ca", der, key)
 }
 
@@ -60,8 +60,9 @@ type Subject struct {
 	Groups []string
 }
 
-// Issue writes <name>.crt and <name>.key. With hosts (DNS names or addresses) it serves, and it is a client in any case.
-func (a *Authority) Issue(name string, subject Subject, hosts ...string) error {
+// Issue writes <name>.crt and <name>.key. With hosts (DNS names or addresses) it serves, and it is a client in any
+// case.
+func (a *CA) Issue(name string, subject Subject, hosts ...string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return fmt.Errorf("making the key of %s: %w", name, err)
@@ -96,7 +97,7 @@ func newTemplate(user string, groups []string) *x509.Certificate {
 	}
 }
 
-func (a *Authority) write(name string, der []byte, key *ecdsa.PrivateKey) error {
+func (a *CA) write(name string, der []byte, key *ecdsa.PrivateKey) error {
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return fmt.Errorf("encoding the key of %s: %w", name, err)
@@ -115,6 +116,6 @@ func writePEM(path, kind string, der []byte) error {
 }
 
 // File is the path of a certificate (crt), a key (key) or a kubeconfig of that name.
-func (a *Authority) File(name, extension string) string {
+func (a *CA) File(name, extension string) string {
 	return filepath.Join(a.dir, name+"."+extension)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func TestAnIssuedCertificateServesUnderItsNamesAndIsAClient(t *testing.T) {
-	a, err := NewAuthority(t.TempDir())
+	a, err := NewCA(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestAnIssuedCertificateServesUnderItsNamesAndIsAClient(t *testing.T) {
 }
 
 func TestAKubeconfigIsCompleteInOneFile(t *testing.T) {
-	a, err := NewAuthority(t.TempDir())
+	a, err := NewCA(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
