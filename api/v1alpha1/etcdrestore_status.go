@@ -38,8 +38,8 @@ type EtcdRestoreStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Stage is the current stage: `Waiting`, `Looking` (the backup is checked),
-	// `Laying` (volumes are restored), `Stopping` or `Starting`. At the end it is Complete. It is
+	// Stage is the current stage: `Waiting`, `Checking` (the backup is checked),
+	// `Restoring` (volumes are restored), `Stopping` or `Starting`. At the end it is Complete. It is
 	// Failed when another EtcdRestore took over before the cluster served this one.
 	// +optional
 	Stage string `json:"stage,omitempty"`

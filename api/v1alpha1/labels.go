@@ -62,7 +62,7 @@ func LeftAlone() map[string]string {
 
 // Annotations of the operator.
 const (
-	// AnnotationBirth is the birth record, as JSON, on the peer Service.
+	// AnnotationBirth is the bootstrap record, as JSON, on the peer Service.
 	AnnotationBootstrap = Group + "/birth"
 	// AnnotationOperator names the install (namespace/name) that manages the cluster, on the peer Service. Beside data,
 	// on the PVC or on the Pod whose emptyDir it is, it says so when that Service is gone. On the EtcdCluster people

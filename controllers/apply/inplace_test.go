@@ -115,7 +115,7 @@ func inPlaceEffects() []effect {
 		return func(t *testing.T, w *world) {
 			t.Helper()
 			if got := w.bootstrap(t); !want(got) {
-				t.Errorf("the birth record is %+v", got)
+				t.Errorf("the bootstrap record is %+v", got)
 			}
 		}
 	}

@@ -105,7 +105,7 @@ func bootstrapEffects() []effect {
 			service := w.service(t, "demo-peers")
 			got, err := record.DecodeBootstrap(service.Annotations[v1alpha1.AnnotationBootstrap])
 			if err != nil || !want(got) || service.Annotations[v1alpha1.AnnotationOperator] != operator {
-				t.Errorf("the birth record is %+v of %v, %v", got, service.Annotations, err)
+				t.Errorf("the bootstrap record is %+v of %v, %v", got, service.Annotations, err)
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func bootstrapEffects() []effect {
 			}),
 		},
 		{
-			name: "write a stripped birth record anew", change: always(begin()), again: 1,
+			name: "write a stripped bootstrap record anew", change: always(begin()), again: 1,
 			world: func(t *testing.T, w *world) {
 				service := resources.PeerServiceShape(w.cluster)
 				service.Annotations = map[string]string{v1alpha1.AnnotationOperator: operator}

@@ -407,7 +407,7 @@ func TestAClusterThatIsNotBootstrappedIsWaitedFor(t *testing.T) {
 	delete(service.Annotations, v1alpha1.AnnotationBootstrap)
 	w := newBackupWorld(t, jobworld.Nightly(), objects...)
 	w.passes(2)
-	w.is("Complete", "False ClusterNotBorn")
+	w.is("Complete", "False ClusterNotBootstrapped")
 	if len(w.Jobs()) != 0 {
 		t.Error("it has a Job")
 	}

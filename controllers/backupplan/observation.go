@@ -258,7 +258,7 @@ const (
 	ReasonDeleting               = "Deleting"
 	ReasonClusterNotFound        = "ClusterNotFound"
 	ReasonClusterDeleting        = "ClusterDeleting"
-	ReasonClusterNotBootstrapped = "ClusterNotBorn"
+	ReasonClusterNotBootstrapped = "ClusterNotBootstrapped"
 	ReasonNoMembers              = "NoMembers"
 	ReasonAgentImageUnknown      = "AgentImageUnknown"
 	ReasonNameTaken              = "NameTaken"

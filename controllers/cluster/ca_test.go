@@ -122,7 +122,7 @@ func TestAnotherCAChangesNothingUntilTheOneThatMembersTrustIsBack(t *testing.T) 
 			w.some(30)
 			status := w.status()
 			stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
-			if stalled == nil || stalled.Reason != "AuthorityReplaced" || status.ReadyMembers != 3 ||
+			if stalled == nil || stalled.Reason != "CAReplaced" || status.ReadyMembers != 3 ||
 				w.available() != metav1.ConditionTrue {
 				t.Errorf("%+v, %d members are ready", stalled, status.ReadyMembers)
 			}
@@ -133,7 +133,7 @@ func TestAnotherCAChangesNothingUntilTheOneThatMembersTrustIsBack(t *testing.T) 
 				w.exchange(name, data)
 			}
 			w.some(1) // nothing waits for what is remembered of Secrets
-			if next := w.status().NextStep; next != nil && next.Reason == "AuthorityReplaced" {
+			if next := w.status().NextStep; next != nil && next.Reason == "CAReplaced" {
 				t.Errorf("the CA that members trust is back, and the next step is %+v", next)
 			}
 			w.settle()

@@ -35,7 +35,7 @@ func holdsRestored(w *world, old map[string]bool) {
 	w.t.Helper()
 	record := w.bootstrapRecord()
 	if len(record.Former) != 1 || !record.Next.IsZero() || record.ClusterID == 0 || record.Restore == "" {
-		w.t.Errorf("the birth record is %+v", record)
+		w.t.Errorf("the bootstrap record is %+v", record)
 	}
 	for _, pod := range w.pods() {
 		if old[pod.Name] {
@@ -129,7 +129,7 @@ func TestARestoreIsCalledOffUntilTheClusterMoves(t *testing.T) {
 			w.ask("back", backupNamed("nightly"))
 			w.approve("back")
 			w.until("something is restored", func() bool { return len(w.claims()) == 6 })
-			if got := w.restoreOf("back").Status; got.Stage != "Laying" {
+			if got := w.restoreOf("back").Status; got.Stage != "Restoring" {
 				w.passOn()
 			}
 			callOff(w)
@@ -139,7 +139,7 @@ func TestARestoreIsCalledOffUntilTheClusterMoves(t *testing.T) {
 				t.Errorf("it left %v and %v", w.uidsOf(&corev1.PodList{}), w.uidsOf(&corev1.PersistentVolumeClaimList{}))
 			}
 			if got := w.bootstrapRecord(); len(got.Former) > 0 || got.NextOrdinal != 6 {
-				t.Errorf("the birth record is %+v", got)
+				t.Errorf("the bootstrap record is %+v", got)
 			}
 		})
 	}
@@ -242,7 +242,7 @@ func TestWhenEverythingIsGoneTheClusterBeginsAnewOnlyByItsEmptyDoor(t *testing.T
 	w.until("the cluster is there again", func() bool { return w.isComplete("back") })
 	w.settle()
 	if got := w.bootstrapRecord(); len(got.Former) != 1 || !got.Origin.IsZero() || w.status().Size != 3 {
-		t.Errorf("the birth record is %+v", got)
+		t.Errorf("the bootstrap record is %+v", got)
 	}
 }
 

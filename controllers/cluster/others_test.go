@@ -297,7 +297,7 @@ func TestASecondInstallAsksWhereThePeerServiceWasDeleted(t *testing.T) {
 	if stalled == nil || stalled.Reason != "OtherOperator" {
 		t.Fatalf("nothing is said: %+v", w.status().Conditions)
 	}
-	for _, part := range []string{"The peer Service with the birth record is gone", "By its data, the operator " + first,
+	for _, part := range []string{"The peer Service with the bootstrap record is gone", "By its data, the operator " + first,
 		"kubectl annotate etcd demo -n shop etcdsteward.dev/operator=" + second + " --overwrite"} {
 		if !strings.Contains(stalled.Message, part) {
 			t.Errorf("%q does not say %q", stalled.Message, part)

@@ -51,7 +51,7 @@ func TestAClusterGoesBackFromWhatNeverServedWhereverTheOperatorIsKilled(t *testi
 		if back.Incarnation != before.Incarnation || back.ClusterID != before.ClusterID || len(back.Former) != 1 ||
 			back.Former[0].Incarnation != failed.Incarnation || back.NextOrdinal < failed.NextOrdinal ||
 			back.LastCounter != failed.LastCounter || back.Served != failed.Served {
-			t.Errorf("the birth record was %+v and is %+v", failed, back)
+			t.Errorf("the bootstrap record was %+v and is %+v", failed, back)
 		}
 		var running []string
 		for _, pod := range w.pods() {

@@ -19,16 +19,16 @@ func restored(at int64) v1alpha1.EtcdRestoreStatus {
 }
 
 func everyRestoreSeries(m *Metrics, name string) {
-	failed := v1alpha1.EtcdRestoreStatus{Stage: "Laying", Conditions: []metav1.Condition{{Type: v1alpha1.RestoreFailed, Status: metav1.ConditionTrue}}}
+	failed := v1alpha1.EtcdRestoreStatus{Stage: "Restoring", Conditions: []metav1.Condition{{Type: v1alpha1.RestoreFailed, Status: metav1.ConditionTrue}}}
 	m.ObserveRestores(types.NamespacedName{Namespace: "team", Name: name}, []v1alpha1.EtcdRestoreStatus{
-		restored(1000), restored(3000), restored(2000), failed, {Stage: "Failed"}, {Stage: "Laying"}, {Stage: "Waiting"}, {},
+		restored(1000), restored(3000), restored(2000), failed, {Stage: "Failed"}, {Stage: "Restoring"}, {Stage: "Waiting"}, {},
 	})
 }
 
 func TestRestoresBecomeSeriesOfTheirCluster(t *testing.T) {
 	m, registry := newTestMetrics(t)
 	everyRestoreSeries(m, "demo")
-	m.ObserveRestores(types.NamespacedName{Namespace: "team", Name: "other"}, []v1alpha1.EtcdRestoreStatus{{Stage: "Looking"}})
+	m.ObserveRestores(types.NamespacedName{Namespace: "team", Name: "other"}, []v1alpha1.EtcdRestoreStatus{{Stage: "Checking"}})
 	want := map[string]float64{
 		`restore_objects{name="demo",namespace="team",state="waiting"}`:         2,
 		`restore_objects{name="demo",namespace="team",state="running"}`:         1,
@@ -71,7 +71,7 @@ func TestARestoreInPlaceIsCountedWhileItRunsAndUntilItIsDeleted(t *testing.T) {
 	w.ask("back", backupNamed("nightly"))
 	w.until("it waits", func() bool { return counted()["Waiting"] == 1 })
 	w.approve("back")
-	w.until("it runs", func() bool { return counted()["Laying"] == 1 })
+	w.until("it runs", func() bool { return counted()["Restoring"] == 1 })
 	w.until("it is complete", func() bool { return counted()["Complete"] == 1 })
 	w.delete(&v1alpha1.EtcdRestore{}, "back")
 	w.until("it is gone", func() bool { return len(counted()) == 0 })

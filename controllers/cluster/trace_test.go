@@ -44,7 +44,7 @@ func TestASpanTellsOfWhichClusterAPassWasWhichRuleSpokeAndWhatCameOfItsChange(t 
 		t.Fatal(err)
 	}
 	want := map[string]string{"k8s.namespace.name": "shop", "etcdsteward.name": "demo", "etcdsteward.verdict": "Act",
-		"etcdsteward.rule": "birth-record", "etcdsteward.reason": "BeginBirth", "etcdsteward.change": "BeginBirth",
+		"etcdsteward.rule": "birth-record", "etcdsteward.reason": "BeginBootstrap", "etcdsteward.change": "BeginBootstrap",
 		"etcdsteward.result": "applied"}
 	if got := attributesOf(t, spans); !maps.Equal(got, want) {
 		t.Errorf("%v", got)
@@ -62,7 +62,7 @@ func TestTheSpanOfAPassThatFailsIsAnError(t *testing.T) {
 	if err == nil {
 		t.Fatal("the pass did not fail")
 	}
-	if got := attributesOf(t, spans); got["etcdsteward.change"] != "BeginBirth" || got["etcdsteward.result"] != "failed" {
+	if got := attributesOf(t, spans); got["etcdsteward.change"] != "BeginBootstrap" || got["etcdsteward.result"] != "failed" {
 		t.Errorf("%v", got)
 	}
 	if s := spans.Ended()[0].Status(); s.Code != codes.Error || s.Description != err.Error() {

@@ -39,7 +39,7 @@ func TestACreatedClusterGoesBackToTheVolumesThatARestoreMovedOnFrom(t *testing.T
 			got := w.bootstrapRecord()
 			if got.ClusterID != before.ClusterID || got.Incarnation != before.Incarnation ||
 				!slices.Equal(got.Names, before.Names) || !got.Next.IsZero() {
-				t.Errorf("the birth record was %+v\nand is %+v", before, got)
+				t.Errorf("the bootstrap record was %+v\nand is %+v", before, got)
 			}
 			if s := w.status(); s.Size != size || s.ReadyMembers != size ||
 				s.Evidence.Quorum != string(plan.QuorumHolds) {

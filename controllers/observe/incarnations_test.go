@@ -149,7 +149,7 @@ func TestAVolumeThatWasSupersededIsFormerWhateverTheRecordSays(t *testing.T) {
 	other := w.volumeOf("demo-2", "77777777")
 	w.put(other)
 	if got := namesIn(w.look().FormerMembers()); !slices.Equal(got, []string{"demo-0"}) {
-		t.Errorf("a volume of a birth that was given up is former: %v", got)
+		t.Errorf("a volume of a bootstrap that was given up is former: %v", got)
 	}
 }
 

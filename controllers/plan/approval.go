@@ -194,7 +194,7 @@ const (
 	StandingStale           Standing = "ApprovalStale"   // it quotes other evidence than there is now
 	StandingAnother         Standing = "AnotherRestore"  // another one is carried out first
 	StandingApproved        Standing = "Approved"        // it is the one to carry out; nothing of it is recorded yet
-	StandingRestoring       Standing = "Laying"          // its incarnation is prepared beside the one that serves
+	StandingRestoring       Standing = "Restoring"       // its incarnation is prepared beside the one that serves
 	// its incarnation is the one that the bootstrap record is of, and has no quorum yet
 	StandingMoved    Standing = "Moved"
 	StandingComplete Standing = "Complete" // its incarnation serves, or did

@@ -67,9 +67,10 @@ func roleOf(o judge.View, r facts.Replica) string {
 
 func membersDisagree(o judge.View) *proposal {
 	if o.Membership.Known && o.Bootstrap.ClusterID != 0 && o.Membership.ClusterID != o.Bootstrap.ClusterID {
-		return refuse(facts.ReasonMembersDisagree, "The members answer as cluster %s; this cluster was born as %s. "+
-			"Nothing is changed. Put the members' own volumes back, or restore a backup: "+
-			pages.Docs+"docs/disaster-recovery.md.",
+		return refuse(facts.ReasonMembersDisagree,
+			"The members answer as cluster %s; this cluster was bootstrapped as %s. "+
+				"Nothing is changed. Put the members' own volumes back, or restore a backup: "+
+				pages.Docs+"docs/disaster-recovery.md.",
 			o.Membership.ClusterID, o.Bootstrap.ClusterID).byHuman()
 	}
 	if o.Membership.Conflict == "" {

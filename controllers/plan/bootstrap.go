@@ -36,20 +36,21 @@ func bootstrapRecord(o judge.View) *proposal {
 	}
 	if o.IsAlive() {
 		return act(bootstrapAnew(o), facts.ReasonBeginBootstrap,
-			"The peer Service with the birth record is gone; it is "+
+			"The peer Service with the bootstrap record is gone; it is "+
 				"written anew from the members' records.")
 	}
 	if former := facts.Filter(o.FormerMembers(), facts.Replica.IsRecorded); len(former) > 0 {
-		return refuse(facts.ReasonRecordLost, "The peer Service with the birth record is gone, and only volumes that "+
-			"a restore in place switched over from say which cluster this was: %s. Nothing is born over it, and no "+
-			"data is lost with it: put the Service back, or go back to these volumes as "+
-			pages.Docs+"docs/restore.md says.",
+		return refuse(facts.ReasonRecordLost,
+			"The peer Service with the bootstrap record is gone, and only volumes that a restore "+
+				"in place switched over from say which cluster this was: %s. Nothing is bootstrapped over it, "+
+				"and no data is lost with it: put the Service back, or go back to these volumes as "+
+				pages.Docs+"docs/restore.md says.",
 			strings.Join(facts.Names(former), ", ")).byHuman()
 	}
 	if trace := traceOf(o); trace != "" {
-		return refuse(facts.ReasonRecordLost, "The peer Service with the birth record is gone, and no volume says "+
-			"which cluster this was, although %s shows that there was one. Nothing is born over it; delete the "+
-			"EtcdCluster and create it again to start with an empty cluster.",
+		return refuse(facts.ReasonRecordLost, "The peer Service with the bootstrap record is gone, and no volume says "+
+			"which cluster this was, although %s shows that there was one. Nothing is bootstrapped over it; delete "+
+			"the EtcdCluster and create it again to start with an empty cluster.",
 			trace).byHuman()
 	}
 	bootstrap := newBootstrap(o, 0, firstNames(o))

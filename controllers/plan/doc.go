@@ -34,14 +34,14 @@
 // A rule is named where it is asked first; brackets say that it is asked again.
 //
 //  1. Any: other-operator, deletion-policy, hands-off. What must be kept is un-owned whatever else holds.
-//  2. Unborn: spec-refused, retained-data, name-taken, restore-source, bootstrap-record. Nothing is made over data, and
-//     nothing else is made before the bootstrap record. One that was deleted is written anew, from the
+//  2. Not bootstrapped: spec-refused, retained-data, name-taken, restore-source, birth-record. Nothing is made over
+//     data, and nothing else is made before that record. One that was deleted is written anew, from the
 //     members' records.
 //  3. Moving: restore-fence, restore-call-off, restore-go-back, restore-begin, restore-prepare,
 //     restore-switch-over. The next incarnation gets its data beside the current one, on volumes and under names of
 //     its own. Before anything is stopped nodes have taken Pods with the next members' rules, where their volumes are.
 //     Nothing of a former one may serve a write when the next one starts, nor when the cluster goes back.
-//  4. Being bootstrapped: (spec-refused, name-taken,) (restore-source,) void-bootstrap, bootstrap, restored,
+//  4. Bootstrapping: (spec-refused, name-taken,) (restore-source,) void-birth, bootstrap, restored,
 //     settings, pods, first-quorum. What begins with a backup never starts empty.
 //  5. Alive, safe while etcd cannot be asked: (spec-refused, name-taken, first-quorum,) scaffold, budget,
 //     restore-leftover, seal, compare, check-room, (settings, pods,) label-role, lead-away. Here the first two are
@@ -88,10 +88,10 @@
 //
 //   - ownership.go: other-operator, deletion-policy, hands-off, spec-refused, name-taken
 //   - resume.go: retained-data; and restore-go-back, with what tells people of that way
-//   - bootstrap.go: bootstrap-record, bootstrap. void.go: void-bootstrap. bootstrap.go: first-quorum
+//   - bootstrap.go: birth-record, bootstrap. void.go: void-birth. firstquorum.go: first-quorum
 //   - restore.go: restore-source and restored, of a bootstrap that begins with a backup
 //   - fence.go: restore-fence, and the survivor that a restore reads. inplace.go: restore-call-off, restore-begin
-//   - laying.go: restore-prepare, restore-switch-over. places.go holds the places of the members meanwhile
+//   - prepare.go: restore-prepare, restore-switch-over. places.go holds the places of the members meanwhile
 //   - approval.go: how an EtcdRestore stands, which one is carried out, and the evidence that a person approves
 //   - pods.go: settings, pods, first-pod. stopping.go: which process they may stop, and resize
 //   - objects.go: scaffold, budget, restore-leftover, collect

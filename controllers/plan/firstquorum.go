@@ -73,10 +73,10 @@ func clearData(o judge.View, r facts.Replica) *proposal {
 		return waitForName(r, o)
 	case r.Pod != nil:
 		return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, facts.ReasonVoidBootstrap,
-			"The Pod of %s is left from a birth that was given up; it is deleted.", r.Name)
+			"The Pod of %s is left from a bootstrap that was given up; it is deleted.", r.Name)
 	}
 	return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}}, facts.ReasonVoidBootstrap,
-		"The volume of %s is left from a birth that was given up; it is deleted.", r.Name)
+		"The volume of %s is left from a bootstrap that was given up; it is deleted.", r.Name)
 }
 
 // clearRestore deletes a restore Pod of a bootstrap that was given up.
@@ -89,7 +89,7 @@ func clearRestore(o judge.View, r facts.Replica) *proposal {
 			"The restore Pod of %s, of an earlier attempt, is terminating.", r.Name)
 	}
 	return act(changes.DeleteRestores{Pods: []facts.PodRef{restoreRef(r)}}, facts.ReasonVoidBootstrap,
-		"The restore Pod of %s is left from a birth that was given up; it is deleted.", r.Name)
+		"The restore Pod of %s is left from a bootstrap that was given up; it is deleted.", r.Name)
 }
 
 // isMixed reports a Pod of another incarnation than its volume's.
@@ -127,8 +127,8 @@ func recordFirst(o judge.View) *proposal {
 		isNamed := ok && slices.Contains(o.Bootstrap.Names, name)
 		if !isNamed && !slices.ContainsFunc(o.BootstrapReplicas(), isOfThisBootstrap) {
 			return refuse(facts.ReasonForeignData, "Another cluster (%s) answers under the names of the first "+
-				"members: %v is no member of this birth. Delete what answers there, or create the EtcdCluster under "+
-				"another name.", o.Membership.ClusterID, m.PeerURLs).byHuman()
+				"members: %v is no member of this bootstrap. Delete what answers there, or create the EtcdCluster "+
+				"under another name.", o.Membership.ClusterID, m.PeerURLs).byHuman()
 		}
 	}
 	if p := recordMembers(o); p != nil {

@@ -116,11 +116,11 @@ func identities() []judged {
 	forgotten := three.edit(1, unrecorded).edit(1, noPod)
 	forgotten.Current.Bootstrap.Origin = backupOf
 	return []judged{
-		{"it answers as another cluster than the list and the birth record say", three.edit(1, foreign),
+		{"it answers as another cluster than the list and the bootstrap record say", three.edit(1, foreign),
 			lostFor(facts.CauseIdentity)},
-		{"while no birth record says which cluster this is, no data is called another's", unknown,
+		{"while no bootstrap record says which cluster this is, no data is called another's", unknown,
 			judge.Judgement{State: judge.Unresponsive, Cause: facts.CauseIdentity, Cure: judge.Person}},
-		{"where its volume says the same as it does, the birth record may be the one that is wrong", alone,
+		{"where its volume says the same as it does, the bootstrap record may be the one that is wrong", alone,
 			judge.Judgement{State: judge.Behind, Cause: facts.CauseUnknown, Cure: judge.Await}},
 		{"another etcd answers at the address of a process that serves", three.edit(1, displaced),
 			judge.Judgement{State: judge.Unresponsive, Cause: facts.CauseIdentity, Cure: judge.Person}},
@@ -295,7 +295,7 @@ func processes() []judged {
 		{"it does not answer", three.edit(1, deadFor(time.Hour)), judge.Judgement{State: judge.Unresponsive,
 			Cause: facts.CauseUnknown, Cure: judge.Replace}},
 		{"it answers, and etcd's list does not have it", three.edit(1, unlisted), outside},
-		{"it answers as of another cluster, and no birth record says which this is", unnamed, outside},
+		{"it answers as of another cluster, and no bootstrap record says which this is", unnamed, outside},
 		{"it answers without a leader", three.edit(1, leaderless), outside},
 		{"it answers, and the list is not known", three.blind().edit(1, answersAgain), outside},
 		{"etcd calls it corrupt", three.edit(1, calledCorrupt(2)),

@@ -47,7 +47,7 @@ func moves() []row {
 			up.edit(4, func(r *facts.Replica) { r.Volume, r.Pod = nil, nil }), Wait, "first-quorum",
 			facts.ReasonFirstQuorum, "", "2 of 3"},
 		{"nor does one whose volume is going keep the others from following the spec",
-			wanting(idle.edit(3, doomed), other), Act, "settings", facts.ReasonNewSettings, "SetChoices",
+			wanting(idle.edit(3, doomed), other), Act, "settings", facts.ReasonNewSettings, "WriteSettings",
 			"demo-4, demo-5"},
 		{"and from being made anew", wanting(idle.edit(3, doomed).edit(4, adopted).edit(5, adopted), other), Act,
 			"pods", facts.ReasonNewSettings, "DeletePods", "demo-5 (made from other settings"},
@@ -106,13 +106,13 @@ func moves() []row {
 			func(r *facts.Request) { r.ID = "r2" }, staleApproval), Settled, RuleSettled, facts.ReasonSettled, "", ""},
 		{"a lost record is written anew from what lives, not from what ended",
 			func() scene { o := serving; o.Current.Bootstrap = record.Bootstrap{}; return o }(), Act, "birth-record",
-			facts.ReasonBeginBootstrap, "BeginBirth", ""},
+			facts.ReasonBeginBootstrap, "BeginBootstrap", ""},
 		{"nothing is born beside what ended", func() scene {
 			o := notBootstrapped(3)
 			o.Former = fenced.Former
 			return o
 		}(), Refuse, "birth-record", facts.ReasonRecordLost, "",
-			"demo-0, demo-1, demo-2. Nothing is born over it, and no data is lost"},
+			"demo-0, demo-1, demo-2. Nothing is bootstrapped over it, and no data is lost"},
 		{"an incarnation whose successor served is not taken up again unknowingly", returning(), Refuse, "retained-data",
 			facts.ReasonRetainedData, "", "annotate pvc demo-0 demo-1 demo-2 -n default " +
 				"etcdsteward.dev/goes-back-from=" + facts.IncarnationID("u0", 1)},

@@ -85,7 +85,7 @@ func howClaimIsLost(o judge.View) string {
 	if o.Bootstrap.Exists() {
 		return "The peer Service names no operator."
 	}
-	return "The peer Service with the birth record is gone."
+	return "The peer Service with the bootstrap record is gone."
 }
 
 func howToTakeOver(o judge.View) string {
@@ -117,13 +117,13 @@ func deletionPolicy(o judge.View) *proposal {
 	}
 	if o.Desired.Retain {
 		return act(changes.FollowPolicy{Retain: true, Items: o.Astray}, facts.ReasonDeletionPolicy,
-			"Volumes and authorities are kept when the cluster is deleted.")
+			"Volumes and CAs are kept when the cluster is deleted.")
 	}
 	if o.Desired.Paused || o.Desired.Deleting {
 		return nil
 	}
 	return act(changes.FollowPolicy{Retain: false, Items: o.Astray}, facts.ReasonDeletionPolicy,
-		"Volumes and authorities go when the cluster is deleted.")
+		"Volumes and CAs go when the cluster is deleted.")
 }
 
 // handsOff leaves a cluster alone that is being deleted, or is paused.

@@ -43,7 +43,7 @@ var phases = []phase{
 		{"hands-off", "A cluster that is paused, or is being deleted, is looked at and reported, and not touched.",
 			handsOff, holds, always},
 	}},
-	{name: "unborn", holds: isNotBootstrapped, rules: []rule{
+	{name: "not bootstrapped", holds: isNotBootstrapped, rules: []rule{
 		{"spec-refused", "A spec that is refused changes nothing; members that are there are kept alive.",
 			specRefused, holds, always},
 		{"retained-data",
@@ -51,10 +51,10 @@ var phases = []phase{
 			retainedData, holds, always},
 		{"name-taken", "An object that does not belong to the cluster is never adopted or changed.",
 			nameTaken, holds, always},
-		{"restore-source", "The backup that a cluster begins with is looked at before its birth record is written.",
+		{"restore-source", "The backup that a cluster begins with is looked at before its bootstrap record is written.",
 			restoreSource, holds, always},
 		{"birth-record",
-			"The birth record is written before anything else is made; a lost one is written anew from the " +
+			"The bootstrap record is written before anything else is made; a lost one is written anew from the " +
 				"members' records.",
 			bootstrapRecord, holds, always},
 	}},
@@ -78,12 +78,12 @@ var phases = []phase{
 				"on the evidence that was approved.",
 			restoreSwitchOver, givesWay, always},
 	}},
-	{name: "being born", holds: isBootstrapping, rules: []rule{
+	{name: "bootstrapping", holds: isBootstrapping, rules: []rule{
 		{"spec-refused", "A spec that is refused changes nothing; members that are there are kept alive.",
 			specRefused, holds, always},
 		{"name-taken", "An object that does not belong to the cluster is never adopted or changed.",
 			nameTaken, holds, always},
-		{"restore-source", "The backup that a cluster begins with is looked at before its birth record is written.",
+		{"restore-source", "The backup that a cluster begins with is looked at before its bootstrap record is written.",
 			restoreSource, holds, always},
 		{"void-birth",
 			"A bootstrap that cannot succeed is repeated under a new incarnation, where nothing can be lost by that.",

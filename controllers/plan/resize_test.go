@@ -52,7 +52,7 @@ func TestOtherAmountsReachMembersThatRunOneAfterTheOther(t *testing.T) {
 		world              scene
 		rule, change, says string
 	}{
-		{"they are written on the volume first", running(many), "resize", "SetChoices", "demo-2"},
+		{"they are written on the volume first", running(many), "resize", "WriteSettings", "demo-2"},
 		{"then the Pod gets them", running(many).edit(2, written), "resize", "ResizePod", "without a restart"},
 		{"of an ephemeral member at once", inMemory(running(many)), "resize", "ResizePod", "demo-2"},
 		{"the next member's turn comes once it has them", running(many).edit(2, having(many, inProgress)), "resize",
@@ -62,7 +62,7 @@ func TestOtherAmountsReachMembersThatRunOneAfterTheOther(t *testing.T) {
 		{"the leader is the last one, and goes on leading", running(many).edit(2, madeFrom(many)).edit(1, madeFrom(many)).
 			edit(0, written), "resize", "ResizePod", "demo-0"},
 		{"while another member is not well none gets them", running(many).edit(1, unready), "roll", "", ""},
-		{"a sick one is restarted with them", running(many).edit(1, silent), "roll", "SetChoices", "demo-1"},
+		{"a sick one is restarted with them", running(many).edit(1, silent), "roll", "WriteSettings", "demo-1"},
 		{"what the kubelet never can is a restart", rest.edit(2, having(many, infeasible)), "roll", "EvictPod",
 			"Its node cannot change CPU and memory while it runs: never room."},
 		{"which comes before any other member gets them", running(many).edit(2, having(many, infeasible)), "roll",
@@ -72,14 +72,14 @@ func TestOtherAmountsReachMembersThatRunOneAfterTheOther(t *testing.T) {
 			edit(2, silent), "", "", ""},
 		{"and for an ephemeral member another one", inMemory(rest.edit(2, having(many, infeasible))), "grow",
 			"PrepareMember", "demo-3"},
-		{"putting them back is none", running(few).edit(2, having(many, infeasible)), "resize", "SetChoices", "demo-2"},
+		{"putting them back is none", running(few).edit(2, having(many, infeasible)), "resize", "WriteSettings", "demo-2"},
 		{"not even while the kubelet still speaks of those of before", running(few).edit(2, having(many, infeasible)).
 			edit(2, func(r *facts.Replica) { r.Volume.Settings = few }), "resize", "ResizePod", "demo-2"},
 		{"what fails is tried for a while", rest.edit(2, having(many, failed)), "resize", "", "in use. It tries again"},
 		{"and then is a restart", rest.edit(2, having(many, failedLong)), "roll", "EvictPod", "in use"},
 		{"what Kubernetes refuses is a restart", rejecting(running(many).edit(2, written), ruleResize), "roll",
 			"EvictPod", "demo-2"},
-		{"what goes with another setting is one too", running(flagged), "roll", "SetChoices", "demo-2"},
+		{"what goes with another setting is one too", running(flagged), "roll", "WriteSettings", "demo-2"},
 		{"a Pod that does not say what it was made from is not given any", running(many).edit(2, written).
 			edit(2, unspoken), "pod-metadata", "RestoreInputs", "demo-2"},
 	} {

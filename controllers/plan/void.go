@@ -22,7 +22,7 @@ func voidBootstrap(o judge.View) *proposal {
 	if !o.Bootstrap.Void {
 		if why := voidable(o); why != "" {
 			return act(changes.VoidBootstrap{Incarnation: o.Bootstrap.Incarnation}, facts.ReasonVoidBootstrap,
-				"The birth is begun anew, with nothing lost: %s.", why)
+				"The bootstrap begins anew, with nothing lost: %s.", why)
 		}
 		return otherIncarnation(o)
 	}
@@ -51,10 +51,10 @@ func voidPods(o judge.View) *proposal {
 	}
 	if len(pods) > 0 {
 		return act(changes.DeletePods{Pods: pods}, facts.ReasonVoidBootstrap,
-			"%d Pods of the birth that was given up are deleted.", len(pods))
+			"%d Pods of the bootstrap that was given up are deleted.", len(pods))
 	}
 	if leaving {
-		return wait(facts.ReasonVoidBootstrap, "Pods of the birth that was given up are terminating.%s",
+		return wait(facts.ReasonVoidBootstrap, "Pods of the bootstrap that was given up are terminating.%s",
 			heldAmong(o.Members...)).due(o, lastGoneBy(o), facts.LeavingDeadline)
 	}
 	return nil
@@ -74,10 +74,10 @@ func voidRestores(o judge.View) *proposal {
 	}
 	if len(pods) > 0 {
 		return act(changes.DeleteRestores{Pods: pods}, facts.ReasonVoidBootstrap,
-			"%d restore Pods of the birth that was given up are deleted.", len(pods))
+			"%d restore Pods of the bootstrap that was given up are deleted.", len(pods))
 	}
 	if leaving {
-		return wait(facts.ReasonVoidBootstrap, "Restore Pods of the birth that was given up are terminating.%s",
+		return wait(facts.ReasonVoidBootstrap, "Restore Pods of the bootstrap that was given up are terminating.%s",
 			heldAmong(o.Members...)).due(o, lastGoneBy(o), facts.LeavingDeadline)
 	}
 	return nil
@@ -97,10 +97,10 @@ func voidVolumes(o judge.View) *proposal {
 	}
 	if len(volumes) > 0 {
 		return act(changes.DeleteVolumes{Volumes: volumes}, facts.ReasonVoidBootstrap,
-			"%d volumes of the birth that was given up are deleted.", len(volumes))
+			"%d volumes of the bootstrap that was given up are deleted.", len(volumes))
 	}
 	if leaving {
-		return wait(facts.ReasonVoidBootstrap, "Volumes of the birth that was given up are being deleted.%s",
+		return wait(facts.ReasonVoidBootstrap, "Volumes of the bootstrap that was given up are being deleted.%s",
 			heldAmong(o.Members...))
 	}
 	return nil

@@ -135,7 +135,7 @@ func (b Bootstrap) Encode() string { return JSON(b) }
 func DecodeBootstrap(text string) (Bootstrap, error) {
 	var b Bootstrap
 	if err := decode(text, &b); err != nil {
-		return Bootstrap{}, fmt.Errorf("reading the birth record: %w", err)
+		return Bootstrap{}, fmt.Errorf("reading the bootstrap record: %w", err)
 	}
 	return b, nil
 }

@@ -202,7 +202,7 @@ const (
 	EventCreated         = "ClusterCreated"        // the members found each other
 	EventRestoring       = "RestoreStarted"        // the backup is restored on the first members' volumes
 	EventRestored        = "Restored"              // the cluster serves with it
-	EventBootstrapVoided = "BirthVoided"           // the bootstrap is given up and begun anew
+	EventBootstrapVoided = "BootstrapVoided"       // the bootstrap is given up and begun anew
 	EventReady           = "Ready"                 // everything asked for is so
 	EventDegraded        = "Degraded"              // fewer healthy voters than there were
 	EventUnavailable     = "Unavailable"           // no quorum of the members answers any more

@@ -31,7 +31,7 @@ func brief(s v1alpha1.EtcdClusterStatus) string {
 func TestConditionsOfEachKindOfWorld(t *testing.T) {
 	worlds := everyWorld()
 	for name, want := range map[string]string{
-		"just applied": "Ready=False/BeginBirth Available=False/Creating Degraded=False/Creating UpToDate=False/Creating Reconciling=True/BeginBirth",
+		"just applied": "Ready=False/BeginBootstrap Available=False/Creating Degraded=False/Creating UpToDate=False/Creating Reconciling=True/BeginBootstrap",
 		"starting":     "Ready=False/FirstQuorum Available=False/Creating Degraded=False/Creating UpToDate=False/Creating Reconciling=True/FirstQuorum",
 		"first answers": "Ready=False/RecordMembers Available=True/ReadSucceeded Degraded=False/Creating UpToDate=False/Creating " +
 			"Reconciling=True/RecordMembers",

@@ -47,5 +47,5 @@ func TestEveryReasonToKeepAVolumeHasASentenceInTheDocsAndNoOther(t *testing.T) {
 
 func TestEveryReasonOfAnEventHasASentenceInTheDocsAndNoOther(t *testing.T) {
 	page := docwords.Read(t, conditionsPage)
-	page.Same(t, "event", docwords.Constants(t, ".", "Event"), page.Rows(t, "## Events", ""))
+	page.Same(t, "event", docwords.Constants(t, ".", "Event"), page.Rows(t, "## Events", "## Old names"))
 }

@@ -340,7 +340,7 @@ func TestEveryChangeIsToldOrKeptQuietOnPurpose(t *testing.T) {
 		{changes.BeginBootstrap{Names: []string{"demo-0"}}, "CreatingCluster "},
 		{changes.BeginBootstrap{Names: []string{"demo-0"}, ClusterID: clusterID}, ""},
 		{changes.NextBootstrap{BeginBootstrap: changes.BeginBootstrap{Names: []string{"demo-0"}}}, "CreatingCluster "},
-		{changes.VoidBootstrap{}, "BirthVoided "},
+		{changes.VoidBootstrap{}, "BootstrapVoided "},
 		{changes.RecordBootstrap{ClusterID: clusterID}, "ClusterCreated "},
 		{changes.AddLearner{Name: "demo-3"}, "MemberAdded demo-3"},
 		{changes.Promote{Name: "demo-3"}, "MemberPromoted demo-3"},

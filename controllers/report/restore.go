@@ -62,11 +62,11 @@ func (r restore) status() v1alpha1.EtcdRestoreStatus {
 
 // Stages of an EtcdRestore.
 const (
-	stageWaiting   = "Waiting"  // for an approval, for another one, or, while it is Failed, for a person
-	stageLooking   = "Looking"  // at the backup
-	stageRestoring = "Laying"   // the data on the volumes of the next members
-	stageStopping  = "Stopping" // the old members
-	stageStarting  = "Starting" // the next members
+	stageWaiting   = "Waiting"   // for an approval, for another one, or, while it is Failed, for a person
+	stageLooking   = "Checking"  // at the backup
+	stageRestoring = "Restoring" // the data on the volumes of the next members
+	stageStopping  = "Stopping"  // the old members
+	stageStarting  = "Starting"  // the next members
 	stageComplete  = "Complete"
 	stageFailed    = "Failed" // for good: another one took its place before it was seen to be complete
 )

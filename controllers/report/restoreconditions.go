@@ -14,17 +14,17 @@ import (
 // Reasons of the conditions of an EtcdRestore, each with a sentence in docs/restore.md. Beside them stand those of the
 // planner, with the word of the rule that carries the restore out.
 const (
-	RestoreReasonApproved        = "Approved"        // the approval quotes the evidence
-	RestoreReasonMissing         = "ApprovalMissing" // there is no approval
-	RestoreReasonStale           = "ApprovalStale"   // the approval quotes other evidence than there is
-	RestoreReasonAnother         = "AnotherRestore"  // another EtcdRestore is carried out first
-	RestoreReasonNotBootstrapped = "ClusterNotBorn"  // the cluster never served
-	RestoreReasonAbsent          = "ClusterMissing"  // there is no such cluster
-	RestoreReasonWaiting         = "Waiting"         // nothing was begun
-	RestoreReasonRestoring       = "Laying"          // the data is restored on the volumes of the next members
-	RestoreReasonPrepared        = "Prepared"        // it lies there
-	RestoreReasonComplete        = "Complete"        // the cluster serves with it
-	RestoreReasonAfter           = "Superseded"      // another restore took its place before it was seen to be complete
+	RestoreReasonApproved        = "Approved"               // the approval quotes the evidence
+	RestoreReasonMissing         = "ApprovalMissing"        // there is no approval
+	RestoreReasonStale           = "ApprovalStale"          // the approval quotes other evidence than there is
+	RestoreReasonAnother         = "AnotherRestore"         // another EtcdRestore is carried out first
+	RestoreReasonNotBootstrapped = "ClusterNotBootstrapped" // the cluster never served
+	RestoreReasonAbsent          = "ClusterMissing"         // there is no such cluster
+	RestoreReasonWaiting         = "Waiting"                // nothing was begun
+	RestoreReasonRestoring       = "Restoring"              // the data is restored on the volumes of the next members
+	RestoreReasonPrepared        = "Prepared"               // it lies there
+	RestoreReasonComplete        = "Complete"               // the cluster serves with it
+	RestoreReasonAfter           = "Superseded"             // another restore took its place before it was complete
 )
 
 // conditions are all conditions, always in the same order; Failed is there only while True.

@@ -106,10 +106,10 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 		}, "Waiting", "Approved", "False", RestoreReasonNotBootstrapped, "spec.bootstrap.restore"},
 		"an approved one looks at its backup": {func(w *scene) {
 			w.approved()
-		}, "Looking", "Approved", "True", RestoreReasonApproved, "The approval matches the evidence."},
+		}, "Checking", "Approved", "True", RestoreReasonApproved, "The approval matches the evidence."},
 		"what it waits for is said": {func(w *scene) {
 			w.approved()
-		}, "Looking", "Complete", "False", facts.ReasonPreflight, "The backup"},
+		}, "Checking", "Complete", "False", facts.ReasonPreflight, "The backup"},
 		"what cannot be restored is said": {func(w *scene) {
 			w.o.Requests[0].WantedBackup = facts.WantedBackup{Fault: "there is no EtcdBackup nightly"}
 			w.approved()
@@ -122,14 +122,14 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 			`It goes on as soon as you correct that. Its approval expires after 24–48 h; then approve again. To end it: kubectl patch etcdrestore back -n default --type merge -p '{"spec":{"approval":""}}'`},
 		"while it is restored the missing volumes are named": {func(w *scene) {
 			w.restoring(1)
-		}, "Laying", "Prepared", "False", RestoreReasonRestoring, "demo-4, demo-5. The old members serve on."},
+		}, "Restoring", "Prepared", "False", RestoreReasonRestoring, "demo-4, demo-5. The old members serve on."},
 		"all that is restored is prepared": {func(w *scene) {
 			w.restoring(3)
-		}, "Laying", "Prepared", "True", RestoreReasonPrepared, "The old members serve on."},
+		}, "Restoring", "Prepared", "True", RestoreReasonPrepared, "The old members serve on."},
 		"an approval that went stale meanwhile is told": {func(w *scene) {
 			w.restoring(3)
 			w.o.Requests[0].Approval = "0000000000000000"
-		}, "Laying", "Approved", "False", RestoreReasonStale,
+		}, "Restoring", "Approved", "False", RestoreReasonStale,
 			"the old members are not stopped before you approve again"},
 		"after the move the old members stop": {func(w *scene) {
 			w.moved()

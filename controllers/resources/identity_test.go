@@ -92,7 +92,7 @@ func TestAVolumeWithoutItsClustersUIDIsOursOnlyByProof(t *testing.T) {
 		pod       *corev1.Pod
 		ours      bool
 	}{
-		{"the birth record names it", claimAt(begun), bootstrapped, nil, true},
+		{"the bootstrap record names it", claimAt(begun), bootstrapped, nil, true},
 		{"its Pod is younger", claimAt(begun.Add(-time.Hour)), record.Bootstrap{}, pod, true},
 		{"its Pod is older", claimAt(begun.Add(time.Hour)), record.Bootstrap{}, pod, false},
 		{"the Pod is somebody else's", claimAt(begun.Add(-time.Hour)), record.Bootstrap{}, foreign, false},

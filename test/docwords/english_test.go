@@ -85,7 +85,7 @@ var banned = []struct {
 }
 
 // foreignTerms are other people's words, or names of ours that are older than the glossary.
-var foreignTerms = regexp.MustCompile(`(?i)unknown authority|certificate authorit(y|ies)|birth record`)
+var foreignTerms = regexp.MustCompile(`(?i)unknown authority|certificate authorit(y|ies)|bootstrap record`)
 
 // A bootstrap is a term of the code, which this page explains to engineers.
 var bootstrap = anyWord("births?", "born")

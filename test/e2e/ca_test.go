@@ -33,7 +33,7 @@ var _ = Describe("The authorities of a cluster that somebody deletes", Label("op
 				copies = append(copies, takeAway(ctx, name))
 			}
 			operator.Start()
-			cluster.AwaitStalled(ctx, "AuthorityLost")
+			cluster.AwaitStalled(ctx, "CALost")
 			expectUntouched(ctx, cluster, was)
 			deletePod(ctx, cluster, follower(ctx, cluster))
 			Eventually(ctx, func() error { return cluster.CheckServing(ctx, 3) }).Should(Succeed(), "it starts with the certificate that it has")
@@ -72,7 +72,7 @@ var _ = Describe("The authorities of a cluster that somebody replaces by others"
 				copies[name] = exchange(ctx, name, map[string][]byte{resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key, resources.KeyCA: pair.Cert})
 			}
 			operator.Start()
-			cluster.AwaitStalled(ctx, "AuthorityReplaced")
+			cluster.AwaitStalled(ctx, "CAReplaced")
 			expectUntouched(ctx, cluster, was)
 			deletePod(ctx, cluster, follower(ctx, cluster))
 			Eventually(ctx, func() error { return cluster.CheckServing(ctx, 3) }).Should(Succeed(), "it starts with the certificate that it has")
@@ -86,7 +86,7 @@ var _ = Describe("The authorities of a cluster that somebody replaces by others"
 			for name, copied := range copies {
 				exchange(ctx, name, copied)
 			}
-			Eventually(ctx, func() bool { return isStalledFor(ctx, cluster, "AuthorityReplaced") }).WithTimeout(watching).Should(BeFalse(), "they are back")
+			Eventually(ctx, func() bool { return isStalledFor(ctx, cluster, "CAReplaced") }).WithTimeout(watching).Should(BeFalse(), "they are back")
 			cluster.AwaitReady(ctx, 5)
 		})
 		Expect(certificatesOf(ctx, cluster)).To(Equal(issued), "nothing was due")

@@ -36,7 +36,7 @@ var _ = Describe("A cluster that is paused", Label("lifecycle"), func() {
 	})
 
 	It("before it is born is not born", perStory, func(ctx context.Context) {
-		cluster := story.Create(ctx, "unborn", 1, world.Ephemeral, func(c *v1alpha1.EtcdCluster) { c.Spec.Paused = true })
+		cluster := story.Create(ctx, "not bootstrapped", 1, world.Ephemeral, func(c *v1alpha1.EtcdCluster) { c.Spec.Paused = true })
 		cluster.AwaitStep(ctx, "Paused")
 		Consistently(ctx, func() types.UID { return uidOf(ctx, &corev1.Service{}, key("unborn-peers")) }).WithTimeout(watching / 3).Should(BeEmpty())
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Paused = false })
@@ -49,7 +49,7 @@ var _ = Describe("A cluster in mode DryRun", Label("lifecycle"), func() {
 
 	It("publishes the next step and does not take it", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "dry", 1, world.Ephemeral, func(c *v1alpha1.EtcdCluster) { c.Spec.Mode = v1alpha1.ModeDryRun })
-		expectStep(ctx, cluster, "birth-record", "BeginBirth")
+		expectStep(ctx, cluster, "birth-record", "BeginBootstrap")
 		Consistently(ctx, func() types.UID { return uidOf(ctx, &corev1.Service{}, key("dry-peers")) }).WithTimeout(watching / 3).Should(BeEmpty())
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Mode = v1alpha1.ModeEnforce })
 		cluster.AwaitReady(ctx, 1)

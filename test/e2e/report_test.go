@@ -146,7 +146,7 @@ var _ = Describe("What a user is told", Label("report"), func() {
 				g.Expect(found).To(BeTrue(), "%s %v", want.family, want.labels)
 				g.Expect(value).To(Equal(want.value), "%s %v", want.family, want.labels)
 			}
-			applied, found := world.Value(metrics, "etcdsteward_changes_total", map[string]string{"kind": "BeginBirth", "result": "applied"})
+			applied, found := world.Value(metrics, "etcdsteward_changes_total", map[string]string{"kind": "BeginBootstrap", "result": "applied"})
 			g.Expect(found).To(BeTrue())
 			g.Expect(applied).To(BeNumerically(">=", 1))
 		}).Should(Succeed())

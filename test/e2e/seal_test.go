@@ -112,7 +112,7 @@ var _ = Describe("A directory wiped on the node while no operator runs", Label("
 		}
 		operator.Start()
 		cluster.AwaitReady(ctx, 3)
-		Eventually(ctx, func() ([]string, error) { return eventReasons(ctx, cluster) }).Should(ContainElement("BirthVoided"), "decisions:\n%s", cluster.History)
+		Eventually(ctx, func() ([]string, error) { return eventReasons(ctx, cluster) }).Should(ContainElement("BootstrapVoided"), "decisions:\n%s", cluster.History)
 		Expect(incarnation(ctx, cluster)).NotTo(Equal(first))
 		cluster.Write(ctx).Finish(ctx)
 	})

@@ -39,7 +39,7 @@ var effects = []mutant{
 		Test: "TestACAThatWentAfterTheLookIsNotMadeAnew",
 	},
 	{
-		Name: "a first Pod is made before the birth record says on which volume", Peer: "",
+		Name: "a first Pod is made before the bootstrap record says on which volume", Peer: "",
 		From: "\tif s.view.Current.Bootstrap.Begun {",
 		To:   "\tif s.view.Current.Bootstrap.Exists() {",
 		Test: "TestTheBootstrapRecordSaysOnWhichVolumesTheFirstMembersAreBootstrappedBeforeTheirPodsAre",

@@ -27,7 +27,7 @@ var inPlace = []mutant{
 		Test: "TestAVolumeSaysHowFarRevisionsHadComeWhenItsMemberWasRecorded",
 	},
 	{
-		Name: "a birth record that is written anew forgets how far revisions had come", Peer: "",
+		Name: "a bootstrap record that is written anew forgets how far revisions had come", Peer: "",
 		From: "requestOf(recorded, incarnation), o.Recorded()",
 		To:   "requestOf(recorded, incarnation), 0",
 		Test: "TestWhereTheBootstrapRecordIsLostVolumesSayHowFarRevisionsHadCome",

@@ -189,7 +189,7 @@ var judgements = []mutant{
 		Name: "data is another cluster's on one word alone", Peer: "",
 		From: "return o.Membership.Known && o.Membership.ClusterID == bootstrapped || r.Record().ClusterID == bootstrapped",
 		To:   "return true",
-		Test: judgedRow("where its volume says the same as it does, the birth record may be " +
+		Test: judgedRow("where its volume says the same as it does, the bootstrap record may be " +
 			"the one that is wrong"),
 	},
 	{

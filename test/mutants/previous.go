@@ -51,7 +51,7 @@ var previous = []mutant{
 		Test: "TestNoApprovalFromBeforeAClusterWentBackCounts",
 	},
 	{
-		Name: "it does once the birth record is lost", Peer: "",
+		Name: "it does once the bootstrap record is lost", Peer: "",
 		From: "if r.Volume != nil && r.Volume.GoesBackFrom != \"\" {",
 		To:   "if false {",
 		Test: "TestNoApprovalFromBeforeAClusterWentBackCounts",

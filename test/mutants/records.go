@@ -75,7 +75,7 @@ var records = []mutant{
 		Test: row("not when a newer release wrote a record of it"),
 	},
 	{
-		Name: "a birth record without a token passes for a whole one", Peer: "",
+		Name: "a bootstrap record without a token passes for a whole one", Peer: "",
 		From: `case b.Incarnation == "" || b.Token == "" ||`,
 		To:   `case b.Incarnation == "" ||`,
 		Test: "FuzzABootstrapRecordThatIsReadIsWrittenAsItWas",

@@ -126,7 +126,7 @@ var restores = []mutant{
 		Name: "volumes go while restore Pods still write to them", Peer: "",
 		From: "for _, step := range []func(judge.View) *proposal{voidPods, voidRestores, voidVolumes} {",
 		To:   "for _, step := range []func(judge.View) *proposal{voidPods, voidVolumes, voidRestores} {",
-		Test: row("restore Pods of a birth that was given up go before its volumes"),
+		Test: row("restore Pods of a bootstrap that was given up go before its volumes"),
 	},
 	{
 		Name: "a backup is restored with the tools of another minor version", Peer: "",

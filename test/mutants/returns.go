@@ -43,6 +43,6 @@ var returns = []mutant{
 		Name: "what lies beside a living cluster stops it when its record is lost", Peer: "",
 		From: "return len(o.Retained) > 0 && !o.Bootstrap.Exists() && !slices.ContainsFunc(o.Members, o.IsBootstrappedHere)",
 		To:   "return len(o.Retained) > 0 && !o.Bootstrap.Exists()",
-		Test: row("not even when its birth record is lost"),
+		Test: row("not even when its bootstrap record is lost"),
 	},
 }

@@ -23,13 +23,13 @@ const (
 	ReasonNameTaken      = "NameTaken"      // an object of a needed name is somebody else's
 	ReasonOldObjects     = "OldObjectsLeaving"
 
-	ReasonBeginBootstrap = "BeginBirth"      // the bootstrap record is written
-	ReasonRecordLost     = "BirthRecordLost" // the bootstrap record is gone, and nothing else says which cluster it was
-	ReasonBootstrap      = "Bootstrap"       // objects, volumes and Pods of the first members are made
-	ReasonVoidBootstrap  = "VoidBirth"       // the bootstrap is given up and begun anew
-	ReasonPreflight      = "Preflight"       // the backup to begin with is looked at
-	ReasonRestore        = "Restore"         // the backup is restored on the first members' volumes
-	ReasonRestoreFailed  = "RestoreFailed"   // restoring it there failed
+	ReasonBeginBootstrap = "BeginBootstrap"      // the bootstrap record is written
+	ReasonRecordLost     = "BootstrapRecordLost" // the bootstrap record is gone, and nothing says which one it was
+	ReasonBootstrap      = "Bootstrap"           // objects, volumes and Pods of the first members are made
+	ReasonVoidBootstrap  = "VoidBootstrap"       // the bootstrap is given up and begun anew
+	ReasonPreflight      = "Preflight"           // the backup to begin with is looked at
+	ReasonRestore        = "Restore"             // the backup is restored on the first members' volumes
+	ReasonRestoreFailed  = "RestoreFailed"       // restoring it there failed
 	// the next incarnation is prepared beside the one that serves, or the cluster switches over to it
 	ReasonInPlace     = "RestoreInPlace"
 	ReasonRestoreHeld = "RestoreHeld" // an EtcdRestore cannot go on without a person
@@ -38,13 +38,13 @@ const (
 	ReasonFence = "Fence"
 	// too many of the volumes that a restore switched over to were lost before they served
 	ReasonRestoreLost     = "RestoredDataLost"
-	ReasonFirstQuorum     = "FirstQuorum"   // the first members start and find each other
-	ReasonRecordBootstrap = "RecordBirth"   // the cluster's identity is written down
-	ReasonNewSettings     = "NewChoices"    // a Pod that does not run is made from other settings
-	ReasonScaffold        = "Scaffold"      // Services, Secrets or the NetworkPolicy are created or corrected
-	ReasonCALost          = "AuthorityLost" // the Secret of a CA is gone while members live by it
+	ReasonFirstQuorum     = "FirstQuorum"     // the first members start and find each other
+	ReasonRecordBootstrap = "RecordBootstrap" // the cluster's identity is written down
+	ReasonNewSettings     = "NewSettings"     // a Pod that does not run is made from other settings
+	ReasonScaffold        = "Scaffold"        // Services, Secrets or the NetworkPolicy are created or corrected
+	ReasonCALost          = "CALost"          // the Secret of a CA is gone while members live by it
 	// the Secret of a CA holds another CA than the one that members trust
-	ReasonCAReplaced = "AuthorityReplaced"
+	ReasonCAReplaced = "CAReplaced"
 	ReasonBudget     = "Budget" // the PodDisruptionBudget follows the voters
 
 	ReasonPodEnded          = "PodEnded"          // a Pod ended and is made anew on its volume
@@ -55,7 +55,7 @@ const (
 	ReasonMembersDisagree   = "MembersDisagree"   // members answer with different cluster IDs
 	ReasonMembershipUnknown = "MembershipUnknown" // no member could be asked for the list
 	ReasonAuth              = "AuthRequired"      // etcd's authentication keeps the operator out
-	ReasonStranger          = "StrangeMember"     // a member that the operator did not add
+	ReasonStranger          = "UnknownMember"     // a member that the operator did not add
 	ReasonForeignData       = "ForeignData"       // a volume holds another member's or cluster's data
 
 	ReasonResize        = "Resize"         // CPU and memory of a member that runs follow the spec

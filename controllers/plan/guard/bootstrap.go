@@ -27,7 +27,7 @@ func guardBootstraps(o facts.View, c changes.Change) string {
 	case changes.NextBootstrap:
 		return guardNext(o, c)
 	default:
-		return fmt.Sprintf("%T is no part of a birth.", c)
+		return fmt.Sprintf("%T is no part of a bootstrap.", c)
 	}
 }
 
@@ -48,7 +48,7 @@ func guardTakeOver(o facts.View, c changes.TakeOver) string {
 
 func guardBootstrap(o facts.View, c changes.Bootstrap) string {
 	if o.IsAlive() || o.Bootstrap.Void || !o.Bootstrap.Exists() {
-		return "the cluster lives already, or its birth is not written down."
+		return "the cluster lives already, or its bootstrap is not written down."
 	}
 	if o.HasSwitchedOver() && len(c.Restores) > 0 {
 		return "a restore in place ended with what lies on these volumes."
@@ -84,7 +84,7 @@ func guardNext(o facts.View, c changes.NextBootstrap) string {
 
 func guardBegin(o facts.View, c changes.BeginBootstrap) string {
 	if o.Bootstrap.Exists() {
-		return "a birth is already written down."
+		return "a bootstrap is already written down."
 	}
 	switch {
 	case c.Served < o.Recorded():

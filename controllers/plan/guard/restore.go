@@ -77,7 +77,7 @@ func guardRestored(o facts.View, incarnation string, ref facts.VolumeRef) string
 		o.Bootstrap.Incarnation != incarnation:
 		return fmt.Sprintf("the volume %s is another one by now.", ref.Name)
 	case o.Bootstrap.Void || o.Bootstrap.Origin.IsZero():
-		return "this birth does not begin with a backup."
+		return "this bootstrap does not begin with a backup."
 	case r.Restoring == nil || !r.Restoring.HasSucceeded() || r.Restoring.Incarnation != incarnation:
 		return fmt.Sprintf("nothing says that the backup was restored on the volume of %s completely.", ref.Name)
 	}

@@ -308,7 +308,7 @@ func mistoldInARoll(*testing.T) *World {
 	w.Settle(600)
 	w.Spec.Settings.Inputs = "b"
 	for range 200 {
-		if w.Pass(); count(w.Log, "roll SetChoices") > 0 {
+		if w.Pass(); count(w.Log, "roll WriteSettings") > 0 {
 			break
 		}
 		w.Advance()

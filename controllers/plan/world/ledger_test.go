@@ -52,15 +52,15 @@ func TestEachInvariantSpeaksOfWhatItForbids(t *testing.T) {
 			w.Cluster.Operator = "another install"
 			w.setInputs("demo-1", "b")
 		}},
-		{"I8: SetChoices was carried out, and nothing changed",
+		{"I8: WriteSettings was carried out, and nothing changed",
 			func(w *World) { w.setInputs("demo-1", w.Spec.Settings.Inputs) }},
-		{fmt.Sprintf("livelock: SetChoices changed something %d times", mostEffects), func(w *World) {
+		{fmt.Sprintf("livelock: WriteSettings changed something %d times", mostEffects), func(w *World) {
 			w.ledger.effects = map[string]int{}
 			for i := range mostEffects {
 				w.setInputs("demo-1", []string{"b", "c"}[i%2])
 			}
 		}},
-		{"I8: settled, and SetChoices", func(w *World) {
+		{"I8: settled, and WriteSettings", func(w *World) {
 			w.checkRest(plan.Decision{Verdict: plan.Settled})
 			w.setInputs("demo-1", "b")
 			w.checkRest(plan.Decision{Verdict: plan.Act, Change: changes.WriteSettings{}})

@@ -152,8 +152,8 @@ func TestARestoreGoesOnWhereverTheOperatorDies(t *testing.T) {
 var restoreEvents = []string{
 	"restore-source StartPreflight", "restore-source DeletePreflight", "restored RecordRestored",
 	"restored DeleteRestores", "and is tried again",
-	"asks to begin with another backup", "void-birth DeleteRestores", "void-birth NextBirth",
-	"restore-leftover DeletePreflight", "RecordBirth",
+	"asks to begin with another backup", "void-birth DeleteRestores", "void-birth NextBootstrap",
+	"restore-leftover DeletePreflight", "RecordBootstrap",
 	"fault: restore Pod", "alarms DisarmAlarms", "fault: preflight Pod", "fault: backups spoiled: true",
 	"fault: the newest backups are damaged", "spec: begin with",
 }

@@ -110,7 +110,7 @@ func TestARollThatDoesNotWorkStopsAtTheFirstMemberAndIsTakenBack(t *testing.T) {
 }
 
 // plainEvents must happen in stories, or these prove nothing.
-var plainEvents = []string{"roll EvictPod", "replace RemoveMember", "pod-metadata DressPods", "void-birth VoidBirth",
+var plainEvents = []string{"roll EvictPod", "replace RemoveMember", "pod-metadata DressPods", "void-birth VoidBootstrap",
 	"retained-data AdoptData", "is started anew with"}
 
 // play is one story with faults and its quiet end, in which the spec is put right.
