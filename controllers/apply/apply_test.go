@@ -13,7 +13,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// not bootstrapped is a cluster of which nothing is there; the planner then asks for a bootstrap record.
+// notBootstrapped is a cluster of which nothing is there; the planner then asks for a bootstrap record.
 func notBootstrapped() View {
 	return View{Observation: facts.Observation{
 		Now:     now,

@@ -96,7 +96,7 @@ func (s step) startRestores(ctx context.Context, restorings []changes.Restoring)
 	}}, restorings)
 }
 
-// lay creates restore Pods. What they fetch is what the bootstrap record says, also when the store has a newer one by
+// restore makes restore Pods. What they fetch is what the bootstrap record says, also when the store has a newer one by
 // now.
 func (s step) restore(ctx context.Context, incarnation incarnationToRestore, restorings []changes.Restoring) error {
 	if len(restorings) == 0 {

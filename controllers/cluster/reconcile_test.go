@@ -59,8 +59,8 @@ func TestASettledClusterIsNotWrittenTo(t *testing.T) {
 	}
 }
 
-// lives are what happens to a cluster of some size, and what must have come of it when it is settled again.
-var incarnations = []struct {
+// stories are what happens to a cluster of some size, and what must have come of it when it is settled again.
+var stories = []struct {
 	name    string
 	size    int32
 	happens func(*world)
@@ -82,25 +82,25 @@ var incarnations = []struct {
 }
 
 func TestAnOperatorKilledAfterAnyWriteLeavesAClusterThatTheNextOneFinishes(t *testing.T) {
-	for _, incarnation := range incarnations {
-		whole := newWorld(t, demo(incarnation.size))
-		begin := whole.live(incarnation.happens)
+	for _, story := range stories {
+		whole := newWorld(t, demo(story.size))
+		begin := whole.live(story.happens)
 		for n := begin; n <= len(whole.writes); n++ {
-			t.Run(fmt.Sprintf("%s, %s", incarnation.name, whole.writes[n-1]), func(t *testing.T) {
-				w := newWorld(t, demo(incarnation.size))
+			t.Run(fmt.Sprintf("%s, %s", story.name, whole.writes[n-1]), func(t *testing.T) {
+				w := newWorld(t, demo(story.size))
 				w.crashAt = n
-				w.live(incarnation.happens)
+				w.live(story.happens)
 				if w.crashAt != 0 {
 					t.Fatal("the operator was never killed")
 				}
 				w.check(nil) // a name that was promised and never used is not given again
 			})
 		}
-		whole.check(incarnation.members)
+		whole.check(story.members)
 	}
 }
 
-// hardships are what an incarnation must withstand at every pass.
+// hardships are what a story must withstand at every pass.
 var hardships = map[string]func() func(*world){
 	"a cache that is three passes behind": func() func(*world) {
 		return func(w *world) {
@@ -136,11 +136,11 @@ var hardships = map[string]func() func(*world){
 
 func TestHardships(t *testing.T) {
 	for name, hardship := range hardships {
-		for _, incarnation := range incarnations {
-			t.Run(name+", "+incarnation.name, func(t *testing.T) {
-				w := newWorld(t, demo(incarnation.size))
+		for _, story := range stories {
+			t.Run(name+", "+story.name, func(t *testing.T) {
+				w := newWorld(t, demo(story.size))
 				w.hardship = hardship()
-				w.live(incarnation.happens)
+				w.live(story.happens)
 				w.check(nil)
 			})
 		}

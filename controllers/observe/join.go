@@ -184,7 +184,7 @@ func podOf(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod) (*facts.Pod, error) {
 	return p, nil
 }
 
-// lives tells what is of the incarnation that the bootstrap record is of from what is of another one: of the next
+// incarnations tells what is of the one that the bootstrap record is of from what is of another one: of the next
 // incarnation beside it, and of those that ended. Nobody of these is asked anything: an old member may still serve, and
 // is a member of nothing.
 type incarnations struct {

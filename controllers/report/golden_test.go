@@ -82,8 +82,8 @@ func (s *story) begins() *story {
 	return s.after(time.Second).pass()
 }
 
-// lives plays the bootstrap to its end, and lets a quarter of an hour go by.
-func (s *story) incarnations() *story {
+// play plays the bootstrap to its end, and lets a quarter of an hour go by.
+func (s *story) play() *story {
 	s.begins().after(4 * time.Second)
 	s.answering()
 	s.pass()
@@ -131,13 +131,13 @@ func TestAClusterThatIsBeingCreatedReadsWell(t *testing.T) {
 
 func TestASettledClusterReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.incarnations().decides(plan.Settled, facts.ReasonSettled).shows("settled")
+		s.play().decides(plan.Settled, facts.ReasonSettled).shows("settled")
 	})
 }
 
 func TestAHealingClusterReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.incarnations()
+		s.play()
 		s.dataGone("demo-1")
 		s.pass().decides(plan.Act, facts.ReasonRepair)
 		s.without("demo-1")
@@ -151,7 +151,7 @@ func TestAHealingClusterReadsWell(t *testing.T) {
 
 func TestARefusedChangeReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.incarnations()
+		s.play()
 		s.cluster.Generation, s.cluster.Spec.Version = 2, "3.7.3"
 		s.o.Desired.Settings.Version.Minor, s.o.Desired.Settings.Version.Patch = 7, 3
 		s.o.Desired.Target, s.o.Desired.NoWay = s.o.Desired.Settings.Version, "This release takes no such step"
@@ -162,7 +162,7 @@ func TestARefusedChangeReadsWell(t *testing.T) {
 
 func TestAPausedClusterReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.incarnations()
+		s.play()
 		s.cluster.Generation, s.cluster.Spec.Paused, s.o.Desired.Paused = 2, true, true
 		s.pass().after(time.Minute)
 		s.podGone("demo-2")
@@ -172,7 +172,7 @@ func TestAPausedClusterReadsWell(t *testing.T) {
 
 func TestAClusterWithoutQuorumReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.incarnations()
+		s.play()
 		s.dataGone("demo-1").dataGone("demo-2").unreadable("the members that answer know no leader: demo-0")
 		s.pass().decides(plan.Refuse, facts.ReasonQuorumLost).after(3 * time.Minute).shows("lost-quorum")
 	})
@@ -180,7 +180,7 @@ func TestAClusterWithoutQuorumReadsWell(t *testing.T) {
 
 func TestAClusterWithKeptVolumesReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.incarnations()
+		s.play()
 		s.o.Desired.KeepVolumes = 24 * time.Hour
 		s.o.Kept = []facts.KeptVolume{
 			{Name: "demo-7", UID: "volume-7", Ordinal: 7, For: facts.CauseCorruption, Since: begin},

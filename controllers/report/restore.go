@@ -96,7 +96,7 @@ func (r restore) stage() string {
 	return stageWaiting
 }
 
-// lives are the incarnation that ends with this restore, and the one that begins with it; empty where nothing is known
+// incarnations are the one that ends with this restore, and the one that begins with it; empty where nothing is known
 // of them.
 func (r restore) incarnations() (from, to string) {
 	bootstrap := r.Observation.Current.Bootstrap

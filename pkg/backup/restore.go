@@ -74,7 +74,7 @@ func Restore(ctx context.Context, o RestoreOptions) (Restored, error) {
 	}
 }
 
-// lay starts over, whatever is there.
+// restore starts over, whatever is there.
 func (o *RestoreOptions) restore(ctx context.Context, volume *os.Root) error {
 	if err := volume.RemoveAll(o.Place.staging()); err != nil {
 		return volumeFailure("remove what an earlier run has left", err)

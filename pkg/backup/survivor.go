@@ -94,7 +94,7 @@ func ActivateSurvivor(place Place, survivor string) (Activated, error) {
 	return Activate(place, origin)
 }
 
-// lay starts over, whatever is there.
+// restore starts over, whatever is there.
 func (o *SurvivorOptions) restore(ctx context.Context, volume *os.Root) (Origin, error) {
 	if err := volume.RemoveAll(o.Place.staging()); err != nil {
 		return Origin{}, volumeFailure("remove what an earlier run has left", err)

@@ -1,8 +1,8 @@
 package main
 
-// life are bugs of bootstraps, growth, shrinking and the repair of what is certainly lost. Like those beside it, each
-// was shipped by somebody, or would be easy to make here.
-var incarnation = []mutant{
+// lifecycle are bugs of bootstraps, growth, shrinking and the repair of what is certainly lost. Like those beside it,
+// each was shipped by somebody, or would be easy to make here.
+var lifecycle = []mutant{
 	{
 		Name: "a removal does not ask what quorum is left", Peer: "coreos/etcd-operator#1211",
 		From: `if voters < 1 || healthy < etcdutil.Quorum(voters) {

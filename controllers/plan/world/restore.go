@@ -240,7 +240,7 @@ func (w *World) startRestore(name string, t *restoreTask) {
 	}
 }
 
-// lay is the end of a restore Pod: the data is there whole, or not at all. What is there already is left as it is.
+// restore is the end of a restore Pod: the data is there whole, or not at all. What is there already is left as it is.
 func (w *World) restore(name string, t *restoreTask) {
 	t.Finished = w.Now
 	d := w.disks[t.disk]
