@@ -69,7 +69,7 @@ func ServeAdmission[T any, P interface {
 	a := admits[T, P]{decoder: admission.NewDecoder(mgr.GetScheme()), kind: kind.GroupKind(), watches: install.Watches,
 		webhook: install.Webhook, admit: admit}
 	resource, _ := meta.UnsafeGuessKindToResource(kind)
-	mgr.GetWebhookServer().Register(WebhookPath(resource.Resource), &admission.Webhook{Handler: a})
+	mgr.GetWebhookServer().Register(WebhookPath(resource.Resource), passesOver[T, P]{a, &admission.Webhook{Handler: a}})
 	return nil
 }
 
@@ -90,8 +90,8 @@ type admits[T any, P interface {
 
 // Handle answers one request.
 func (a admits[T, P]) Handle(ctx context.Context, request admission.Request) (response admission.Response) {
-	if len(a.watches) > 0 && !slices.Contains(a.watches, request.Namespace) {
-		return admission.Allowed("") // another install looks after it, or none
+	if !a.looksAfter(request.Namespace) {
+		return admission.Allowed("") // another install does, or none
 	}
 	ctx, cancel := context.WithTimeout(ctx, admitPatience)
 	defer cancel()
@@ -100,8 +100,8 @@ func (a admits[T, P]) Handle(ctx context.Context, request admission.Request) (re
 			response = a.unseen(ctx, request, fmt.Errorf("panic: %v", cause))
 		}
 	}()
-	if !a.webhook.begin() { // before it is even decoded: most of a flood costs next to nothing
-		return a.accepted("is asked about more objects than it can look at, and did not look at")
+	if !a.webhook.begin() { // most of a flood does not get here: passesOver
+		return a.passedOver()
 	}
 	defer a.webhook.end()
 	before, now, err := a.read(request)
@@ -121,6 +121,10 @@ func (a admits[T, P]) Handle(ctx context.Context, request admission.Request) (re
 	status := apierrors.NewInvalid(a.kind, now.GetName(), said.Refusals).Status()
 	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &status}}.
 		WithWarnings(said.Warnings...)
+}
+
+func (a admits[T, P]) looksAfter(namespace string) bool {
+	return len(a.watches) == 0 || slices.Contains(a.watches, namespace)
 }
 
 // hasOneSpec reports what keeps its spec. A Scale has no generation, and is asked about where its size is new.
@@ -146,6 +150,10 @@ func (a admits[T, P]) unseen(ctx context.Context, request admission.Request, err
 	log.FromContext(ctx).Error(err, "webhook", "kind", a.kind.Kind, "namespace", request.Namespace, "name",
 		request.Name)
 	return a.accepted("could not look at")
+}
+
+func (a admits[T, P]) passedOver() admission.Response {
+	return a.accepted("is asked about more objects than it can look at, and did not look at")
 }
 
 // accepted says that the object was not looked at, and why.
@@ -197,6 +205,9 @@ func (w *Webhook) begin() bool {
 	}
 	return true
 }
+
+// isFull reports that begin would say no. It takes nothing.
+func (w *Webhook) isFull() bool { return len(w.busy) == cap(w.busy) || w.rate.TokensAt(w.now()) < 1 }
 
 func (w *Webhook) end() { <-w.busy }
 

@@ -44,7 +44,8 @@ func answers(t *testing.T, request admission.Request, admit Admit[*v1alpha1.Etcd
 	return served(t, NewWebhook(nil), admit, watches...).Handle(t.Context(), request)
 }
 
-func served(t *testing.T, webhook *Webhook, admit Admit[*v1alpha1.EtcdCluster], watches ...string) admission.Handler {
+func served(t testing.TB, webhook *Webhook, admit Admit[*v1alpha1.EtcdCluster],
+	watches ...string) admits[v1alpha1.EtcdCluster, *v1alpha1.EtcdCluster] {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {

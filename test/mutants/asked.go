@@ -88,8 +88,8 @@ var asked = []mutant{
 	},
 	{
 		Name: "an operator of some namespaces speaks of what it does not see",
-		From: "if len(a.watches) > 0 && !slices.Contains(",
-		To:   "if false && !slices.Contains(",
+		From: "return len(a.watches) == 0 || slices.Contains(",
+		To:   "return true || slices.Contains(",
 		Test: "TestOnlyNamespacesThatTheOperatorLooksAfterAreSpokenOf",
 	},
 	{
@@ -139,6 +139,18 @@ var asked = []mutant{
 		From: "defer a.webhook.end()",
 		To:   "",
 		Test: "TestInAFloodSoManyRequestsAreLookedAtInASecondAndEachSecondAgain",
+	},
+	{
+		Name: "a flood of requests is decoded before it is turned away",
+		From: "if !p.admits.webhook.isFull() {",
+		To:   "if true {",
+		Test: "TestARequestThatIsPassedOverIsAnsweredFromItsFirstBytesAndInTheSameWords",
+	},
+	{
+		Name: "in a flood a namespace of another install is spoken of",
+		From: "ok && p.admits.looksAfter(request.Namespace) {",
+		To:   "ok {",
+		Test: "TestARequestOfAnotherShapeOrNamespaceIsAnsweredAsBefore",
 	},
 	{
 		Name: "who may not get Secrets is told which there are",
