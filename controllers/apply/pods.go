@@ -74,6 +74,7 @@ func (s step) buildPod(ctx context.Context, start changes.Start) (*corev1.Pod, e
 		Name: start.Name, Incarnation: s.incarnationOf(start.Name), Token: s.view.Current.Bootstrap.Token,
 		Flags: resources.StartFlags(start.Flags), Initial: start.Initial, Inputs: inputs, Role: start.Role,
 		Operator: s.Operator, PlatformIDs: platformIDs, Images: s.Images,
+		SelectedByName: s.view.SelectedByName,
 	})
 }
 

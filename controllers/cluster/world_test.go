@@ -57,6 +57,7 @@ type world struct {
 	registry  *prometheus.Registry
 	events    *events.FakeRecorder
 	passes    int
+	onApply   func() error // answers instead of the API server when it returns an error; nil: never
 	onApplied func()       // what else the API server does when something is applied; nil: nothing
 	hardship  func(*world) // comes over the operator before each pass; nil: none
 
@@ -137,6 +138,11 @@ func (w *world) writing() client.Client {
 			return w.write("patch", o, func() error { return c.Patch(ctx, o, p, opts...) })
 		},
 		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			if w.onApply != nil {
+				if err := w.onApply(); err != nil {
+					return err
+				}
+			}
 			err := c.Apply(ctx, o, opts...)
 			if w.onApplied != nil {
 				w.onApplied()

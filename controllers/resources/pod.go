@@ -37,6 +37,8 @@ type PodStart struct {
 	Role        string // role label, for sealed Pods only
 	PlatformIDs bool   // the platform chooses the user and the groups that the spec does not name
 	Images      ImageDefaults
+
+	SelectedByName bool // what selects members still asks for the name that Pods had in earlier releases
 }
 
 // BuildPod builds a member's Pod from settings that were made, maybe long ago, and from the cluster's labels and
@@ -48,6 +50,9 @@ func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 	}
 	pod := &corev1.Pod{ObjectMeta: ownedMeta(c, s.Name)}
 	pod.Labels = MemberLabels(c, s.Name, s.Incarnation)
+	if s.SelectedByName {
+		pod.Labels[v1alpha1.LabelName] = v1alpha1.NameValue
+	}
 	if s.Role != "" {
 		pod.Labels[v1alpha1.LabelRole] = s.Role
 	}

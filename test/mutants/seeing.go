@@ -21,6 +21,12 @@ var seeing = []mutant{
 		Test: "TestANewOperatorWritesOnceOnRecordsAndDataAndNothingElseForWhatAReleasedOneMade",
 	},
 	{
+		Name: "a Pod that is made while Services select by the old name is found by none",
+		From: "if s.SelectedByName {",
+		To:   "if s.SelectedByName && s.Name == \"\" {",
+		Test: "TestAMemberThatRestartsWhileAPolicyKeepsTheServicesAsTheyWereIsFoundByThem",
+	},
+	{
 		Name: "members' Pods have the labels that charts of etcd select",
 		From: "labels[v1alpha1.LabelName] = v1alpha1.MemberNameValue",
 		To:   "labels[v1alpha1.LabelName] = v1alpha1.NameValue",

@@ -25,6 +25,8 @@ type Observation struct {
 	// Services, CAs' and clients' Secrets, NetworkPolicy: what the cluster needs beside its members
 	Objects []Object
 	Budget  Budget
+	// SelectedByName says that one of these still selects members by the name that Pods had in earlier releases
+	SelectedByName bool
 	// LoadBalancer are the addresses that the client Service got from its load balancer: IPs and host names, sorted
 	LoadBalancer []string
 
