@@ -20,11 +20,16 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // detailInterval is how often details of a status are written. Members that start, and steps that follow one another
 // within moments, would each be a write for no reader.
 const detailInterval = 2 * time.Second
+
+// alternateInterval is how often a message is written that only takes turns with another one, as those of two webhooks
+// that both refuse a write do.
+const alternateInterval = time.Minute
 
 // doubtInterval lies between the two looks in which no quorum must answer before that is told. An orderly hand-over of
 // the leader is over by then.
@@ -44,6 +49,12 @@ func (r *Reconciler) publish(ctx context.Context, in report.Input) (later time.D
 	r.Metrics.Observe(values)
 	events := report.Events(in, old)
 	if !equality.Semantic.DeepEqual(old, status) {
+		if r.alternates(key, old, status) {
+			if later = r.written.Rest(key, r.Now(), alternateInterval); later > 0 {
+				r.Tell(in.Cluster, report.Done(in))
+				return later, nil
+			}
+		}
 		later = r.written.Rest(key, r.Now(), detailInterval)
 		if later > 0 && len(events) == 0 && !isUrgent(old, status) {
 			return later, nil
@@ -56,9 +67,27 @@ func (r *Reconciler) publish(ctx context.Context, in report.Input) (later time.D
 			return 0, err
 		}
 		r.written.Set(key, r.Now())
+		if old.NextStep != nil {
+			r.said.Set(key, old.NextStep.Message)
+		}
 	}
 	r.Tell(in.Cluster, events)
 	return 0, nil
+}
+
+// alternates reports a status in which nothing is new but messages, and the step's is the one that was replaced last.
+func (r *Reconciler) alternates(key types.NamespacedName, old, status v1alpha1.EtcdClusterStatus) bool {
+	said, isKept := r.said.Get(key)
+	if !isKept || old.NextStep == nil || status.NextStep == nil || !words.Alike(said, status.NextStep.Message) ||
+		len(old.Conditions) != len(status.Conditions) {
+		return false
+	}
+	same := status.DeepCopy()
+	same.NextStep.Message = old.NextStep.Message
+	for i := range same.Conditions {
+		same.Conditions[i].Message = old.Conditions[i].Message
+	}
+	return equality.Semantic.DeepEqual(old, *same)
 }
 
 // doubt is how long until a second look may tell that no quorum answers; zero when nothing is to be doubted. It

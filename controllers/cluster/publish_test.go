@@ -92,6 +92,30 @@ func TestWhatBecameDifferentIsToldOnlyOnceTheStatusIsStored(t *testing.T) {
 	}
 }
 
+func TestTwoWebhooksThatRefuseInTurnAreToldOnceAMinuteAndWhatIsNewAtOnce(t *testing.T) {
+	w := newWorld(t, demo(3))
+	refuse := func(message string) string {
+		t.Helper()
+		w.now = w.now.Add(10 * time.Second)
+		in := w.waiting("creates a Pod")
+		in.Outcome = report.Outcome{Rejected: true, Reason: "Webhook", Message: message}
+		if _, err := w.operator.publish(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+		return w.status().NextStep.Message
+	}
+	for range 9 { // three minutes
+		refuse("webhook a denied it")
+		refuse("webhook b denied it")
+	}
+	if len(w.writes) > 5 || len(w.told()) > 5 {
+		t.Errorf("%d writes: %q", len(w.writes), w.writes)
+	}
+	if said := refuse("webhook c denied it"); said != "webhook c denied it." {
+		t.Errorf("it still says %s", said)
+	}
+}
+
 // told takes the events that were sent.
 func (w *world) told() []string {
 	var told []string

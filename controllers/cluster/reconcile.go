@@ -52,10 +52,11 @@ type Reconciler struct {
 
 	changed chan event.GenericEvent // clusters of which the pinger has news
 
-	written kit.Pace       // when each status was last written
-	doubts  kit.Pace       // when a look first found no quorum that was published to answer
-	brake   brake          // changes that are applied again and again
-	lagging kit.Kept[bool] // clusters whose cache was found behind: their next pass reads live
+	written kit.Pace         // when each status was last written
+	said    kit.Kept[string] // the message of the step that the last write replaced
+	doubts  kit.Pace         // when a look first found no quorum that was published to answer
+	brake   brake            // changes that are applied again and again
+	lagging kit.Kept[bool]   // clusters whose cache was found behind: their next pass reads live
 }
 
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdclusters,verbs=get;list;watch
@@ -147,6 +148,7 @@ func waitsForMount(pod *facts.Pod, now time.Time) bool {
 func (r *Reconciler) forget(key types.NamespacedName) error {
 	r.Unseen.Forget(key)
 	r.written.Forget(key)
+	r.said.Forget(key)
 	r.doubts.Forget(key)
 	r.brake.Forget(key)
 	r.Metrics.Forget(key)

@@ -27,6 +27,12 @@ var seeing = []mutant{
 		Test: "TestAMemberThatRestartsWhileAPolicyKeepsTheServicesAsTheyWereIsFoundByThem",
 	},
 	{
+		Name: "two webhooks that refuse in turn are a write for each answer",
+		From: "if r.alternates(key, old, status) {",
+		To:   "if false {",
+		Test: "TestTwoWebhooksThatRefuseInTurnAreToldOnceAMinuteAndWhatIsNewAtOnce",
+	},
+	{
 		Name: "members' Pods have the labels that charts of etcd select",
 		From: "labels[v1alpha1.LabelName] = v1alpha1.MemberNameValue",
 		To:   "labels[v1alpha1.LabelName] = v1alpha1.NameValue",
