@@ -8,7 +8,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/guard"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 )
 
@@ -80,7 +79,7 @@ func guarded(o judge.View, d Decision) (_ Decision, isVetoed bool) {
 	if d.Change == nil {
 		return d, false
 	}
-	veto := guard.Veto(o.View, d.Change)
+	veto := changes.Veto(o.View, d.Change)
 	if veto == "" {
 		return d, false
 	}
@@ -135,8 +134,8 @@ func Confirm(live facts.Observation, c changes.Change) bool {
 	return reflect.DeepEqual(Decide(live).Change, c)
 }
 
-// MustConfirm reports whether a change is carried out only after Confirm. That is the rule; the exceptions say why: see
-// changes/traits.go.
+// MustConfirm reports whether a change is carried out only after Confirm. That is the rule; the exceptions say why, in
+// their traits.
 func MustConfirm(c changes.Change) bool { return changes.TraitsOf(c).Unconfirmed == "" }
 
 // How long until the next look when nothing is heard.

@@ -104,11 +104,11 @@
 //
 // # The packages below
 //
-// Each may import only those after it: plan → guard → changes → facts, and plan → judge → facts. So the compiler holds
-// that the guard knows neither a rule nor a judgement.
+// Each may import only those after it: plan → changes → facts, and plan → judge → facts. So the compiler holds that
+// the guard knows neither a rule nor a judgement.
 //
 //   - facts: what was observed, and the questions about them that more than one of the others asks
 //   - judge: how each member is. judgement.go has the table and its words, seen.go what its rows ask
-//   - changes: the closed set of changes, each with its traits
-//   - guard: the vetoes: members.go, data.go, bootstrap.go, restore.go, inplace.go, corruption.go
+//   - changes: the closed set of changes, each with its traits and with the guard, by concern: bootstrap.go, members.go,
+//     roles.go, pods.go, volumes.go, objects.go, restore.go, next.go, switch.go, etcd.go. copies.go counts hashes
 package plan

@@ -7,7 +7,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/guard"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -537,4 +536,4 @@ func (o scene) unwritten() scene {
 }
 
 // Veto says why a change must not be made in this world, or "": the guard's answer, which no rule is asked for.
-func Veto(o facts.Observation, c changes.Change) string { return guard.Veto(current(o).View, c) }
+func Veto(o facts.Observation, c changes.Change) string { return changes.Veto(current(o).View, c) }

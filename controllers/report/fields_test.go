@@ -21,7 +21,7 @@ var field = regexp.MustCompile(`\b(spec|status)(\.[a-zA-Z]+)+`)
 func TestEveryFieldThatAMessageNamesIsThere(t *testing.T) {
 	kinds := []any{v1alpha1.EtcdCluster{}, v1alpha1.EtcdRestore{}, v1alpha1.EtcdBackup{}, v1alpha1.EtcdBackupSchedule{}}
 	seen := 0
-	for _, dir := range []string{".", "../plan", "../plan/facts", "../plan/judge", "../plan/guard"} {
+	for _, dir := range []string{".", "../plan", "../plan/facts", "../plan/judge", "../plan/changes"} {
 		for where, text := range textsIn(t, dir) {
 			for _, path := range field.FindAllString(text, -1) {
 				seen++

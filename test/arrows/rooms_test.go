@@ -138,7 +138,7 @@ var rooms = []room{
 	{
 		path: "controllers/plan",
 		enters: []string{
-			"controllers/plan/guard", "controllers/plan/changes", "controllers/plan/judge", "controllers/plan/facts",
+			"controllers/plan/changes", "controllers/plan/judge", "controllers/plan/facts",
 			"controllers/record", "controllers/pages", "pkg/etcdutil",
 		},
 		never: impure,
@@ -146,13 +146,11 @@ var rooms = []room{
 	},
 	{
 		// neither a rule nor a judgement: what clears a change is found out apart from what proposes it
-		path:   "controllers/plan/guard",
-		enters: []string{"controllers/plan/changes", "controllers/plan/facts", "controllers/record", "pkg/etcdutil"},
+		path:   "controllers/plan/changes",
+		enters: []string{"controllers/plan/facts", "controllers/record", "pkg/etcdutil"},
 		never:  append([]string{module + "/controllers/plan/judge"}, impure...),
 		shuns:  ioAndWaiting,
 	},
-	{path: "controllers/plan/changes", enters: []string{"controllers/plan/facts", "controllers/record", "pkg/etcdutil"},
-		never: impure, shuns: ioAndWaiting},
 	{path: "controllers/plan/judge", enters: []string{"controllers/plan/facts", "pkg/etcdutil"}, never: impure,
 		shuns: ioAndWaiting},
 	{path: "controllers/plan/facts", enters: []string{"controllers/record", "pkg/etcdutil"}, never: impure,

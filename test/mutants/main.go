@@ -47,12 +47,13 @@ func every() []mutant {
 }
 
 // isOf reports whether a bug is of a group. Other operators shipped those of peers; any other group is a directory of
-// the code. The guard's also stand in what it computes with.
+// the code. The guard's stand beside the changes, and in what it computes with.
 func (m mutant) isOf(group string) bool {
 	if group == "peers" {
 		return m.Peer != ""
 	}
-	return path.Base(path.Dir(m.file)) == group || group == "guard" && isListed(guards, m)
+	dir := path.Base(path.Dir(m.file))
+	return dir == group || group == "guard" && (dir == "changes" || isListed(guards, m))
 }
 
 func isListed(list []mutant, m mutant) bool {

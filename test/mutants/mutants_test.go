@@ -80,7 +80,7 @@ func TestTheBugsOfTheGuardAndOfPeersAreChosenByTheirGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range all {
-		isWanted := m.Peer != "" || isListed(guards, m) || strings.HasPrefix(m.file, "controllers/plan/guard/")
+		isWanted := m.Peer != "" || isListed(guards, m) || strings.HasPrefix(m.file, "controllers/plan/changes/")
 		if isChosen := isListed(chosen, m); isChosen != isWanted {
 			t.Errorf("%s: chosen %v, want %v", m.Name, isChosen, isWanted)
 		}

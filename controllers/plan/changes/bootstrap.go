@@ -1,0 +1,273 @@
+package changes
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// TakeOver moves the claim on the cluster from that install to this one.
+type TakeOver struct{ From string }
+
+func (TakeOver) traits() Traits { return Traits{Secrets: true} } // which the other one wrote
+
+// guardTakeOver leaves a cluster to the install that claims it, unless a person asked for this one, and the Lease of
+// the other one was read. What no install claims is free, unless a person asked for another one, or the data names one.
+func guardTakeOver(o facts.View, c TakeOver) string {
+	us, asked := o.Cluster.Operator, o.Desired.Operator
+	switch {
+	case c.From == us && o.ClaimedBy == us && o.TakenOver.After(o.Now):
+		return "" // it is only dated anew, and the wait begins again
+	case o.ClaimedBy != c.From, c.From != "" && asked != us, c.From == "" && o.IsAnothers():
+		return fmt.Sprintf("nothing asks for %s in the place of %s.", us, o.Keeper())
+	case c.From != "" && !o.Keeping.Known:
+		return fmt.Sprintf("the Lease of %s cannot be read.", o.ClaimedBy)
+	}
+	return ""
+}
+
+// AdoptData writes this cluster's UID on what an earlier cluster of this name left.
+type AdoptData struct{ Items []facts.Retained }
+
+func (AdoptData) traits() Traits { return Traits{Secrets: true} }
+
+// guardAdopt takes over only what was listed as left behind, as one cluster, before anything of a new one exists. With
+// the CAs that a person named a cluster begins empty, once its bootstrap is written down.
+func guardAdopt(o facts.View, c AdoptData) string {
+	isEmpty := o.BeginsEmpty() && o.Bootstrap.Exists() && !o.IsAlive()
+	if !o.IsOverRetained() && !isEmpty {
+		return "the cluster has begun already."
+	}
+	if why := cmp.Or(guardMixed(o), guardReturn(o), guardUnknown(o)); why != "" && !isEmpty {
+		return why
+	}
+	if !slices.Equal(c.Items, o.Retained) {
+		return "it is not what the earlier cluster left."
+	}
+	return ""
+}
+
+// isUsable reports a volume that its member can start on as the spec asks.
+func isUsable(r facts.Retained, d facts.Desired) bool {
+	return r.TooNew == "" && r.TLS == d.TLS && !d.Ephemeral
+}
+
+// guardUnknown takes over no volume that may be a copy and cannot be told for one.
+func guardUnknown(o facts.View) string {
+	if unknown := o.UnknownBesideCopies(); unknown != "" {
+		return fmt.Sprintf("nothing says whether %s was put back.", unknown)
+	}
+	return ""
+}
+
+// guardReturn lets revisions go back only where a person said so.
+func guardReturn(o facts.View) string {
+	if later := o.GoesBackFrom(); later != "" {
+		return fmt.Sprintf("clients were served since by the incarnation %s.", later)
+	}
+	return ""
+}
+
+// guardMixed lets data be resumed only where all of it is one incarnation of one cluster. No member starts on a volume
+// that it was not written on.
+func guardMixed(o facts.View) string {
+	type origin struct {
+		cluster     etcdutil.ID
+		incarnation string
+	}
+	origins := map[origin]bool{}
+	for _, r := range o.Members {
+		if r.IsRecorded() {
+			origins[origin{r.Record().ClusterID, r.Incarnation()}] = true
+		}
+	}
+	for _, item := range o.Retained {
+		if item.Owner != o.Retained[0].Owner || item.IsVolume() && !isUsable(item, o.Desired) {
+			return fmt.Sprintf("%s cannot be resumed.", item)
+		}
+		if item.IsVolume() && !item.Record.IsZero() && item.Superseded == "" {
+			origins[origin{item.Record.ClusterID, item.Incarnation}] = true
+		}
+	}
+	if len(origins) != 1 {
+		return "it is not known to be one incarnation of one cluster."
+	}
+	return ""
+}
+
+// BeginBootstrap creates the peer Service with this bootstrap record. It is created, never applied over. Its
+// cluster ID is known when the lost record of a living cluster is written anew.
+type BeginBootstrap record.Bootstrap
+
+func (BeginBootstrap) traits() Traits { return Traits{} }
+
+func guardBegin(o facts.View, c BeginBootstrap) string {
+	if o.Bootstrap.Exists() {
+		return "a bootstrap is already written down."
+	}
+	switch {
+	case c.Served < o.Recorded():
+		return "it forgets revisions that clients were served."
+	case o.IsOverRetained() && !o.BeginsEmpty() || c.ClusterID == 0 && o.IsAlive() && !goesOn(o, c):
+		return "there is data of a cluster already."
+	case c.ClusterID != 0 || o.IsAlive():
+		return "" // what a living cluster began with is past
+	}
+	return guardOrigin(o, c.Origin)
+}
+
+// goesOn reports a bootstrap that fewer are recorded of than a quorum, while all others were restored for it: those
+// start only from what lies on their volumes.
+func goesOn(o facts.View, c BeginBootstrap) bool {
+	recorded := facts.Filter(o.Members, facts.Replica.IsRecorded)
+	isLeft := func(name string) bool {
+		r := o.Find(name)
+		return r.Incarnation() == c.Incarnation && (r.IsRecorded() || r.AwaitsRecord(c.Incarnation))
+	}
+	return len(recorded) < etcdutil.Quorum(len(c.Names)) &&
+		!slices.ContainsFunc(c.Names, func(name string) bool { return !isLeft(name) })
+}
+
+// guardOrigin lets a bootstrap begin with just what the spec asks for, as it was found in this very observation.
+func guardOrigin(o facts.View, origin record.Origin) string {
+	switch p := o.Preflight; {
+	case origin.Hash != o.Desired.Restore.Hash || o.Desired.Restore.Fault != "":
+		return "the spec asks to begin with another backup, or with none."
+	case origin.IsZero():
+		return ""
+	case o.Desired.Ephemeral:
+		return "a backup cannot be restored where the data lives in Pods."
+	case p == nil || !p.HasSucceeded() || p.Found != origin:
+		return "no preflight Pod found this backup."
+	case origin.Key == "" || origin.SHA256 == "":
+		return "nothing says which backup this is."
+	}
+	if why := o.Unfit(origin); why != "" {
+		return why + "."
+	}
+	return ""
+}
+
+// Bootstrap creates what is missing of a bootstrap, in this order: objects, members' Secrets, volumes; then it
+// writes into the bootstrap record which volumes these are; then restore Pods or members' Pods. So beside a Pod a
+// missing volume is a lost one.
+type Bootstrap struct {
+	Objects  []facts.Object
+	Secrets  []string // names of members
+	Volumes  []NewVolume
+	Restores []Restoring
+	Pods     []Start
+}
+
+func (Bootstrap) traits() Traits { return Traits{Secrets: true} }
+
+func guardBootstrap(o facts.View, c Bootstrap) string {
+	if o.IsAlive() || o.Bootstrap.Void || !o.Bootstrap.Exists() {
+		return "the cluster lives already, or its bootstrap is not written down."
+	}
+	if o.HasSwitchedOver() && len(c.Restores) > 0 {
+		return "a restore in place ended with what lies on these volumes."
+	}
+	if why := cmp.Or(guardRoom(o, c.Volumes),
+		first(c.Restores, func(l Restoring) string { return guardRestoring(o, l) })); why != "" {
+		return why
+	}
+	if why := guardFence(o); why != "" && len(c.Pods) > 0 {
+		return why
+	}
+	return first(c.Pods, func(s Start) string { return guardFirstStart(o, s) })
+}
+
+// guardRoom makes no first member with settings that leave no room for what it begins with.
+func guardRoom(o facts.View, made []NewVolume) string {
+	return first(made, func(v NewVolume) string { return whyNoRoom(o, v.Name, v.Settings) })
+}
+
+func whyNoRoom(o facts.View, name string, c facts.Settings) string {
+	if c.WhyNoRoom(o.Bootstrap.Origin) != "" {
+		return fmt.Sprintf("what %s begins with has no room with these settings.", name)
+	}
+	return ""
+}
+
+// guardFirstStart lets a first member start empty only where nothing is to be restored, and otherwise only from what
+// was.
+func guardFirstStart(o facts.View, s Start) string {
+	r := o.Find(s.Name)
+	switch {
+	case !slices.Contains(o.Bootstrap.Names, s.Name):
+		return fmt.Sprintf("%s is not a first member.", s.Name)
+	case !o.IsFilled(r):
+		return fmt.Sprintf("the backup that %s begins with does not lie on its volume yet.", s.Name)
+	case r.Restoring != nil && !(r.IsRestored() && r.Restoring.Terminating):
+		return fmt.Sprintf("the restore Pod of %s still uses its volume.", s.Name)
+	case r.IsRestored():
+		return guardSealed(o, r, s)
+	case s.Flags != facts.FlagsBootstrap:
+		return fmt.Sprintf("%s has no data to start from.", s.Name)
+	}
+	return ""
+}
+
+// RecordBootstrap writes the cluster ID into the bootstrap record.
+type RecordBootstrap struct{ ClusterID etcdutil.ID }
+
+func (RecordBootstrap) traits() Traits { return Traits{} }
+
+// guardRecordBootstrap writes the cluster's identity down only once a quorum of first members bears it on their data.
+func guardRecordBootstrap(o facts.View, c RecordBootstrap) string {
+	bearers := facts.Filter(o.Members, func(r facts.Replica) bool {
+		return slices.Contains(o.Bootstrap.Names, r.Name) && r.Record().ClusterID == c.ClusterID
+	})
+	if o.Bootstrap.ClusterID != 0 || len(bearers) < etcdutil.Quorum(len(o.Bootstrap.Names)) {
+		return "too few members are recorded, or another identity is written down already."
+	}
+	return ""
+}
+
+// VoidBootstrap marks the bootstrap record as given up, so that every later pass knows.
+type VoidBootstrap struct{ Incarnation string }
+
+func (VoidBootstrap) traits() Traits { return Traits{} }
+
+// guardVoid lets a bootstrap be given up only while nothing was ever written or recorded.
+func guardVoid(o facts.View) string {
+	if o.IsAlive() || slices.ContainsFunc(o.Members, facts.HasWrites) {
+		return "the cluster lives, or may hold data."
+	}
+	if o.HasSwitchedOver() {
+		return "a restore in place switched over to this incarnation, and nothing takes its place without a person."
+	}
+	return ""
+}
+
+// isVoided reports whether this incarnation was given up, with nothing ever recorded of it.
+func isVoided(o facts.Incarnation, incarnation string) bool {
+	return o.Bootstrap.Void && !o.IsAlive() && incarnation == o.Bootstrap.Incarnation
+}
+
+// isOtherIncarnation reports whether something is left of a bootstrap that was given up, while the next one is under
+// way.
+func isOtherIncarnation(o facts.Incarnation, incarnation string) bool {
+	return o.Bootstrap.Exists() && !o.IsAlive() && incarnation != o.Bootstrap.Incarnation
+}
+
+// NextBootstrap replaces a voided bootstrap record, whose Pods and volumes are gone, by the next incarnation's.
+type NextBootstrap struct {
+	Voided string // the incarnation that ends
+	BeginBootstrap
+}
+
+func (NextBootstrap) traits() Traits { return Traits{} }
+
+// guardNext begins the next incarnation only after one that was given up, and with what the spec asks for.
+func guardNext(o facts.View, c NextBootstrap) string {
+	if why := guardVoid(o); why != "" {
+		return why
+	}
+	return guardOrigin(o, c.Origin)
+}

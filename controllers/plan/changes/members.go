@@ -1,0 +1,205 @@
+package changes
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// PrepareMember promises a name in the bootstrap record, which never gives it again, and creates the Secret and the
+// volume of the member to be added.
+type PrepareMember struct {
+	Volume NewVolume
+	Secret bool
+}
+
+func (PrepareMember) traits() Traits {
+	return Traits{Secrets: true, Unconfirmed: "a name that was promised meanwhile is refused by the write itself"}
+}
+
+// AddLearner adds a learner to the member list.
+type AddLearner struct{ Name string }
+
+func (AddLearner) traits() Traits { return Traits{} }
+
+func guardAdd(o facts.View, c AddLearner) string {
+	switch {
+	case !o.Membership.Known:
+		return "the member list is not known."
+	case len(o.Learners()) > 0 || len(o.Membership.Strangers) > 0:
+		return "another member is being added."
+	case len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters())):
+		return "the voters have no quorum."
+	case saysThatCopiesDiffer(o) && !allHoldTheSame(o):
+		return "members hold different data, and a new one would copy either."
+	case o.Find(c.Name).Member != nil || o.Find(c.Name).Pod != nil || o.Find(c.Name).IsRecorded():
+		return fmt.Sprintf("the name %s is in use.", c.Name)
+	}
+	return ""
+}
+
+// Promote makes a learner a voter.
+type Promote struct {
+	Name string
+	ID   etcdutil.ID
+}
+
+func (Promote) traits() Traits { return Traits{} }
+
+// guardPromote projects the membership with one voter more, which counts as dead unless it is sealed and caught up now.
+func guardPromote(o facts.View, c Promote) string {
+	r := o.Find(c.Name)
+	if !o.Membership.Known || !r.IsLearner() || r.Member.ID != c.ID {
+		return fmt.Sprintf("it is not certain that %s is learner %s.", c.Name, c.ID)
+	}
+	if !r.IsSealed() {
+		return fmt.Sprintf("%s could still start from an empty directory.", c.Name)
+	}
+	if saysThatCopiesDiffer(o) && !allHoldTheSame(o) {
+		return "members hold different data, and nothing shows which of them it was copied from."
+	}
+	if len(o.Membership.VotingStrangers()) > 0 {
+		return "a member that the operator did not add has a vote."
+	}
+	voters, healthy := len(o.Voters())+1, len(o.HealthyVoters())
+	if o.IsCaughtUp(r) {
+		healthy++
+	}
+	if healthy < etcdutil.Quorum(voters) {
+		return fmt.Sprintf("with %s as a voter only %d of %d would be healthy, which is no quorum.", c.Name, healthy,
+			voters)
+	}
+	return ""
+}
+
+// RecordMembers writes on volumes (or ephemeral Pods) which members live there.
+type RecordMembers struct{ Members []MemberRecord }
+
+func (RecordMembers) traits() Traits {
+	return Traits{Unconfirmed: "what the member said in this very pass does not change"}
+}
+
+// MemberRecord is a record to write, on this volume or (ephemeral data) on this Pod.
+type MemberRecord struct {
+	Name      string
+	VolumeUID string
+	PodUID    string
+	Record    record.Member
+}
+
+// guardRecord writes an identity down only when that very member said it in this very observation.
+func guardRecord(o facts.View, m MemberRecord) string {
+	r, says := o.Find(m.Name), m.Record
+	isSaid := o.IsAnsweringFor(r) && says.IsOf(r.Answer.ClusterID, r.Member.ID) && !says.Version.IsZero()
+	isOurs := o.Bootstrap.ClusterID == 0 || says.ClusterID == o.Bootstrap.ClusterID
+	if !isSaid || !isOurs || r.Incarnation() != o.Bootstrap.Incarnation || !isWhere(r, m) {
+		return fmt.Sprintf("%s did not answer as member %s of this cluster.", m.Name, says.MemberID)
+	}
+	return guardLogMark(o, r, says.LogMark)
+}
+
+// isWhere reports that a record goes to the very volume, or the very Pod, that the member's data is in.
+func isWhere(r facts.Replica, m MemberRecord) bool {
+	if r.Volume != nil {
+		return r.Pod != nil && m.VolumeUID == r.Volume.UID
+	}
+	return r.Pod != nil && m.PodUID == r.Pod.UID
+}
+
+// guardLogMark lets a mark be written only of what the member says now, and while no 3.5 can write.
+func guardLogMark(o facts.View, r facts.Replica, mark record.LogMark) string {
+	if mark == r.Record().LogMark || mark == (record.LogMark{}) {
+		return ""
+	}
+	if !o.MayMarkLog() || mark != o.NextLogMark(r) {
+		return fmt.Sprintf("%s does not say how far it is in raft's log while every voter runs 3.6.", r.Name)
+	}
+	return ""
+}
+
+// MoveLeader hands leadership from one voter to another.
+type MoveLeader struct {
+	From, To     string
+	FromID, ToID etcdutil.ID
+}
+
+func (MoveLeader) traits() Traits { return Traits{} }
+
+func guardMove(o facts.View, c MoveLeader) string {
+	if !o.Membership.Known || o.Membership.Leader != c.FromID {
+		return fmt.Sprintf("it is not certain that %s leads.", c.From)
+	}
+	taker := o.Find(c.To)
+	if !taker.IsVoter() || taker.Member.ID != c.ToID || !taker.IsHealthy(o.Membership) {
+		return fmt.Sprintf("%s is not a healthy voter.", c.To)
+	}
+	return guardHeir(o, taker)
+}
+
+// guardHeir lets leadership go only to a copy that most voters have, while copies are said to differ.
+func guardHeir(o facts.View, taker facts.Replica) string {
+	if !saysThatCopiesDiffer(o) || allHoldTheSame(o) {
+		return ""
+	}
+	if h := taker.Answer.Hash; h != nil && 2*countHashes(o)[*h] > len(o.Voters()) {
+		return ""
+	}
+	return fmt.Sprintf("members hold different data, and %s is not known to hold what most of them hold.", taker.Name)
+}
+
+// RemoveMember takes a member out of the list. A promise of its name ends before that.
+type RemoveMember struct {
+	Name string
+	ID   etcdutil.ID
+	// what takes its place: whether Kubernetes would admit that is tried first. Zero where nothing does, or where
+	// it is there
+	Successor NewVolume
+	Frees     bool // its own volume is deleted then, which makes room for another one
+}
+
+func (RemoveMember) traits() Traits { return Traits{} }
+
+// guardRemove projects the membership without the member: what is left must be a quorum of itself.
+func guardRemove(o facts.View, c RemoveMember) string {
+	r := o.Find(c.Name)
+	if !o.Membership.Known || r.Member == nil || r.Member.ID != c.ID {
+		return fmt.Sprintf("it is not certain that %s is member %s.", c.Name, c.ID)
+	}
+	if r.Member.Learner {
+		return ""
+	}
+	if c.ID == o.Membership.Leader {
+		return fmt.Sprintf("%s leads; it must hand over first.", c.Name)
+	}
+	if veto := cmp.Or(guardCopies(o, c.Name), guardDoomed(o, r)); veto != "" {
+		return veto
+	}
+	if len(o.Membership.VotingStrangers()) > 0 {
+		return "a member that the operator did not add has a vote."
+	}
+	voters, healthy := len(o.Voters())-1, len(o.HealthyVoters())
+	if r.IsHealthy(o.Membership) {
+		healthy--
+	}
+	if voters < 1 || healthy < etcdutil.Quorum(voters) {
+		return fmt.Sprintf("without %s only %d healthy of %d voters would be left, which is no quorum.", c.Name,
+			healthy, voters)
+	}
+	return ""
+}
+
+// guardDoomed lets a member that serves on a volume which is going leave before its successor votes only while all
+// others serve on data that stays, and are more than one. A copy that differs is worth nothing.
+func guardDoomed(o facts.View, r facts.Replica) string {
+	if !r.IsDoomed() || !r.IsHealthy(o.Membership) || len(o.Voters()) > o.Desired.Size || saysThatCopiesDiffer(o) {
+		return ""
+	}
+	stay := facts.Filter(o.Voters(), func(other facts.Replica) bool { return !other.IsDoomed() && o.IsServing(other) })
+	if len(stay) < 2 || len(stay) < len(o.Voters())-1 {
+		return fmt.Sprintf("%s serves, and of the other voters only %d serve on volumes that stay.", r.Name, len(stay))
+	}
+	return ""
+}

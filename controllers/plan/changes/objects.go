@@ -1,0 +1,113 @@
+package changes
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+)
+
+// ApplyObjects creates or corrects Services, Secrets and the NetworkPolicy that are missing or drifted. It deletes
+// the NetworkPolicy where the spec asks for none any more.
+type ApplyObjects struct {
+	Objects []facts.Object
+	Secrets []string // names of members
+}
+
+func (c ApplyObjects) traits() Traits {
+	if len(c.Secrets) > 0 {
+		return Traits{Secrets: true} // certificates of a member that was removed would count as its vote
+	}
+	return Traits{Secrets: true, Unconfirmed: "an object is written as it is wanted, and nothing of it is lost"}
+}
+
+// FollowPolicy puts the ownership of volumes and CAs as deletionPolicy says.
+type FollowPolicy struct {
+	Retain bool
+	Items  []facts.DataRef
+}
+
+func (c FollowPolicy) traits() Traits {
+	if c.Retain {
+		return Traits{Secrets: true,
+			Unconfirmed: "what is owned goes with the cluster: nothing waits for a second look"}
+	}
+	return Traits{Secrets: true}
+}
+
+const kindSecret = "Secret"
+
+// guardTrust lets no CA be made in the place of one that members live by, and no certificate be issued from another one
+// than they trust.
+func guardTrust(o facts.View, c Change) string {
+	objects, issues := issuing(c)
+	for _, ca := range o.Objects {
+		isMade := slices.ContainsFunc(objects, func(made facts.Object) bool { return made.Name == ca.Name })
+		switch {
+		case !ca.CA:
+		case isMade && isLivedBy(o, ca):
+			return fmt.Sprintf("members trust the CA that was in Secret %s, and would trust no new one.", ca.Name)
+		case issues && ca.State == facts.ObjectCurrent && ca.Trusted != "" && ca.Trusted != ca.Holds:
+			return fmt.Sprintf("Secret %s holds another CA than the one that members trust.", ca.Name)
+		}
+	}
+	return ""
+}
+
+// isLivedBy reports a CA that is gone, and that members, or clients of the data, trust.
+func isLivedBy(o facts.View, ca facts.Object) bool {
+	return ca.State == facts.ObjectAbsent && (ca.Trusted != "" || o.IsAlive() || o.HasSwitchedOver())
+}
+
+// issuing are the Secrets that a change writes beside those of members, and whether it issues any certificate.
+func issuing(c Change) (objects []facts.Object, issues bool) {
+	var members []string
+	switch c := c.(type) {
+	case ApplyObjects:
+		objects, members = c.Objects, c.Secrets
+	case Bootstrap:
+		objects, members = c.Objects, c.Secrets
+	case PrepareNext:
+		members = c.Secrets
+	case PrepareMember:
+		return nil, c.Secret
+	default:
+		return nil, false
+	}
+	objects = slices.DeleteFunc(slices.Clone(objects), func(object facts.Object) bool {
+		return object.Kind != kindSecret
+	})
+	isLeaf := func(object facts.Object) bool { return !object.CA }
+	return objects, len(members) > 0 || slices.ContainsFunc(objects, isLeaf)
+}
+
+// DeleteSecret deletes the certificates of a member that is gone, and no other Secret of that name.
+type DeleteSecret struct{ Name, UID string } // of the member; of the Secret
+
+func (DeleteSecret) traits() Traits { return Traits{Secrets: true} }
+
+// guardSecret takes no certificates from a member: it could not start again.
+func guardSecret(o facts.View, c DeleteSecret) string {
+	former, isFormer := facts.Find(o.FormerMembers(), c.Name)
+	next, isNext := facts.Find(o.Next.Members, c.Name)
+	switch r := o.Find(c.Name); {
+	case c.UID == "":
+		return fmt.Sprintf("nothing says which certificates of %s these are.", c.Name)
+	case isFormer:
+		return cmp.Or(guardSame(former, c), guardSwitched(o, c.Name))
+	case isNext:
+		return cmp.Or(guardSame(next, c), guardUnwanted(o))
+	case !o.Membership.Known || r.Member != nil:
+		return fmt.Sprintf("it is not certain that %s is no member.", c.Name)
+	default:
+		return guardSame(r, c)
+	}
+}
+
+func guardSame(r facts.Replica, c DeleteSecret) string {
+	if r.Secret.UID != c.UID {
+		return fmt.Sprintf("the certificates of %s are others by now.", c.Name)
+	}
+	return ""
+}
