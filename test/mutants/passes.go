@@ -83,8 +83,8 @@ var passes = []mutant{
 	},
 	{
 		Name: "the guard lets an install write the record of another's cluster", Peer: "",
-		From: "isMove || !o.IsAnothers() {",
-		To:   "isMove || o.ClaimedBy == \"\" || !o.IsAnothers() {",
+		From: "!isMove && o.IsAnothers() {",
+		To:   "!isMove && o.ClaimedBy != \"\" && o.IsAnothers() {",
 		Test: guardRow("a lost record of a cluster whose data names another install"),
 	},
 	{

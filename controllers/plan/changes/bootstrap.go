@@ -15,9 +15,9 @@ type TakeOver struct{ From string }
 
 func (TakeOver) traits() Traits { return Traits{Secrets: true} } // which the other one wrote
 
-// guardTakeOver leaves a cluster to the install that claims it, unless a person asked for this one, and the Lease of
+// veto leaves a cluster to the install that claims it, unless a person asked for this one, and the Lease of
 // the other one was read. What no install claims is free, unless a person asked for another one, or the data names one.
-func guardTakeOver(o facts.View, c TakeOver) string {
+func (c TakeOver) veto(o facts.View) string {
 	us, asked := o.Cluster.Operator, o.Desired.Operator
 	switch {
 	case c.From == us && o.ClaimedBy == us && o.TakenOver.After(o.Now):
@@ -35,9 +35,9 @@ type AdoptData struct{ Items []facts.Retained }
 
 func (AdoptData) traits() Traits { return Traits{Secrets: true} }
 
-// guardAdopt takes over only what was listed as left behind, as one cluster, before anything of a new one exists. With
+// veto takes over only what was listed as left behind, as one cluster, before anything of a new one exists. With
 // the CAs that a person named a cluster begins empty, once its bootstrap is written down.
-func guardAdopt(o facts.View, c AdoptData) string {
+func (c AdoptData) veto(o facts.View) string {
 	isEmpty := o.BeginsEmpty() && o.Bootstrap.Exists() && !o.IsAlive()
 	if !o.IsOverRetained() && !isEmpty {
 		return "the cluster has begun already."
@@ -105,7 +105,7 @@ type BeginBootstrap record.Bootstrap
 
 func (BeginBootstrap) traits() Traits { return Traits{} }
 
-func guardBegin(o facts.View, c BeginBootstrap) string {
+func (c BeginBootstrap) veto(o facts.View) string {
 	if o.Bootstrap.Exists() {
 		return "a bootstrap is already written down."
 	}
@@ -165,7 +165,10 @@ type Bootstrap struct {
 
 func (Bootstrap) traits() Traits { return Traits{Secrets: true} }
 
-func guardBootstrap(o facts.View, c Bootstrap) string {
+func (c Bootstrap) veto(o facts.View) string {
+	if why := guardTrust(o, c.Objects, len(c.Secrets) > 0); why != "" {
+		return why
+	}
 	if o.IsAlive() || o.Bootstrap.Void || !o.Bootstrap.Exists() {
 		return "the cluster lives already, or its bootstrap is not written down."
 	}
@@ -218,8 +221,8 @@ type RecordBootstrap struct{ ClusterID etcdutil.ID }
 
 func (RecordBootstrap) traits() Traits { return Traits{} }
 
-// guardRecordBootstrap writes the cluster's identity down only once a quorum of first members bears it on their data.
-func guardRecordBootstrap(o facts.View, c RecordBootstrap) string {
+// veto writes the cluster's identity down only once a quorum of first members bears it on their data.
+func (c RecordBootstrap) veto(o facts.View) string {
 	bearers := facts.Filter(o.Members, func(r facts.Replica) bool {
 		return slices.Contains(o.Bootstrap.Names, r.Name) && r.Record().ClusterID == c.ClusterID
 	})
@@ -233,6 +236,8 @@ func guardRecordBootstrap(o facts.View, c RecordBootstrap) string {
 type VoidBootstrap struct{ Incarnation string }
 
 func (VoidBootstrap) traits() Traits { return Traits{} }
+
+func (VoidBootstrap) veto(o facts.View) string { return guardVoid(o) }
 
 // guardVoid lets a bootstrap be given up only while nothing was ever written or recorded.
 func guardVoid(o facts.View) string {
@@ -264,8 +269,8 @@ type NextBootstrap struct {
 
 func (NextBootstrap) traits() Traits { return Traits{} }
 
-// guardNext begins the next incarnation only after one that was given up, and with what the spec asks for.
-func guardNext(o facts.View, c NextBootstrap) string {
+// veto begins the next incarnation only after one that was given up, and with what the spec asks for.
+func (c NextBootstrap) veto(o facts.View) string {
 	if why := guardVoid(o); why != "" {
 		return why
 	}

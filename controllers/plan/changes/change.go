@@ -1,10 +1,9 @@
-// Package changes is the closed set of effects that the operator may have on a cluster. Each stands with its traits, and
-// with the guard: why it must not be made. The guard finds out for itself, and can import neither a rule nor a
+// Package changes is the closed set of effects that the operator may have on a cluster. Each stands with its traits and
+// its vetoes: why it must not be made. These are the guard. It finds out for itself, and can import neither a rule nor a
 // judgement. It shares with them the questions of package facts, such as MayRestart: a mistake there reaches both.
 package changes
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 
@@ -16,6 +15,7 @@ import (
 //sumtype:decl
 type Change interface {
 	traits() Traits
+	veto(facts.View) string // why it must not be made in this world, or ""
 }
 
 // Traits are what has to be known of a change beside its effect.
@@ -35,19 +35,16 @@ func KindOf(c Change) string { return reflect.TypeOf(c).Name() }
 func TraitsOf(c Change) Traits { return c.traits() }
 
 // Veto says why a change must not be made in this world, or "". It knows nothing of why a rule proposes it: whatever
-// comes out of plan.Decide, and again of the live look before a change is carried out, passes here.
+// comes out of plan.Decide, and again of the live look before a change is carried out, passes here. It leaves a cluster
+// to the install that looks after it; what moves that has conditions of its own.
 func Veto(o facts.View, c Change) string {
-	return cmp.Or(guardKeeper(o, c), guardTrust(o, c), vetoOf(o, c))
-}
-
-// guardKeeper leaves a cluster to the install that looks after it. What moves that has conditions of its own.
-func guardKeeper(o facts.View, c Change) string {
-	if _, isMove := c.(TakeOver); isMove || !o.IsAnothers() {
-		return ""
+	if _, isMove := c.(TakeOver); !isMove && o.IsAnothers() {
+		return fmt.Sprintf("the operator %s looks after the cluster.", o.Keeper())
 	}
-	return fmt.Sprintf("the operator %s looks after the cluster.", o.Keeper())
+	return c.veto(o)
 }
 
+// first is the first veto of any of these.
 func first[T any](items []T, veto func(T) string) string {
 	for _, item := range items {
 		if why := veto(item); why != "" {

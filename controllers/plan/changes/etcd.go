@@ -13,8 +13,8 @@ type DisarmAlarms struct{ Alarms []facts.Alarm }
 
 func (DisarmAlarms) traits() Traits { return Traits{} }
 
-// guardDisarm takes back only what space that ran out had raised, and only where there is room.
-func guardDisarm(o facts.View, c DisarmAlarms) string {
+// veto takes back only what space that ran out had raised, and only where there is room.
+func (c DisarmAlarms) veto(o facts.View) string {
 	if len(c.Alarms) > 0 && c.Alarms[0].Name == facts.AlarmCorrupt {
 		return guardDisarmCorrupt(o, c)
 	}
@@ -52,8 +52,8 @@ func (AppendEntries) traits() Traits {
 	return Traits{Unconfirmed: "an entry changes no key and no revision, and the member's process goes on"}
 }
 
-// guardAppend adds more than one entry only while all voters take them: one that lags would fall behind further.
-func guardAppend(o facts.View, c AppendEntries) string {
+// veto adds more than one entry only while all voters take them: one that lags would fall behind further.
+func (c AppendEntries) veto(o facts.View) string {
 	isOne := c.Until == 0
 	if !o.Membership.Known || !isOne && len(o.HealthyVoters()) < len(o.Voters()) {
 		return "entries are added to raft's log only while every voter answers."
@@ -66,9 +66,9 @@ type EnableDowngrade struct{ Minor etcdutil.Version }
 
 func (EnableDowngrade) traits() Traits { return Traits{} }
 
-// guardDowngrade lets a downgrade begin only from one minor to the next lower one, while every member serves: from then
+// veto lets a downgrade begin only from one minor to the next lower one, while every member serves: from then
 // on no new one can join.
-func guardDowngrade(o facts.View, c EnableDowngrade) string {
+func (c EnableDowngrade) veto(o facts.View) string {
 	if !o.Membership.Known || len(o.Membership.Members) > len(o.HealthyVoters()) {
 		return "no member can join during a downgrade, and not every member is a voter that serves."
 	}
@@ -87,9 +87,9 @@ type CancelDowngrade struct{ Minor etcdutil.Version }
 
 func (CancelDowngrade) traits() Traits { return Traits{} }
 
-// guardCancel asks for no more than that etcd can agree on it. What runs goes on, and etcd raises the cluster version
+// veto asks for no more than that etcd can agree on it. What runs goes on, and etcd raises the cluster version
 // only once every member runs the higher minor.
-func guardCancel(o facts.View) string {
+func (CancelDowngrade) veto(o facts.View) string {
 	if !o.Membership.Known {
 		return "the member list is not known."
 	}

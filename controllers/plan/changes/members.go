@@ -20,12 +20,14 @@ func (PrepareMember) traits() Traits {
 	return Traits{Secrets: true, Unconfirmed: "a name that was promised meanwhile is refused by the write itself"}
 }
 
+func (c PrepareMember) veto(o facts.View) string { return guardTrust(o, nil, c.Secret) }
+
 // AddLearner adds a learner to the member list.
 type AddLearner struct{ Name string }
 
 func (AddLearner) traits() Traits { return Traits{} }
 
-func guardAdd(o facts.View, c AddLearner) string {
+func (c AddLearner) veto(o facts.View) string {
 	switch {
 	case !o.Membership.Known:
 		return "the member list is not known."
@@ -49,8 +51,8 @@ type Promote struct {
 
 func (Promote) traits() Traits { return Traits{} }
 
-// guardPromote projects the membership with one voter more, which counts as dead unless it is sealed and caught up now.
-func guardPromote(o facts.View, c Promote) string {
+// veto projects the membership with one voter more, which counts as dead unless it is sealed and caught up now.
+func (c Promote) veto(o facts.View) string {
 	r := o.Find(c.Name)
 	if !o.Membership.Known || !r.IsLearner() || r.Member.ID != c.ID {
 		return fmt.Sprintf("it is not certain that %s is learner %s.", c.Name, c.ID)
@@ -80,6 +82,10 @@ type RecordMembers struct{ Members []MemberRecord }
 
 func (RecordMembers) traits() Traits {
 	return Traits{Unconfirmed: "what the member said in this very pass does not change"}
+}
+
+func (c RecordMembers) veto(o facts.View) string {
+	return first(c.Members, func(m MemberRecord) string { return guardRecord(o, m) })
 }
 
 // MemberRecord is a record to write, on this volume or (ephemeral data) on this Pod.
@@ -128,7 +134,7 @@ type MoveLeader struct {
 
 func (MoveLeader) traits() Traits { return Traits{} }
 
-func guardMove(o facts.View, c MoveLeader) string {
+func (c MoveLeader) veto(o facts.View) string {
 	if !o.Membership.Known || o.Membership.Leader != c.FromID {
 		return fmt.Sprintf("it is not certain that %s leads.", c.From)
 	}
@@ -162,8 +168,8 @@ type RemoveMember struct {
 
 func (RemoveMember) traits() Traits { return Traits{} }
 
-// guardRemove projects the membership without the member: what is left must be a quorum of itself.
-func guardRemove(o facts.View, c RemoveMember) string {
+// veto projects the membership without the member: what is left must be a quorum of itself.
+func (c RemoveMember) veto(o facts.View) string {
 	r := o.Find(c.Name)
 	if !o.Membership.Known || r.Member == nil || r.Member.ID != c.ID {
 		return fmt.Sprintf("it is not certain that %s is member %s.", c.Name, c.ID)

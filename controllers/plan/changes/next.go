@@ -20,9 +20,9 @@ type BeginNext struct {
 
 func (BeginNext) traits() Traits { return Traits{} }
 
-// guardBeginNext lets an incarnation be restored only on an approval, under names and an incarnation that were never
+// veto lets an incarnation be restored only on an approval, under names and an incarnation that were never
 // used.
-func guardBeginNext(o facts.View, c BeginNext) string {
+func (c BeginNext) veto(o facts.View) string {
 	request, isApproved := o.ApprovedNow(c.Restore)
 	switch {
 	case !o.CanBeFollowed() || c.From != o.Bootstrap.Incarnation:
@@ -92,7 +92,7 @@ func guardSource(o facts.View, request facts.Request, l record.Next) string {
 		return ""
 	case record.SourceSurvivor:
 		return guardSurvivor(o, l)
-	case record.SourcePrevious: // it begins nothing: see guardGoBack
+	case record.SourcePrevious: // it begins nothing: see GoBack
 	}
 	return fmt.Sprintf("%q is nothing that an incarnation could begin with.", l.Source)
 }
@@ -156,8 +156,11 @@ type PrepareNext struct {
 
 func (PrepareNext) traits() Traits { return Traits{Secrets: true} }
 
-// guardPrepareNext makes volumes and restore Pods only for the next incarnation, and only where there are none.
-func guardPrepareNext(o facts.View, c PrepareNext) string {
+// veto makes volumes and restore Pods only for the next incarnation, and only where there are none.
+func (c PrepareNext) veto(o facts.View) string {
+	if why := guardTrust(o, nil, len(c.Secrets) > 0); why != "" {
+		return why
+	}
 	l, ahead := o.Bootstrap.Next, o.OfNext()
 	if l.IsZero() || c.Incarnation != l.Incarnation || c.Incarnation == o.Bootstrap.Incarnation {
 		return "another incarnation is being restored, or none."
@@ -214,9 +217,9 @@ type MarkFlushed struct {
 
 func (MarkFlushed) traits() Traits { return Traits{} }
 
-// guardFlushed believes only of a process that runs without the others that it wrote out all that it had. Nothing ever
+// veto believes only of a process that runs without the others that it wrote out all that it had. Nothing ever
 // ran on a volume that was put back.
-func guardFlushed(o facts.View, c MarkFlushed) string {
+func (c MarkFlushed) veto(o facts.View) string {
 	r := o.Find(c.Volume.Name)
 	if !o.IsPreparing() || c.Incarnation != o.Bootstrap.Next.Incarnation || r.Name != o.Bootstrap.Next.Survivor ||
 		!r.HasVolume(c.Volume) || !o.IsQuorumGone() || !o.HasFlushed(r) && !r.IsPutBack() {
@@ -230,7 +233,7 @@ type DropNext struct{ Incarnation string }
 
 func (DropNext) traits() Traits { return Traits{} }
 
-func guardDropNext(o facts.View, c DropNext) string {
+func (c DropNext) veto(o facts.View) string {
 	isLeft := slices.ContainsFunc(o.Next.Members, func(r facts.Replica) bool {
 		return r.Volume != nil || r.Pod != nil ||
 			r.Restoring != nil

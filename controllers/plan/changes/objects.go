@@ -22,6 +22,8 @@ func (c ApplyObjects) traits() Traits {
 	return Traits{Secrets: true, Unconfirmed: "an object is written as it is wanted, and nothing of it is lost"}
 }
 
+func (c ApplyObjects) veto(o facts.View) string { return guardTrust(o, c.Objects, len(c.Secrets) > 0) }
+
 // FollowPolicy puts the ownership of volumes and CAs as deletionPolicy says.
 type FollowPolicy struct {
 	Retain bool
@@ -36,14 +38,17 @@ func (c FollowPolicy) traits() Traits {
 	return Traits{Secrets: true}
 }
 
+func (FollowPolicy) veto(facts.View) string { return "" }
+
 const kindSecret = "Secret"
 
 // guardTrust lets no CA be made in the place of one that members live by, and no certificate be issued from another one
-// than they trust.
-func guardTrust(o facts.View, c Change) string {
-	objects, issues := issuing(c)
+// than they trust: members' certificates, or another Secret among the objects that are written.
+func guardTrust(o facts.View, written []facts.Object, issues bool) string {
+	secrets := facts.Filter(written, func(object facts.Object) bool { return object.Kind == kindSecret })
+	issues = issues || slices.ContainsFunc(secrets, func(object facts.Object) bool { return !object.CA })
 	for _, ca := range o.Objects {
-		isMade := slices.ContainsFunc(objects, func(made facts.Object) bool { return made.Name == ca.Name })
+		isMade := slices.ContainsFunc(secrets, func(made facts.Object) bool { return made.Name == ca.Name })
 		switch {
 		case !ca.CA:
 		case isMade && isLivedBy(o, ca):
@@ -60,35 +65,13 @@ func isLivedBy(o facts.View, ca facts.Object) bool {
 	return ca.State == facts.ObjectAbsent && (ca.Trusted != "" || o.IsAlive() || o.HasSwitchedOver())
 }
 
-// issuing are the Secrets that a change writes beside those of members, and whether it issues any certificate.
-func issuing(c Change) (objects []facts.Object, issues bool) {
-	var members []string
-	switch c := c.(type) {
-	case ApplyObjects:
-		objects, members = c.Objects, c.Secrets
-	case Bootstrap:
-		objects, members = c.Objects, c.Secrets
-	case PrepareNext:
-		members = c.Secrets
-	case PrepareMember:
-		return nil, c.Secret
-	default:
-		return nil, false
-	}
-	objects = slices.DeleteFunc(slices.Clone(objects), func(object facts.Object) bool {
-		return object.Kind != kindSecret
-	})
-	isLeaf := func(object facts.Object) bool { return !object.CA }
-	return objects, len(members) > 0 || slices.ContainsFunc(objects, isLeaf)
-}
-
 // DeleteSecret deletes the certificates of a member that is gone, and no other Secret of that name.
 type DeleteSecret struct{ Name, UID string } // of the member; of the Secret
 
 func (DeleteSecret) traits() Traits { return Traits{Secrets: true} }
 
-// guardSecret takes no certificates from a member: it could not start again.
-func guardSecret(o facts.View, c DeleteSecret) string {
+// veto takes no certificates from a member: it could not start again.
+func (c DeleteSecret) veto(o facts.View) string {
 	former, isFormer := facts.Find(o.FormerMembers(), c.Name)
 	next, isNext := facts.Find(o.Next.Members, c.Name)
 	switch r := o.Find(c.Name); {

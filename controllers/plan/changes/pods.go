@@ -23,6 +23,10 @@ type StartPods struct{ Pods []Start }
 
 func (StartPods) traits() Traits { return Traits{} }
 
+func (c StartPods) veto(o facts.View) string {
+	return cmp.Or(guardFence(o), first(c.Pods, func(s Start) string { return guardStart(o, s) }))
+}
+
 // guardStart keeps a member ID from ever starting on an empty or foreign disk.
 func guardStart(o facts.View, s Start) string {
 	r := o.Find(s.Name)
@@ -92,6 +96,8 @@ func (DressPods) traits() Traits {
 	return Traits{Unconfirmed: "no process is stopped for labels and annotations"}
 }
 
+func (DressPods) veto(facts.View) string { return "" }
+
 // RestoreInputs writes on a Pod again what it was made from, where somebody took that off.
 type RestoreInputs struct {
 	Pod      facts.PodRef
@@ -102,6 +108,8 @@ func (RestoreInputs) traits() Traits {
 	return Traits{Unconfirmed: "it is written only where nothing is"}
 }
 
+func (RestoreInputs) veto(facts.View) string { return "" }
+
 // ResizePod gives a Pod that runs the CPU and memory of these settings, and writes on it that it was made from
 // them. All else of them it was made from already.
 type ResizePod struct {
@@ -111,8 +119,8 @@ type ResizePod struct {
 
 func (ResizePod) traits() Traits { return Traits{} }
 
-// guardResize lets a process go on with other amounts. It may end for want of memory, so the others are a quorum.
-func guardResize(o facts.View, c ResizePod) string {
+// veto lets a process go on with other amounts. It may end for want of memory, so the others are a quorum.
+func (c ResizePod) veto(o facts.View) string {
 	r := o.Find(c.Pod.Name)
 	switch {
 	case r.Pod == nil || r.Pod.UID != c.Pod.UID:
@@ -138,9 +146,9 @@ type EvictPod struct {
 
 func (EvictPod) traits() Traits { return Traits{} }
 
-// guardEvict lets a member be stopped on purpose only on data that outlives its Pod, and only while the others are a
+// veto lets a member be stopped on purpose only on data that outlives its Pod, and only while the others are a
 // quorum.
-func guardEvict(o facts.View, c EvictPod) string {
+func (c EvictPod) veto(o facts.View) string {
 	r := o.Find(c.Pod.Name)
 	switch {
 	case r.Pod == nil || r.Pod.UID != c.Pod.UID:
@@ -196,6 +204,10 @@ func guardOthers(o facts.View, r facts.Replica) string {
 type DeletePods struct{ Pods []facts.PodRef }
 
 func (DeletePods) traits() Traits { return Traits{} }
+
+func (c DeletePods) veto(o facts.View) string {
+	return first(c.Pods, func(ref facts.PodRef) string { return guardDeletePod(o, ref) })
+}
 
 // guardDeletePod lets a Pod go whose process does nothing for the cluster, and keeps every Pod that holds the only
 // data.

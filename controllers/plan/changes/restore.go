@@ -14,8 +14,8 @@ type StartPreflight struct{ Asked facts.Inquiry }
 
 func (StartPreflight) traits() Traits { return Traits{} }
 
-// guardPreflight has nothing looked at but what a bootstrap that is to come asks for.
-func guardPreflight(o facts.View, c StartPreflight) string {
+// veto has nothing looked at but what a bootstrap that is to come asks for.
+func (c StartPreflight) veto(o facts.View) string {
 	switch {
 	case isAskedInPlace(o, c.Asked) && o.Preflight == nil:
 		return ""
@@ -44,6 +44,13 @@ func isAskedInPlace(o facts.View, asked facts.Inquiry) bool {
 type DeletePreflight struct{ UID string }
 
 func (DeletePreflight) traits() Traits { return Traits{} }
+
+func (c DeletePreflight) veto(o facts.View) string {
+	if o.Preflight == nil || o.Preflight.UID != c.UID {
+		return "the preflight Pod is another one by now."
+	}
+	return ""
+}
 
 // Restoring is a restore Pod to make: it restores the bootstrap's backup on the volume of one first member.
 type Restoring struct {
@@ -79,6 +86,10 @@ type RecordRestored struct {
 }
 
 func (RecordRestored) traits() Traits { return Traits{} }
+
+func (c RecordRestored) veto(o facts.View) string {
+	return first(c.Volumes, func(ref facts.VolumeRef) string { return guardRestored(o, c.Incarnation, ref) })
+}
 
 // guardRestored believes that a volume was restored only of a Pod that succeeded on it, in this incarnation.
 func guardRestored(o facts.View, incarnation string, ref facts.VolumeRef) string {
@@ -119,6 +130,10 @@ func restoredWith(o facts.Incarnation, r facts.Replica) etcdutil.Version {
 type DeleteRestores struct{ Pods []facts.PodRef }
 
 func (DeleteRestores) traits() Traits { return Traits{} }
+
+func (c DeleteRestores) veto(o facts.View) string {
+	return first(c.Pods, func(ref facts.PodRef) string { return guardDeleteRestore(o, ref) })
+}
 
 // guardDeleteRestore keeps a restore Pod until what it did is written down, unless nobody needs it any more.
 func guardDeleteRestore(o facts.View, ref facts.PodRef) string {

@@ -14,6 +14,10 @@ func (SealPods) traits() Traits {
 	return Traits{Unconfirmed: "no process stops, and none starts without data for it"}
 }
 
+func (c SealPods) veto(o facts.View) string {
+	return first(c.Pods, func(s Seal) string { return guardSeal(o, s) })
+}
+
 // Seal is a Pod to seal, with what is said of it by the same patch.
 type Seal struct {
 	Pod      facts.PodRef
@@ -61,10 +65,10 @@ func (c LabelRole) traits() Traits {
 	return Traits{Unconfirmed: "clients are led to a member that answered in this very pass"}
 }
 
-// guardLabel leads clients to no member that could still start empty, or has another role. It takes them from a ready
+// veto leads clients to no member that could still start empty, or has another role. It takes them from a ready
 // member that does not serve only while those that they are led to are a quorum: the operator itself may be cut off,
 // and the disruption budget counts labelled Pods alone. One that is not ready is in no endpoint and no budget anyway.
-func guardLabel(o facts.View, c LabelRole) string {
+func (c LabelRole) veto(o facts.View) string {
 	if _, isFormer := facts.Find(o.FormerMembers(), c.Pod.Name); isFormer {
 		return ""
 	}
@@ -120,7 +124,7 @@ type SetBudget struct{ MinAvailable int }
 
 func (SetBudget) traits() Traits { return Traits{} }
 
-func guardBudget(o facts.View, c SetBudget) string {
+func (c SetBudget) veto(o facts.View) string {
 	if o.Membership.Known && c.MinAvailable < facts.BudgetFor(o, len(o.Voters())) {
 		return fmt.Sprintf("%d voters need a larger budget.", len(o.Voters()))
 	}

@@ -22,8 +22,8 @@ type SwitchOver struct {
 
 func (SwitchOver) traits() Traits { return Traits{Secrets: true} }
 
-// guardSwitchOver ends an incarnation only for one that is whole, on an approval of the evidence that there is.
-func guardSwitchOver(o facts.View, c SwitchOver) string {
+// veto ends an incarnation only for one that is whole, on an approval of the evidence that there is.
+func (c SwitchOver) veto(o facts.View) string {
 	l := o.Bootstrap.Next
 	request, isApproved := o.ApprovedNow(l.Restore)
 	switch {
@@ -105,6 +105,10 @@ type MarkFormer struct {
 
 func (MarkFormer) traits() Traits { return Traits{} }
 
+func (c MarkFormer) veto(o facts.View) string {
+	return first(c.Volumes, func(ref facts.VolumeRef) string { return guardMark(o, c.By, ref) })
+}
+
 // guardMark writes only on what an ended incarnation left.
 func guardMark(o facts.View, by string, ref facts.VolumeRef) string {
 	r, isFormer := facts.Find(o.FormerMembers(), ref.Name)
@@ -166,8 +170,8 @@ type GoBack struct {
 
 func (GoBack) traits() Traits { return Traits{Secrets: true} }
 
-// guardGoBack gives up an incarnation only where no client was led to it, on an approval of the evidence that there is.
-func guardGoBack(o facts.View, c GoBack) string {
+// veto gives up an incarnation only where no client was led to it, on an approval of the evidence that there is.
+func (c GoBack) veto(o facts.View) string {
 	request, isApproved := o.ApprovedNow(c.Restore)
 	last, members := o.Previous()
 	switch {
@@ -209,6 +213,10 @@ type MarkCurrent struct {
 }
 
 func (MarkCurrent) traits() Traits { return Traits{} }
+
+func (c MarkCurrent) veto(o facts.View) string {
+	return first(c.Volumes, func(ref facts.VolumeRef) string { return guardMarkCurrent(o, c.After, ref) })
+}
 
 // guardMarkCurrent takes the mark off only once the incarnation that took this one's place is marked itself. Of two
 // without a mark, nothing says which one is the current one.

@@ -25,6 +25,10 @@ type WriteSettings struct {
 
 func (WriteSettings) traits() Traits { return Traits{} }
 
+func (c WriteSettings) veto(o facts.View) string {
+	return first(c.Volumes, func(ref facts.VolumeRef) string { return guardSettings(o, ref, c.Settings) })
+}
+
 // guardSettings lets a member's next Pod be made from a version only where that may start on its data, and from a minor
 // that was not begun only while all other voters serve: the way back is theirs. What its Pod was made from already may
 // be written.
@@ -102,6 +106,8 @@ type MarkVolume struct {
 
 func (MarkVolume) traits() Traits { return Traits{Unconfirmed: "a mark deletes nothing"} }
 
+func (MarkVolume) veto(facts.View) string { return "" }
+
 // KeepVolume puts the volume of a removed member aside: from then on it belongs to no member. The time for which it
 // is kept begins, also of one that was put aside before.
 type KeepVolume struct {
@@ -111,8 +117,8 @@ type KeepVolume struct {
 
 func (KeepVolume) traits() Traits { return Traits{} }
 
-// guardKeep puts aside only what no member lives on, or what was put aside at a time that cannot be read.
-func guardKeep(o facts.View, c KeepVolume) string {
+// veto puts aside only what no member lives on, or what was put aside at a time that cannot be read.
+func (c KeepVolume) veto(o facts.View) string {
 	if v, isKept := keptAs(o, c.Volume); isKept && v.For == c.For && v.Since.IsZero() {
 		return ""
 	}
@@ -140,6 +146,10 @@ func keptAs(o facts.View, ref facts.VolumeRef) (facts.KeptVolume, bool) {
 type DeleteVolumes struct{ Volumes []facts.VolumeRef }
 
 func (DeleteVolumes) traits() Traits { return Traits{} }
+
+func (c DeleteVolumes) veto(o facts.View) string {
+	return first(c.Volumes, func(ref facts.VolumeRef) string { return guardDeleteVolume(o, ref) })
+}
 
 // guardDeleteVolume never lets go of a volume that a current member, or an unknown one, may live on.
 func guardDeleteVolume(o facts.View, ref facts.VolumeRef) string {

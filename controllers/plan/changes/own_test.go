@@ -1,0 +1,43 @@
+package changes
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"testing"
+)
+
+// A change that embeds another one would have its vetoes as well, and the compiler would say nothing.
+func TestEachChangeHasTraitsAndVetoesOfItsOwn(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]map[string]bool{"traits": {}, "veto": {}}
+	all := map[string]bool{}
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range parsed.Decls {
+			f, isFunc := decl.(*ast.FuncDecl)
+			if !isFunc || f.Recv == nil || of[f.Name.Name] == nil {
+				continue
+			}
+			name := f.Recv.List[0].Type.(*ast.Ident).Name
+			of[f.Name.Name][name], all[name] = true, true
+		}
+	}
+	for method, own := range of {
+		for name := range all {
+			if !own[name] {
+				t.Errorf("%s has no %s of its own", name, method)
+			}
+		}
+	}
+	if len(all) < 40 {
+		t.Errorf("only %d changes were found", len(all))
+	}
+}
