@@ -79,13 +79,13 @@ func guarded(o judge.View, d Decision) (_ Decision, isVetoed bool) {
 	if d.Change == nil {
 		return d, false
 	}
-	veto := changes.Veto(o.View, d.Change)
-	if veto == "" {
+	veto := changes.VetoOf(o.View, d.Change)
+	if !veto.Holds() {
 		return d, false
 	}
 	return Decision{
-		Verdict: Refuse, Rule: d.Rule, Reason: facts.ReasonGuard, Recheck: recheckSlow,
-		Message: fmt.Sprintf("%s Held back: %s", d.Message, veto),
+		Verdict: Refuse, Rule: d.Rule, Reason: veto.Reason, Recheck: recheckSlow,
+		Message: fmt.Sprintf("%s Held back: %s", d.Message, veto.Message),
 	}, true
 }
 

@@ -536,4 +536,6 @@ func (o scene) unwritten() scene {
 }
 
 // Veto says why a change must not be made in this world, or "": the guard's answer, which no rule is asked for.
-func Veto(o facts.Observation, c changes.Change) string { return changes.Veto(current(o).View, c) }
+func Veto(o facts.Observation, c changes.Change) string {
+	return changes.VetoOf(current(o).View, c).Message
+}

@@ -342,7 +342,7 @@ func TestNothingIsMovedToOrTakenBackTooEarlyInEverySmallWorld(t *testing.T) {
 					world := of.next(3, a).next(4, b).next(5, c)
 					d := Decide(world.Observation)
 					verdicts[d.Verdict]++
-					if d.Message == "" || d.Reason == facts.ReasonGuard || d.Verdict == Settled {
+					if d.Message == "" || facts.IsVeto(d.Reason) || d.Verdict == Settled {
 						t.Fatalf("%s: %+v", how, d)
 					}
 					holdInPlace(t, how, world, d)

@@ -656,7 +656,7 @@ func rows() []row {
 		{"of two the last healthy one is not removed",
 			desire(settledWorld(3).edit(1, silent).edit(2, unlabelled).edit(2, silent),
 				func(d *facts.Desired) { d.Size = 1 }),
-			Refuse, "shrink", facts.ReasonGuard, "", "no quorum"},
+			Refuse, "shrink", facts.ReasonQuorumAtRisk, "", "no quorum"},
 		{"the successor of a doomed member says whose place it takes",
 			settledWorld(3).edit(1, doomed).with(promised(3)).promising(3),
 			Act, "grow", facts.ReasonGrow, "AddLearner",
@@ -771,7 +771,7 @@ func rows() []row {
 			toCover(3).edit(1, func(r *facts.Replica) { r.Answer.Snapshots = nil }), Wait, "cover-log",
 			facts.ReasonCoverLog, "", "demo-1 does not say how many snapshots"},
 		{"but not once the cluster is of the higher one", settledWorld(3).edit(1, inNewer(newer.Version)),
-			Refuse, "roll", facts.ReasonGuard, "", "the cluster is of version 3.7"},
+			Refuse, "roll", facts.ReasonDataAtRisk, "", "the cluster is of version 3.7"},
 	}
 }
 
@@ -1021,7 +1021,7 @@ func deaths() []row {
 				func(r *facts.Replica) { r.Pod.RunningSince = now.Add(-6 * time.Minute) })),
 			Act, "replace", facts.ReasonReplaceDead, "RemoveMember", "demo-1"},
 		{"not when that would leave no quorum", patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, silent)),
-			Refuse, "replace", facts.ReasonGuard, "", "no quorum"},
+			Refuse, "replace", facts.ReasonQuorumAtRisk, "", "no quorum"},
 		{"a Pod that is evicted from a silent node does not begin the wait anew",
 			patient(settledWorld(3).edit(1, leaving).edit(1,
 				func(r *facts.Replica) { r.Pod.NodeUnheard = now.Add(-6 * time.Minute) })),
@@ -1076,7 +1076,7 @@ func deaths() []row {
 			settledWorld(3).edit(1, unmade).ofClass("b"), Act, "replace", facts.ReasonRepair, "RemoveMember",
 			"demo-1 never started"},
 		{"not when that would leave no quorum", settledWorld(3).edit(1, unmade).edit(2, silent).ofClass("b"), Refuse,
-			"replace", facts.ReasonGuard, "", "no quorum"},
+			"replace", facts.ReasonQuorumAtRisk, "", "no quorum"},
 		{"nor one that is recorded", settledWorld(3).edit(1, unmade).edit(1, func(r *facts.Replica) {
 			r.Volume.Record, r.Pod.Flags = voter(1).Volume.Record, facts.FlagsSealed
 		}).ofClass("b"), Refuse, "member-health", facts.ReasonProvisioning, "", ""},

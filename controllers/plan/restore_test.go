@@ -653,7 +653,7 @@ func TestNothingOfARestoreIsLostOrStartsEmptyInEverySmallWorld(t *testing.T) {
 					o.Desired.Restore.Hash = hash
 					d := Decide(o.Observation)
 					verdicts[d.Verdict]++
-					if d.Message == "" || d.Verdict == Settled || d.Reason == facts.ReasonGuard {
+					if d.Message == "" || d.Verdict == Settled || facts.IsVeto(d.Reason) {
 						t.Fatalf("%s, %s, %s with %q: %+v", first, second, third, hash, d)
 					}
 					holdRestore(t, o, d)

@@ -48,7 +48,7 @@ func TestATraceSaysWhatARuleWantedAndWhatHeldItBack(t *testing.T) {
 			"shrink: Refuse QuorumAtRisk: demo-2 is removed: the spec asks for 1 members, there are 3. Held back: " +
 				"without demo-2 only 1 healthy of 2 voters would be left", "nothing to say: "}},
 		{"or does not, beside a move", moving, []string{
-			"restore-switch-over: Refuse QuorumAtRisk, and yields: ", "pods: Act PodMissing: ", "nothing to say: "}},
+			"restore-switch-over: Refuse DataAtRisk, and yields: ", "pods: Act PodMissing: ", "nothing to say: "}},
 	} {
 		lines := strings.Split(Decide(row.world.Observation).Trace.String(), "\n")
 		if !slices.EqualFunc(lines, row.lines, strings.HasPrefix) {

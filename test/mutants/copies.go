@@ -77,9 +77,9 @@ var copies = []mutant{
 	},
 	{
 		Name: "a doubt is ignored by the guard", Peer: "",
-		From: `func guardCopies(o facts.View, name string) string {
+		From: `func guardCopies(o facts.View, name string) Veto {
 	if !saysThatCopiesDiffer(o) || allHoldTheSame(o) {`,
-		To: `func guardCopies(o facts.View, name string) string {
+		To: `func guardCopies(o facts.View, name string) Veto {
 	if true {`,
 		Test: "TestNothingHappensToACopyUnlessItStandsAloneAgainstAMajority",
 	},
@@ -177,7 +177,7 @@ var copies = []mutant{
 	},
 	{
 		Name: "a copy in doubt is restarted", Peer: "",
-		From: `if veto := guardCopies(o, r.Name); veto != "" {`,
+		From: `if veto := guardCopies(o, r.Name); veto.Holds() {`,
 		To:   `if veto := guardCopies(o, r.Name); false {`,
 		Test: guardKeepsRow("a member whose restart is a change of a copy in doubt"),
 	},

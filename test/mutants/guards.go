@@ -23,8 +23,8 @@ var guards = []mutant{
 	},
 	{
 		Name: "a member loses its certificates", Peer: "",
-		From: "case !o.Membership.Known || r.Member != nil:\n\t\treturn fmt.Sprintf(\"it is not certain that %s is no",
-		To:   "case !o.Membership.Known:\n\t\treturn fmt.Sprintf(\"it is not certain that %s is no",
+		From: "case !o.Membership.Known || r.Member != nil:\n\t\treturn identityAtRisk(\"it is not certain that %s is no",
+		To:   "case !o.Membership.Known:\n\t\treturn identityAtRisk(\"it is not certain that %s is no",
 		Test: guardRow("the certificates of a member"),
 	},
 	{

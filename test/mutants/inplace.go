@@ -94,8 +94,8 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "the next members start beside those of the previous incarnation", Peer: "",
-		From: `if why := guardFence(o); why != "" && len(c.Pods) > 0 {`,
-		To:   `if why := guardFence(o); why != "" && len(c.Pods) > 9 {`,
+		From: `if why := guardFence(o); why.Holds() && len(c.Pods) > 0 {`,
+		To:   `if why := guardFence(o); why.Holds() && len(c.Pods) > 9 {`,
 		Test: "TestNothingOfAnIncarnationThatEndedServesWhenTheNextOneStartsOrIsLost",
 	},
 	{
@@ -137,8 +137,8 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "what is restored is taken back although it is wanted", Peer: "",
-		From: "if r.ID == o.Bootstrap.Next.Restore && r.Approval != \"\" && !o.IsOvertaken() {\n\t\t\treturn fmt.Sprintf(\"the EtcdRestore %s asks",
-		To:   "if r.ID == o.Bootstrap.Next.Restore && r.Approval == \"\" && !o.IsOvertaken() {\n\t\t\treturn fmt.Sprintf(\"the EtcdRestore %s asks",
+		From: "if r.ID == o.Bootstrap.Next.Restore && r.Approval != \"\" && !o.IsOvertaken() {\n\t\t\treturn incarnationAtRisk(\"the EtcdRestore %s asks",
+		To:   "if r.ID == o.Bootstrap.Next.Restore && r.Approval == \"\" && !o.IsOvertaken() {\n\t\t\treturn incarnationAtRisk(\"the EtcdRestore %s asks",
 		Test: "TestWhatIsRestoredTouchesNothingOfTheIncarnationThatServes",
 	},
 	{
@@ -174,9 +174,9 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "a survivor is started again while it is read", Peer: "",
-		From: `func guardRead(o facts.Incarnation, r facts.Replica) string {
+		From: `func guardRead(o facts.Incarnation, r facts.Replica) Veto {
 	if o.IsFlushed(r) {`,
-		To: `func guardRead(o facts.Incarnation, r facts.Replica) string {
+		To: `func guardRead(o facts.Incarnation, r facts.Replica) Veto {
 	if o.IsFlushed(r) && r.Pod != nil {`,
 		Test: "TestASurvivorIsStoppedOnlyToBeReadAndReadOnlyOnceItIsStopped",
 	},

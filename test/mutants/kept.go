@@ -107,9 +107,9 @@ var kept = []mutant{
 	{
 		Name: "the guard puts a volume aside under a member", Peer: "",
 		From: `case !o.Membership.Known || r.Member != nil || r.Pod != nil:
-		return fmt.Sprintf("it is not certain that no member lives on the volume %s.", c.Volume.Name)`,
+		return dataAtRisk("it is not certain that no member lives on the volume %s.", c.Volume.Name)`,
 		To: `case !o.Membership.Known || r.Pod != nil:
-		return fmt.Sprintf("it is not certain that no member lives on the volume %s.", c.Volume.Name)`,
+		return dataAtRisk("it is not certain that no member lives on the volume %s.", c.Volume.Name)`,
 		Test: guardKeepsRow("a volume that is put aside under a member"),
 	},
 	{
@@ -122,7 +122,7 @@ var kept = []mutant{
 		Name: "the volume of a removed member goes while copies are in doubt", Peer: "",
 		From: `return guardCopies(o, r.Name)
 }`,
-		To: `return ""
+		To: `return Veto{}
 }`,
 		Test: guardKeepsRow("a volume that may hold the right copy"),
 	},

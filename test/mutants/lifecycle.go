@@ -6,10 +6,10 @@ var lifecycle = []mutant{
 	{
 		Name: "a removal does not ask what quorum is left", Peer: "coreos/etcd-operator#1211",
 		From: `if voters < 1 || healthy < etcdutil.Quorum(voters) {
-		return fmt.Sprintf("without %s only %d healthy of %d voters would be left, which is no quorum.", c.Name,
+		return quorumAtRisk("without %s only %d healthy of %d voters would be left, which is no quorum.", c.Name,
 			healthy, voters)`,
 		To: `if voters < 1 {
-		return fmt.Sprintf("without %s only %d healthy of %d voters would be left, which is no quorum.", c.Name, healthy, voters)`,
+		return quorumAtRisk("without %s only %d healthy of %d voters would be left, which is no quorum.", c.Name, healthy, voters)`,
 		Test: "TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld",
 	},
 	{
@@ -48,9 +48,9 @@ var lifecycle = []mutant{
 	{
 		Name: "unknown is taken for empty: volumes go while etcd cannot be asked", Peer: "cozystack/etcd-operator#347",
 		From: `if !o.Membership.Known || r.Member != nil {
-		return fmt.Sprintf("it is not certain that no member lives on the volume %s.", ref.Name)`,
+		return dataAtRisk("it is not certain that no member lives on the volume %s.", ref.Name)`,
 		To: `if r.Member != nil {
-		return fmt.Sprintf("it is not certain that no member lives on the volume %s.", ref.Name)`,
+		return dataAtRisk("it is not certain that no member lives on the volume %s.", ref.Name)`,
 		Test: "TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld",
 	},
 	{

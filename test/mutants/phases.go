@@ -59,7 +59,7 @@ var phases = []mutant{
 	{
 		Name: "the guard lets clients be led away while no quorum answers", Peer: "",
 		From: "case ledTo(o, r.Name) >= etcdutil.Quorum(len(o.Voters())):",
-		To:   "case o.Membership.Known:",
+		To:   "case o.Membership.Known, ledTo(o, r.Name) >= etcdutil.Quorum(len(o.Voters())):",
 		Test: guardRow("a member that clients are led away from while no quorum answers"),
 	},
 	{
@@ -215,9 +215,9 @@ var phases = []mutant{
 	},
 	{
 		Name: "leadership goes to a copy in doubt", Peer: "",
-		From: `func guardHeir(o facts.View, taker facts.Replica) string {
+		From: `func guardHeir(o facts.View, taker facts.Replica) Veto {
 	if !saysThatCopiesDiffer(o) || allHoldTheSame(o) {`,
-		To: `func guardHeir(o facts.View, taker facts.Replica) string {
+		To: `func guardHeir(o facts.View, taker facts.Replica) Veto {
 	if taker.Answer != nil {`,
 		Test: "TestNothingHappensToACopyUnlessItStandsAloneAgainstAMajority",
 	},

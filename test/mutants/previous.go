@@ -41,7 +41,7 @@ var previous = []mutant{
 	{
 		Name: "volumes of two incarnations are without a mark", Peer: "",
 		From: "\t\t\tref.Name)\n\t}\n\treturn guardSwitched(o, ref.Name)",
-		To:   "\t\t\tref.Name)\n\t}\n\treturn \"\"",
+		To:   "\t\t\tref.Name)\n\t}\n\treturn Veto{}",
 		Test: "TestAVolumeOfAnIncarnationThatWasGoneBackToIsMarkedAnew",
 	},
 	{

@@ -80,8 +80,8 @@ var restores = []mutant{
 	},
 	{
 		Name: "a first member starts empty before its volume is restored", Peer: "",
-		From: "case !o.IsFilled(r):\n\t\treturn fmt.Sprintf(\"the backup that",
-		To:   "case !o.IsFilled(r) && r.Volume == nil:\n\t\treturn fmt.Sprintf(\"the backup that",
+		From: "case !o.IsFilled(r):\n\t\treturn dataAtRisk(\"the backup that",
+		To:   "case !o.IsFilled(r) && r.Volume == nil:\n\t\treturn dataAtRisk(\"the backup that",
 		Test: "TestAFirstMemberStartsOnlyWithTheDataThatItsClusterBeginsWith",
 	},
 	{

@@ -48,7 +48,7 @@ var rolls = []mutant{
 		Name: "members are restarted without asking what quorum is left", Peer: "gardener/etcd-druid#588",
 		From: `return guardVotes(o, r)
 }`,
-		To: `return ""
+		To: `return Veto{}
 }`,
 		Test: "TestTheGuardAgreesWithAnIndependentOracleInEverySmallWorld",
 	},

@@ -2,7 +2,6 @@ package changes
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -17,17 +16,17 @@ func (TakeOver) traits() Traits { return Traits{Secrets: true} } // which the ot
 
 // veto leaves a cluster to the install that claims it, unless a person asked for this one, and the Lease of
 // the other one was read. What no install claims is free, unless a person asked for another one, or the data names one.
-func (c TakeOver) veto(o facts.View) string {
+func (c TakeOver) veto(o facts.View) Veto {
 	us, asked := o.Cluster.Operator, o.Desired.Operator
 	switch {
 	case c.From == us && o.ClaimedBy == us && o.TakenOver.After(o.Now):
-		return "" // it is only dated anew, and the wait begins again
+		return Veto{} // it is only dated anew, and the wait begins again
 	case o.ClaimedBy != c.From, c.From != "" && asked != us, c.From == "" && o.IsAnothers():
-		return fmt.Sprintf("nothing asks for %s in the place of %s.", us, o.Keeper())
+		return identityAtRisk("nothing asks for %s in the place of %s.", us, o.Keeper())
 	case c.From != "" && !o.Keeping.Known:
-		return fmt.Sprintf("the Lease of %s cannot be read.", o.ClaimedBy)
+		return identityAtRisk("the Lease of %s cannot be read.", o.ClaimedBy)
 	}
-	return ""
+	return Veto{}
 }
 
 // AdoptData writes this cluster's UID on what an earlier cluster of this name left.
@@ -37,18 +36,18 @@ func (AdoptData) traits() Traits { return Traits{Secrets: true} }
 
 // veto takes over only what was listed as left behind, as one cluster, before anything of a new one exists. With
 // the CAs that a person named a cluster begins empty, once its bootstrap is written down.
-func (c AdoptData) veto(o facts.View) string {
+func (c AdoptData) veto(o facts.View) Veto {
 	isEmpty := o.BeginsEmpty() && o.Bootstrap.Exists() && !o.IsAlive()
 	if !o.IsOverRetained() && !isEmpty {
-		return "the cluster has begun already."
+		return incarnationAtRisk("the cluster has begun already.")
 	}
-	if why := cmp.Or(guardMixed(o), guardReturn(o), guardUnknown(o)); why != "" && !isEmpty {
+	if why := cmp.Or(guardMixed(o), guardReturn(o), guardUnknown(o)); why.Holds() && !isEmpty {
 		return why
 	}
 	if !slices.Equal(c.Items, o.Retained) {
-		return "it is not what the earlier cluster left."
+		return incarnationAtRisk("it is not what the earlier cluster left.")
 	}
-	return ""
+	return Veto{}
 }
 
 // isUsable reports a volume that its member can start on as the spec asks.
@@ -57,24 +56,24 @@ func isUsable(r facts.Retained, d facts.Desired) bool {
 }
 
 // guardUnknown takes over no volume that may be a copy and cannot be told for one.
-func guardUnknown(o facts.View) string {
+func guardUnknown(o facts.View) Veto {
 	if unknown := o.UnknownBesideCopies(); unknown != "" {
-		return fmt.Sprintf("nothing says whether %s was put back.", unknown)
+		return dataAtRisk("nothing says whether %s was put back.", unknown)
 	}
-	return ""
+	return Veto{}
 }
 
 // guardReturn lets revisions go back only where a person said so.
-func guardReturn(o facts.View) string {
+func guardReturn(o facts.View) Veto {
 	if later := o.GoesBackFrom(); later != "" {
-		return fmt.Sprintf("clients were served since by the incarnation %s.", later)
+		return incarnationAtRisk("clients were served since by the incarnation %s.", later)
 	}
-	return ""
+	return Veto{}
 }
 
 // guardMixed lets data be resumed only where all of it is one incarnation of one cluster. No member starts on a volume
 // that it was not written on.
-func guardMixed(o facts.View) string {
+func guardMixed(o facts.View) Veto {
 	type origin struct {
 		cluster     etcdutil.ID
 		incarnation string
@@ -87,16 +86,16 @@ func guardMixed(o facts.View) string {
 	}
 	for _, item := range o.Retained {
 		if item.Owner != o.Retained[0].Owner || item.IsVolume() && !isUsable(item, o.Desired) {
-			return fmt.Sprintf("%s cannot be resumed.", item)
+			return incarnationAtRisk("%s cannot be resumed.", item)
 		}
 		if item.IsVolume() && !item.Record.IsZero() && item.Superseded == "" {
 			origins[origin{item.Record.ClusterID, item.Incarnation}] = true
 		}
 	}
 	if len(origins) != 1 {
-		return "it is not known to be one incarnation of one cluster."
+		return incarnationAtRisk("it is not known to be one incarnation of one cluster.")
 	}
-	return ""
+	return Veto{}
 }
 
 // BeginBootstrap creates the peer Service with this bootstrap record. It is created, never applied over. Its
@@ -105,17 +104,17 @@ type BeginBootstrap record.Bootstrap
 
 func (BeginBootstrap) traits() Traits { return Traits{} }
 
-func (c BeginBootstrap) veto(o facts.View) string {
+func (c BeginBootstrap) veto(o facts.View) Veto {
 	if o.Bootstrap.Exists() {
-		return "a bootstrap is already written down."
+		return incarnationAtRisk("a bootstrap is already written down.")
 	}
 	switch {
 	case c.Served < o.Recorded():
-		return "it forgets revisions that clients were served."
+		return incarnationAtRisk("it forgets revisions that clients were served.")
 	case o.IsOverRetained() && !o.BeginsEmpty() || c.ClusterID == 0 && o.IsAlive() && !goesOn(o, c):
-		return "there is data of a cluster already."
+		return incarnationAtRisk("there is data of a cluster already.")
 	case c.ClusterID != 0 || o.IsAlive():
-		return "" // what a living cluster began with is past
+		return Veto{} // what a living cluster began with is past
 	}
 	return guardOrigin(o, c.Origin)
 }
@@ -133,23 +132,23 @@ func goesOn(o facts.View, c BeginBootstrap) bool {
 }
 
 // guardOrigin lets a bootstrap begin with just what the spec asks for, as it was found in this very observation.
-func guardOrigin(o facts.View, origin record.Origin) string {
+func guardOrigin(o facts.View, origin record.Origin) Veto {
 	switch p := o.Preflight; {
 	case origin.Hash != o.Desired.Restore.Hash || o.Desired.Restore.Fault != "":
-		return "the spec asks to begin with another backup, or with none."
+		return incarnationAtRisk("the spec asks to begin with another backup, or with none.")
 	case origin.IsZero():
-		return ""
+		return Veto{}
 	case o.Desired.Ephemeral:
-		return "a backup cannot be restored where the data lives in Pods."
+		return incarnationAtRisk("a backup cannot be restored where the data lives in Pods.")
 	case p == nil || !p.HasSucceeded() || p.Found != origin:
-		return "no preflight Pod found this backup."
+		return incarnationAtRisk("no preflight Pod found this backup.")
 	case origin.Key == "" || origin.SHA256 == "":
-		return "nothing says which backup this is."
+		return incarnationAtRisk("nothing says which backup this is.")
 	}
 	if why := o.Unfit(origin); why != "" {
-		return why + "."
+		return incarnationAtRisk("%s.", why)
 	}
-	return ""
+	return Veto{}
 }
 
 // Bootstrap creates what is missing of a bootstrap, in this order: objects, members' Secrets, volumes; then it
@@ -165,55 +164,55 @@ type Bootstrap struct {
 
 func (Bootstrap) traits() Traits { return Traits{Secrets: true} }
 
-func (c Bootstrap) veto(o facts.View) string {
-	if why := guardTrust(o, c.Objects, len(c.Secrets) > 0); why != "" {
+func (c Bootstrap) veto(o facts.View) Veto {
+	if why := guardTrust(o, c.Objects, len(c.Secrets) > 0); why.Holds() {
 		return why
 	}
 	if o.IsAlive() || o.Bootstrap.Void || !o.Bootstrap.Exists() {
-		return "the cluster lives already, or its bootstrap is not written down."
+		return incarnationAtRisk("the cluster lives already, or its bootstrap is not written down.")
 	}
 	if o.HasSwitchedOver() && len(c.Restores) > 0 {
-		return "a restore in place ended with what lies on these volumes."
+		return incarnationAtRisk("a restore in place ended with what lies on these volumes.")
 	}
 	if why := cmp.Or(guardRoom(o, c.Volumes),
-		first(c.Restores, func(l Restoring) string { return guardRestoring(o, l) })); why != "" {
+		first(c.Restores, func(l Restoring) Veto { return guardRestoring(o, l) })); why.Holds() {
 		return why
 	}
-	if why := guardFence(o); why != "" && len(c.Pods) > 0 {
+	if why := guardFence(o); why.Holds() && len(c.Pods) > 0 {
 		return why
 	}
-	return first(c.Pods, func(s Start) string { return guardFirstStart(o, s) })
+	return first(c.Pods, func(s Start) Veto { return guardFirstStart(o, s) })
 }
 
 // guardRoom makes no first member with settings that leave no room for what it begins with.
-func guardRoom(o facts.View, made []NewVolume) string {
-	return first(made, func(v NewVolume) string { return whyNoRoom(o, v.Name, v.Settings) })
+func guardRoom(o facts.View, made []NewVolume) Veto {
+	return first(made, func(v NewVolume) Veto { return whyNoRoom(o, v.Name, v.Settings) })
 }
 
-func whyNoRoom(o facts.View, name string, c facts.Settings) string {
+func whyNoRoom(o facts.View, name string, c facts.Settings) Veto {
 	if c.WhyNoRoom(o.Bootstrap.Origin) != "" {
-		return fmt.Sprintf("what %s begins with has no room with these settings.", name)
+		return dataAtRisk("what %s begins with has no room with these settings.", name)
 	}
-	return ""
+	return Veto{}
 }
 
 // guardFirstStart lets a first member start empty only where nothing is to be restored, and otherwise only from what
 // was.
-func guardFirstStart(o facts.View, s Start) string {
+func guardFirstStart(o facts.View, s Start) Veto {
 	r := o.Find(s.Name)
 	switch {
 	case !slices.Contains(o.Bootstrap.Names, s.Name):
-		return fmt.Sprintf("%s is not a first member.", s.Name)
+		return identityAtRisk("%s is not a first member.", s.Name)
 	case !o.IsFilled(r):
-		return fmt.Sprintf("the backup that %s begins with does not lie on its volume yet.", s.Name)
+		return dataAtRisk("the backup that %s begins with does not lie on its volume yet.", s.Name)
 	case r.Restoring != nil && !(r.IsRestored() && r.Restoring.Terminating):
-		return fmt.Sprintf("the restore Pod of %s still uses its volume.", s.Name)
+		return dataAtRisk("the restore Pod of %s still uses its volume.", s.Name)
 	case r.IsRestored():
 		return guardSealed(o, r, s)
 	case s.Flags != facts.FlagsBootstrap:
-		return fmt.Sprintf("%s has no data to start from.", s.Name)
+		return dataAtRisk("%s has no data to start from.", s.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // RecordBootstrap writes the cluster ID into the bootstrap record.
@@ -222,14 +221,14 @@ type RecordBootstrap struct{ ClusterID etcdutil.ID }
 func (RecordBootstrap) traits() Traits { return Traits{} }
 
 // veto writes the cluster's identity down only once a quorum of first members bears it on their data.
-func (c RecordBootstrap) veto(o facts.View) string {
+func (c RecordBootstrap) veto(o facts.View) Veto {
 	bearers := facts.Filter(o.Members, func(r facts.Replica) bool {
 		return slices.Contains(o.Bootstrap.Names, r.Name) && r.Record().ClusterID == c.ClusterID
 	})
 	if o.Bootstrap.ClusterID != 0 || len(bearers) < etcdutil.Quorum(len(o.Bootstrap.Names)) {
-		return "too few members are recorded, or another identity is written down already."
+		return identityAtRisk("too few members are recorded, or another identity is written down already.")
 	}
-	return ""
+	return Veto{}
 }
 
 // VoidBootstrap marks the bootstrap record as given up, so that every later pass knows.
@@ -237,17 +236,17 @@ type VoidBootstrap struct{ Incarnation string }
 
 func (VoidBootstrap) traits() Traits { return Traits{} }
 
-func (VoidBootstrap) veto(o facts.View) string { return guardVoid(o) }
+func (VoidBootstrap) veto(o facts.View) Veto { return guardVoid(o) }
 
 // guardVoid lets a bootstrap be given up only while nothing was ever written or recorded.
-func guardVoid(o facts.View) string {
+func guardVoid(o facts.View) Veto {
 	if o.IsAlive() || slices.ContainsFunc(o.Members, facts.HasWrites) {
-		return "the cluster lives, or may hold data."
+		return incarnationAtRisk("the cluster lives, or may hold data.")
 	}
 	if o.HasSwitchedOver() {
-		return "a restore in place switched over to this incarnation, and nothing takes its place without a person."
+		return incarnationAtRisk("a restore in place switched over to this incarnation, and nothing takes its place without a person.")
 	}
-	return ""
+	return Veto{}
 }
 
 // isVoided reports whether this incarnation was given up, with nothing ever recorded of it.
@@ -270,8 +269,8 @@ type NextBootstrap struct {
 func (NextBootstrap) traits() Traits { return Traits{} }
 
 // veto begins the next incarnation only after one that was given up, and with what the spec asks for.
-func (c NextBootstrap) veto(o facts.View) string {
-	if why := guardVoid(o); why != "" {
+func (c NextBootstrap) veto(o facts.View) Veto {
+	if why := guardVoid(o); why.Holds() {
 		return why
 	}
 	return guardOrigin(o, c.Origin)

@@ -15,7 +15,7 @@ import (
 //sumtype:decl
 type Change interface {
 	traits() Traits
-	veto(facts.View) string // why it must not be made in this world, or ""
+	veto(facts.View) Veto // why it must not be made in this world
 }
 
 // Traits are what has to be known of a change beside its effect.
@@ -34,22 +34,47 @@ func KindOf(c Change) string { return reflect.TypeOf(c).Name() }
 // TraitsOf are the traits of a change.
 func TraitsOf(c Change) Traits { return c.traits() }
 
-// Veto says why a change must not be made in this world, or "". It knows nothing of why a rule proposes it: whatever
+// Veto is why a change must not be made. The zero value lets it be made.
+type Veto struct {
+	Reason  string // what is at risk: see facts.IsVeto
+	Message string
+}
+
+// Holds reports that the change must not be made.
+func (v Veto) Holds() bool { return v != Veto{} }
+
+func quorumAtRisk(format string, args ...any) Veto {
+	return Veto{facts.ReasonQuorumAtRisk, fmt.Sprintf(format, args...)}
+}
+
+func dataAtRisk(format string, args ...any) Veto {
+	return Veto{facts.ReasonDataAtRisk, fmt.Sprintf(format, args...)}
+}
+
+func identityAtRisk(format string, args ...any) Veto {
+	return Veto{facts.ReasonIdentityAtRisk, fmt.Sprintf(format, args...)}
+}
+
+func incarnationAtRisk(format string, args ...any) Veto {
+	return Veto{facts.ReasonIncarnationAtRisk, fmt.Sprintf(format, args...)}
+}
+
+// VetoOf says why a change must not be made in this world. It knows nothing of why a rule proposes it: whatever
 // comes out of plan.Decide, and again of the live look before a change is carried out, passes here. It leaves a cluster
 // to the install that looks after it; what moves that has conditions of its own.
-func Veto(o facts.View, c Change) string {
+func VetoOf(o facts.View, c Change) Veto {
 	if _, isMove := c.(TakeOver); !isMove && o.IsAnothers() {
-		return fmt.Sprintf("the operator %s looks after the cluster.", o.Keeper())
+		return identityAtRisk("the operator %s looks after the cluster.", o.Keeper())
 	}
 	return c.veto(o)
 }
 
 // first is the first veto of any of these.
-func first[T any](items []T, veto func(T) string) string {
+func first[T any](items []T, veto func(T) Veto) Veto {
 	for _, item := range items {
-		if why := veto(item); why != "" {
-			return why
+		if v := veto(item); v.Holds() {
+			return v
 		}
 	}
-	return ""
+	return Veto{}
 }

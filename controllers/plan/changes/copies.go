@@ -1,7 +1,6 @@
 package changes
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -10,15 +9,15 @@ import (
 
 // guardCopies lets nothing happen to a copy of the data while copies are said to differ, but to one that stands alone.
 // It counts for itself: what a rule concludes of the hashes is not asked.
-func guardCopies(o facts.View, name string) string {
+func guardCopies(o facts.View, name string) Veto {
 	if !saysThatCopiesDiffer(o) || allHoldTheSame(o) {
-		return ""
+		return Veto{}
 	}
 	target := o.Find(name).Answer
 	if target != nil && target.Hash != nil && isAloneAgainst(countHashes(o), *target.Hash) {
-		return ""
+		return Veto{}
 	}
-	return fmt.Sprintf("members hold different data, and nothing shows that the copy of %s is the wrong one.", name)
+	return dataAtRisk("members hold different data, and nothing shows that the copy of %s is the wrong one.", name)
 }
 
 // isAloneAgainst reports a hash that one voter has, against one of the same revisions that most voters have.

@@ -1,7 +1,6 @@
 package changes
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -14,34 +13,34 @@ type DisarmAlarms struct{ Alarms []facts.Alarm }
 func (DisarmAlarms) traits() Traits { return Traits{} }
 
 // veto takes back only what space that ran out had raised, and only where there is room.
-func (c DisarmAlarms) veto(o facts.View) string {
+func (c DisarmAlarms) veto(o facts.View) Veto {
 	if len(c.Alarms) > 0 && c.Alarms[0].Name == facts.AlarmCorrupt {
 		return guardDisarmCorrupt(o, c)
 	}
 	for _, a := range c.Alarms {
 		if a.Name != facts.AlarmNoSpace || !slices.Contains(o.Raised(), a) {
-			return fmt.Sprintf("the alarm %s of %s is not the operator's to take back.", a.Name, a.Member)
+			return dataAtRisk("the alarm %s of %s is not the operator's to take back.", a.Name, a.Member)
 		}
 	}
 	if !o.HasRoom() {
-		return "not every member is known to have room."
+		return dataAtRisk("not every member is known to have room.")
 	}
-	return ""
+	return Veto{}
 }
 
 // guardDisarmCorrupt takes back what was raised for members that are gone, once every voter said that it holds the
 // same.
-func guardDisarmCorrupt(o facts.View, c DisarmAlarms) string {
+func guardDisarmCorrupt(o facts.View, c DisarmAlarms) Veto {
 	for _, a := range c.Alarms {
 		isListed := slices.ContainsFunc(o.Membership.Members, func(m etcdutil.Member) bool { return m.ID == a.Member })
 		if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Bootstrap.Origin.IsZero() {
-			return fmt.Sprintf("the alarm %s of %s is not the operator's to take back.", a.Name, a.Member)
+			return dataAtRisk("the alarm %s of %s is not the operator's to take back.", a.Name, a.Member)
 		}
 	}
 	if !o.Membership.Known || len(o.Voters()) < 2 || !allHoldTheSame(o) {
-		return "not every voter is known to hold the same data."
+		return dataAtRisk("not every voter is known to hold the same data.")
 	}
-	return ""
+	return Veto{}
 }
 
 // AppendEntries adds entries to raft's log that change no key, until the leader has applied this many, or one where
@@ -53,12 +52,12 @@ func (AppendEntries) traits() Traits {
 }
 
 // veto adds more than one entry only while all voters take them: one that lags would fall behind further.
-func (c AppendEntries) veto(o facts.View) string {
+func (c AppendEntries) veto(o facts.View) Veto {
 	isOne := c.Until == 0
 	if !o.Membership.Known || !isOne && len(o.HealthyVoters()) < len(o.Voters()) {
-		return "entries are added to raft's log only while every voter answers."
+		return quorumAtRisk("entries are added to raft's log only while every voter answers.")
 	}
-	return ""
+	return Veto{}
 }
 
 // EnableDowngrade has etcd lower the cluster version, and let members of this minor take the place of the others.
@@ -68,18 +67,18 @@ func (EnableDowngrade) traits() Traits { return Traits{} }
 
 // veto lets a downgrade begin only from one minor to the next lower one, while every member serves: from then
 // on no new one can join.
-func (c EnableDowngrade) veto(o facts.View) string {
+func (c EnableDowngrade) veto(o facts.View) Veto {
 	if !o.Membership.Known || len(o.Membership.Members) > len(o.HealthyVoters()) {
-		return "no member can join during a downgrade, and not every member is a voter that serves."
+		return quorumAtRisk("no member can join during a downgrade, and not every member is a voter that serves.")
 	}
 	for _, r := range o.Voters() {
 		runs, cluster := r.Answer.Version, r.Answer.Versions.Cluster
 		if !cluster.SameMinor(runs) || runs.Major != c.Minor.Major || runs.Minor != c.Minor.Minor+1 {
-			return fmt.Sprintf("%s runs %s in a cluster of version %s, and %s is not one minor below.", r.Name, runs,
+			return dataAtRisk("%s runs %s in a cluster of version %s, and %s is not one minor below.", r.Name, runs,
 				cluster.MinorString(), c.Minor.MinorString())
 		}
 	}
-	return ""
+	return Veto{}
 }
 
 // CancelDowngrade ends that. While one is enabled, etcd lets no new member join.
@@ -89,9 +88,9 @@ func (CancelDowngrade) traits() Traits { return Traits{} }
 
 // veto asks for no more than that etcd can agree on it. What runs goes on, and etcd raises the cluster version
 // only once every member runs the higher minor.
-func (CancelDowngrade) veto(o facts.View) string {
+func (CancelDowngrade) veto(o facts.View) Veto {
 	if !o.Membership.Known {
-		return "the member list is not known."
+		return quorumAtRisk("the member list is not known.")
 	}
-	return ""
+	return Veto{}
 }

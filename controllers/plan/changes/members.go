@@ -2,7 +2,6 @@ package changes
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
@@ -20,27 +19,27 @@ func (PrepareMember) traits() Traits {
 	return Traits{Secrets: true, Unconfirmed: "a name that was promised meanwhile is refused by the write itself"}
 }
 
-func (c PrepareMember) veto(o facts.View) string { return guardTrust(o, nil, c.Secret) }
+func (c PrepareMember) veto(o facts.View) Veto { return guardTrust(o, nil, c.Secret) }
 
 // AddLearner adds a learner to the member list.
 type AddLearner struct{ Name string }
 
 func (AddLearner) traits() Traits { return Traits{} }
 
-func (c AddLearner) veto(o facts.View) string {
+func (c AddLearner) veto(o facts.View) Veto {
 	switch {
 	case !o.Membership.Known:
-		return "the member list is not known."
+		return quorumAtRisk("the member list is not known.")
 	case len(o.Learners()) > 0 || len(o.Membership.Strangers) > 0:
-		return "another member is being added."
+		return quorumAtRisk("another member is being added.")
 	case len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters())):
-		return "the voters have no quorum."
+		return quorumAtRisk("the voters have no quorum.")
 	case saysThatCopiesDiffer(o) && !allHoldTheSame(o):
-		return "members hold different data, and a new one would copy either."
+		return dataAtRisk("members hold different data, and a new one would copy either.")
 	case o.Find(c.Name).Member != nil || o.Find(c.Name).Pod != nil || o.Find(c.Name).IsRecorded():
-		return fmt.Sprintf("the name %s is in use.", c.Name)
+		return identityAtRisk("the name %s is in use.", c.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // Promote makes a learner a voter.
@@ -52,29 +51,29 @@ type Promote struct {
 func (Promote) traits() Traits { return Traits{} }
 
 // veto projects the membership with one voter more, which counts as dead unless it is sealed and caught up now.
-func (c Promote) veto(o facts.View) string {
+func (c Promote) veto(o facts.View) Veto {
 	r := o.Find(c.Name)
 	if !o.Membership.Known || !r.IsLearner() || r.Member.ID != c.ID {
-		return fmt.Sprintf("it is not certain that %s is learner %s.", c.Name, c.ID)
+		return identityAtRisk("it is not certain that %s is learner %s.", c.Name, c.ID)
 	}
 	if !r.IsSealed() {
-		return fmt.Sprintf("%s could still start from an empty directory.", c.Name)
+		return identityAtRisk("%s could still start from an empty directory.", c.Name)
 	}
 	if saysThatCopiesDiffer(o) && !allHoldTheSame(o) {
-		return "members hold different data, and nothing shows which of them it was copied from."
+		return dataAtRisk("members hold different data, and nothing shows which of them it was copied from.")
 	}
 	if len(o.Membership.VotingStrangers()) > 0 {
-		return "a member that the operator did not add has a vote."
+		return quorumAtRisk("a member that the operator did not add has a vote.")
 	}
 	voters, healthy := len(o.Voters())+1, len(o.HealthyVoters())
 	if o.IsCaughtUp(r) {
 		healthy++
 	}
 	if healthy < etcdutil.Quorum(voters) {
-		return fmt.Sprintf("with %s as a voter only %d of %d would be healthy, which is no quorum.", c.Name, healthy,
+		return quorumAtRisk("with %s as a voter only %d of %d would be healthy, which is no quorum.", c.Name, healthy,
 			voters)
 	}
-	return ""
+	return Veto{}
 }
 
 // RecordMembers writes on volumes (or ephemeral Pods) which members live there.
@@ -84,8 +83,8 @@ func (RecordMembers) traits() Traits {
 	return Traits{Unconfirmed: "what the member said in this very pass does not change"}
 }
 
-func (c RecordMembers) veto(o facts.View) string {
-	return first(c.Members, func(m MemberRecord) string { return guardRecord(o, m) })
+func (c RecordMembers) veto(o facts.View) Veto {
+	return first(c.Members, func(m MemberRecord) Veto { return guardRecord(o, m) })
 }
 
 // MemberRecord is a record to write, on this volume or (ephemeral data) on this Pod.
@@ -97,12 +96,12 @@ type MemberRecord struct {
 }
 
 // guardRecord writes an identity down only when that very member said it in this very observation.
-func guardRecord(o facts.View, m MemberRecord) string {
+func guardRecord(o facts.View, m MemberRecord) Veto {
 	r, says := o.Find(m.Name), m.Record
 	isSaid := o.IsAnsweringFor(r) && says.IsOf(r.Answer.ClusterID, r.Member.ID) && !says.Version.IsZero()
 	isOurs := o.Bootstrap.ClusterID == 0 || says.ClusterID == o.Bootstrap.ClusterID
 	if !isSaid || !isOurs || r.Incarnation() != o.Bootstrap.Incarnation || !isWhere(r, m) {
-		return fmt.Sprintf("%s did not answer as member %s of this cluster.", m.Name, says.MemberID)
+		return identityAtRisk("%s did not answer as member %s of this cluster.", m.Name, says.MemberID)
 	}
 	return guardLogMark(o, r, says.LogMark)
 }
@@ -116,14 +115,14 @@ func isWhere(r facts.Replica, m MemberRecord) bool {
 }
 
 // guardLogMark lets a mark be written only of what the member says now, and while no 3.5 can write.
-func guardLogMark(o facts.View, r facts.Replica, mark record.LogMark) string {
+func guardLogMark(o facts.View, r facts.Replica, mark record.LogMark) Veto {
 	if mark == r.Record().LogMark || mark == (record.LogMark{}) {
-		return ""
+		return Veto{}
 	}
 	if !o.MayMarkLog() || mark != o.NextLogMark(r) {
-		return fmt.Sprintf("%s does not say how far it is in raft's log while every voter runs 3.6.", r.Name)
+		return dataAtRisk("%s does not say how far it is in raft's log while every voter runs 3.6.", r.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // MoveLeader hands leadership from one voter to another.
@@ -134,26 +133,26 @@ type MoveLeader struct {
 
 func (MoveLeader) traits() Traits { return Traits{} }
 
-func (c MoveLeader) veto(o facts.View) string {
+func (c MoveLeader) veto(o facts.View) Veto {
 	if !o.Membership.Known || o.Membership.Leader != c.FromID {
-		return fmt.Sprintf("it is not certain that %s leads.", c.From)
+		return quorumAtRisk("it is not certain that %s leads.", c.From)
 	}
 	taker := o.Find(c.To)
 	if !taker.IsVoter() || taker.Member.ID != c.ToID || !taker.IsHealthy(o.Membership) {
-		return fmt.Sprintf("%s is not a healthy voter.", c.To)
+		return quorumAtRisk("%s is not a healthy voter.", c.To)
 	}
 	return guardHeir(o, taker)
 }
 
 // guardHeir lets leadership go only to a copy that most voters have, while copies are said to differ.
-func guardHeir(o facts.View, taker facts.Replica) string {
+func guardHeir(o facts.View, taker facts.Replica) Veto {
 	if !saysThatCopiesDiffer(o) || allHoldTheSame(o) {
-		return ""
+		return Veto{}
 	}
 	if h := taker.Answer.Hash; h != nil && 2*countHashes(o)[*h] > len(o.Voters()) {
-		return ""
+		return Veto{}
 	}
-	return fmt.Sprintf("members hold different data, and %s is not known to hold what most of them hold.", taker.Name)
+	return dataAtRisk("members hold different data, and %s is not known to hold what most of them hold.", taker.Name)
 }
 
 // RemoveMember takes a member out of the list. A promise of its name ends before that.
@@ -169,43 +168,43 @@ type RemoveMember struct {
 func (RemoveMember) traits() Traits { return Traits{} }
 
 // veto projects the membership without the member: what is left must be a quorum of itself.
-func (c RemoveMember) veto(o facts.View) string {
+func (c RemoveMember) veto(o facts.View) Veto {
 	r := o.Find(c.Name)
 	if !o.Membership.Known || r.Member == nil || r.Member.ID != c.ID {
-		return fmt.Sprintf("it is not certain that %s is member %s.", c.Name, c.ID)
+		return identityAtRisk("it is not certain that %s is member %s.", c.Name, c.ID)
 	}
 	if r.Member.Learner {
-		return ""
+		return Veto{}
 	}
 	if c.ID == o.Membership.Leader {
-		return fmt.Sprintf("%s leads; it must hand over first.", c.Name)
+		return quorumAtRisk("%s leads; it must hand over first.", c.Name)
 	}
-	if veto := cmp.Or(guardCopies(o, c.Name), guardDoomed(o, r)); veto != "" {
+	if veto := cmp.Or(guardCopies(o, c.Name), guardDoomed(o, r)); veto.Holds() {
 		return veto
 	}
 	if len(o.Membership.VotingStrangers()) > 0 {
-		return "a member that the operator did not add has a vote."
+		return quorumAtRisk("a member that the operator did not add has a vote.")
 	}
 	voters, healthy := len(o.Voters())-1, len(o.HealthyVoters())
 	if r.IsHealthy(o.Membership) {
 		healthy--
 	}
 	if voters < 1 || healthy < etcdutil.Quorum(voters) {
-		return fmt.Sprintf("without %s only %d healthy of %d voters would be left, which is no quorum.", c.Name,
+		return quorumAtRisk("without %s only %d healthy of %d voters would be left, which is no quorum.", c.Name,
 			healthy, voters)
 	}
-	return ""
+	return Veto{}
 }
 
 // guardDoomed lets a member that serves on a volume which is going leave before its successor votes only while all
 // others serve on data that stays, and are more than one. A copy that differs is worth nothing.
-func guardDoomed(o facts.View, r facts.Replica) string {
+func guardDoomed(o facts.View, r facts.Replica) Veto {
 	if !r.IsDoomed() || !r.IsHealthy(o.Membership) || len(o.Voters()) > o.Desired.Size || saysThatCopiesDiffer(o) {
-		return ""
+		return Veto{}
 	}
 	stay := facts.Filter(o.Voters(), func(other facts.Replica) bool { return !other.IsDoomed() && o.IsServing(other) })
 	if len(stay) < 2 || len(stay) < len(o.Voters())-1 {
-		return fmt.Sprintf("%s serves, and of the other voters only %d serve on volumes that stay.", r.Name, len(stay))
+		return dataAtRisk("%s serves, and of the other voters only %d serve on volumes that stay.", r.Name, len(stay))
 	}
-	return ""
+	return Veto{}
 }

@@ -2,7 +2,6 @@ package changes
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -22,15 +21,15 @@ func (BeginNext) traits() Traits { return Traits{} }
 
 // veto lets an incarnation be restored only on an approval, under names and an incarnation that were never
 // used.
-func (c BeginNext) veto(o facts.View) string {
+func (c BeginNext) veto(o facts.View) Veto {
 	request, isApproved := o.ApprovedNow(c.Restore)
 	switch {
 	case !o.CanBeFollowed() || c.From != o.Bootstrap.Incarnation:
-		return "the incarnation that another one is to follow is not written down, or is another one by now."
+		return incarnationAtRisk("the incarnation that another one is to follow is not written down, or is another one by now.")
 	case o.IsPreparing():
-		return "another incarnation is being restored already."
+		return incarnationAtRisk("another incarnation is being restored already.")
 	case !isApproved || !asksFor(request, c.Next):
-		return "no EtcdRestore asks for this with an approval of the evidence that there is."
+		return incarnationAtRisk("no EtcdRestore asks for this with an approval of the evidence that there is.")
 	}
 	return cmp.Or(guardFresh(o, c.Next), guardNames(o, c.Names, c.NextOrdinal), guardSource(o, request, c.Next),
 		guardRevisions(o, c.Next))
@@ -44,28 +43,28 @@ func asksFor(r facts.Request, l record.Next) bool {
 
 // guardRevisions lets no revision be served twice: a client that watches from the first time hears nothing of the
 // second.
-func guardRevisions(o facts.View, l record.Next) string {
+func guardRevisions(o facts.View, l record.Next) Veto {
 	if !o.MayBegin(l) {
-		return fmt.Sprintf("it would begin at revision %d, and clients were served up to %d.", o.Bootstrap.BeginsAt(l),
+		return incarnationAtRisk("it would begin at revision %d, and clients were served up to %d.", o.Bootstrap.BeginsAt(l),
 			o.Served())
 	}
-	return ""
+	return Veto{}
 }
 
 // guardFresh lets no incarnation be begun twice.
-func guardFresh(o facts.View, l record.Next) string {
+func guardFresh(o facts.View, l record.Next) Veto {
 	if l.Counter <= max(o.Bootstrap.Counter, o.Bootstrap.LastCounter) ||
 		l.Incarnation != facts.IncarnationID(o.Cluster.UID,
 			l.Counter) || o.HasTraceOf(l.Incarnation) {
-		return fmt.Sprintf("the incarnation %s was begun before.", l.Incarnation)
+		return incarnationAtRisk("the incarnation %s was begun before.", l.Incarnation)
 	}
-	return ""
+	return Veto{}
 }
 
 // guardNames lets no name be given that anybody ever had.
-func guardNames(o facts.View, chosen []string, next int) string {
+func guardNames(o facts.View, chosen []string, next int) Veto {
 	if len(chosen) == 0 {
-		return "it has no members."
+		return incarnationAtRisk("it has no members.")
 	}
 	for _, name := range chosen {
 		ordinal, ok := etcdutil.Ordinal(o.Cluster.Name, name)
@@ -73,76 +72,76 @@ func guardNames(o facts.View, chosen []string, next int) string {
 		isLeft := slices.ContainsFunc(o.Retained, func(r facts.Retained) bool { return r.Name == name })
 		if !ok || isSeen || isLeft || slices.Contains(o.Bootstrap.Names, name) || ordinal < o.Bootstrap.NextOrdinal ||
 			ordinal >= next {
-			return fmt.Sprintf("the name %s may have been used.", name)
+			return identityAtRisk("the name %s may have been used.", name)
 		}
 	}
-	return ""
+	return Veto{}
 }
 
 // guardSource holds what an incarnation begins with to what was looked at, and lets data be given up without a backup
 // only where the quorum is certainly lost.
-func guardSource(o facts.View, request facts.Request, l record.Next) string {
+func guardSource(o facts.View, request facts.Request, l record.Next) Veto {
 	switch l.Source {
 	case record.SourceBackup:
 		return guardOrigin(o.Asking(request), l.Origin)
 	case record.SourceEmpty:
 		if !l.Origin.IsZero() || !o.IsQuorumGone() {
-			return "the quorum is not certainly lost."
+			return incarnationAtRisk("the quorum is not certainly lost.")
 		}
-		return ""
+		return Veto{}
 	case record.SourceSurvivor:
 		return guardSurvivor(o, l)
 	case record.SourcePrevious: // it begins nothing: see GoBack
 	}
-	return fmt.Sprintf("%q is nothing that an incarnation could begin with.", l.Source)
+	return incarnationAtRisk("%q is nothing that an incarnation could begin with.", l.Source)
 }
 
-func guardSurvivor(o facts.View, l record.Next) string {
+func guardSurvivor(o facts.View, l record.Next) Veto {
 	if !o.IsQuorumGone() || o.Desired.Ephemeral || len(l.Names) != 1 || l.Origin.IsZero() {
-		return "the quorum is not certainly lost, or this is not how one survivor is rebuilt from."
+		return incarnationAtRisk("the quorum is not certainly lost, or this is not how one survivor is rebuilt from.")
 	}
 	survivor := o.Find(l.Survivor)
 	if why := o.WhyNoRoomFor(survivor); why != "" {
-		return why + "."
+		return incarnationAtRisk("%s.", why)
 	}
 	return cmp.Or(guardTools(o, survivor, l.Origin.Version), guardSurvivorData(o.Incarnation, survivor))
 }
 
 // guardTools lets nothing be rebuilt with an older etcd than any that may have written it.
-func guardTools(o facts.View, r facts.Replica, version etcdutil.Version) string {
+func guardTools(o facts.View, r facts.Replica, version etcdutil.Version) Veto {
 	wrote := []etcdutil.Version{r.Record().Version, o.ClusterVersion()}
 	if r.Answer != nil {
 		wrote = append(wrote, r.Answer.Version)
 	}
 	for _, v := range wrote {
 		if v.Compare(version) > 0 && !v.SameMinor(version) {
-			return fmt.Sprintf("etcd %s may have written the data of %s, and it would be rebuilt with %s.", v, r.Name,
+			return dataAtRisk("etcd %s may have written the data of %s, and it would be rebuilt with %s.", v, r.Name,
 				version)
 		}
 	}
-	return ""
+	return Veto{}
 }
 
 // guardSurvivorData says why a member's data is none to rebuild from, or "".
-func guardSurvivorData(o facts.Incarnation, r facts.Replica) string {
+func guardSurvivorData(o facts.Incarnation, r facts.Replica) Veto {
 	switch m := r.Record(); {
 	case m.IsZero() || r.Incarnation() != o.Bootstrap.Incarnation || m.ClusterID != o.Bootstrap.ClusterID:
-		return fmt.Sprintf("%s is not recorded as a member of this cluster.", r.Name)
+		return identityAtRisk("%s is not recorded as a member of this cluster.", r.Name)
 	case r.IsPutBack():
-		return ""
+		return Veto{}
 	}
 	return guardReadable(o, r)
 }
 
 // guardReadable says why what a member of this incarnation holds cannot be had, or "".
-func guardReadable(o facts.Incarnation, r facts.Replica) string {
+func guardReadable(o facts.Incarnation, r facts.Replica) Veto {
 	switch m := r.Record(); {
 	case o.IsGone(r) || r.Answer != nil && !m.IsOf(r.Answer.ClusterID, r.Answer.ID):
-		return fmt.Sprintf("the data of %s is lost, or is another's.", r.Name)
+		return dataAtRisk("the data of %s is lost, or is another's.", r.Name)
 	case r.Answer == nil && (!o.MayRestart(r) || r.Pod != nil && r.CannotRun()):
-		return fmt.Sprintf("%s neither answers nor can start.", r.Name)
+		return dataAtRisk("%s neither answers nor can start.", r.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // PrepareNext creates what is missing of that incarnation, in this order: members' Secrets, volumes, restore Pods.
@@ -157,24 +156,24 @@ type PrepareNext struct {
 func (PrepareNext) traits() Traits { return Traits{Secrets: true} }
 
 // veto makes volumes and restore Pods only for the next incarnation, and only where there are none.
-func (c PrepareNext) veto(o facts.View) string {
-	if why := guardTrust(o, nil, len(c.Secrets) > 0); why != "" {
+func (c PrepareNext) veto(o facts.View) Veto {
+	if why := guardTrust(o, nil, len(c.Secrets) > 0); why.Holds() {
 		return why
 	}
 	l, ahead := o.Bootstrap.Next, o.OfNext()
 	if l.IsZero() || c.Incarnation != l.Incarnation || c.Incarnation == o.Bootstrap.Incarnation {
-		return "another incarnation is being restored, or none."
+		return incarnationAtRisk("another incarnation is being restored, or none.")
 	}
 	isOther := func(name string) bool { return !slices.Contains(l.Names, name) }
 	if slices.ContainsFunc(c.Secrets, isOther) ||
 		slices.ContainsFunc(c.Volumes, func(v NewVolume) bool { return isOther(v.Name) }) {
-		return "it is not only for members of the next incarnation."
+		return incarnationAtRisk("it is not only for members of the next incarnation.")
 	}
 	isTaken := func(v NewVolume) bool { r := ahead.Find(v.Name); return r.Volume != nil || r.Restoring != nil }
 	if slices.ContainsFunc(c.Volumes, isTaken) {
-		return "a member has a volume already, or a Pod that was made for another one."
+		return dataAtRisk("a member has a volume already, or a Pod that was made for another one.")
 	}
-	return cmp.Or(guardRoom(ahead, c.Volumes), first(c.Restores, func(restoring Restoring) string {
+	return cmp.Or(guardRoom(ahead, c.Volumes), first(c.Restores, func(restoring Restoring) Veto {
 		if restoring.Holds {
 			return guardPlace(ahead, restoring)
 		}
@@ -184,28 +183,28 @@ func (c PrepareNext) veto(o facts.View) string {
 
 // guardPlace lets the place of a member be held only where it will start: on its restored volume, which no other Pod
 // uses.
-func guardPlace(ahead facts.View, restoring Restoring) string {
+func guardPlace(ahead facts.View, restoring Restoring) Veto {
 	r := ahead.Find(restoring.Name)
 	if r.Pod != nil || r.Restoring != nil || ahead.LacksVolume(r) || !ahead.IsFilled(r) || r.IsRecorded() ||
 		r.Volume.Settings != restoring.Settings {
-		return fmt.Sprintf("the place of %s cannot be held: its volume is not restored, or a Pod uses it.",
+		return dataAtRisk("the place of %s cannot be held: its volume is not restored, or a Pod uses it.",
 			restoring.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // guardReading lets a restore Pod read only what the incarnation is to begin with, and write only where nobody ever
 // lived.
-func guardReading(o facts.View, restoring Restoring) string {
+func guardReading(o facts.View, restoring Restoring) Veto {
 	l, survivor := o.Bootstrap.Next, o.Survivor()
 	if restoring.Mounts != "" && (restoring.Mounts != l.Survivor || !o.IsFlushed(survivor) || survivor.Pod != nil) {
-		return fmt.Sprintf("the volume of %s cannot be read.", restoring.Mounts)
+		return dataAtRisk("the volume of %s cannot be read.", restoring.Mounts)
 	}
 	if r, _ := facts.Find(o.Next.Members, restoring.Name); r.Volume != nil &&
 		(r.Volume.Terminating || r.Volume.Incarnation != l.Incarnation) || restoring.Survivor != l.Survivor {
-		return fmt.Sprintf("nothing can be restored on the volume of %s.", restoring.Name)
+		return dataAtRisk("nothing can be restored on the volume of %s.", restoring.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // MarkFlushed writes on a survivor's volume that all it holds is in its database, for the incarnation that begins
@@ -219,13 +218,13 @@ func (MarkFlushed) traits() Traits { return Traits{} }
 
 // veto believes only of a process that runs without the others that it wrote out all that it had. Nothing ever
 // ran on a volume that was put back.
-func (c MarkFlushed) veto(o facts.View) string {
+func (c MarkFlushed) veto(o facts.View) Veto {
 	r := o.Find(c.Volume.Name)
 	if !o.IsPreparing() || c.Incarnation != o.Bootstrap.Next.Incarnation || r.Name != o.Bootstrap.Next.Survivor ||
 		!r.HasVolume(c.Volume) || !o.IsQuorumGone() || !o.HasFlushed(r) && !r.IsPutBack() {
-		return fmt.Sprintf("%s is not known to have run alone for long enough.", c.Volume.Name)
+		return dataAtRisk("%s is not known to have run alone for long enough.", c.Volume.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // DropNext takes that incarnation out of the bootstrap record again, once nothing is left of it.
@@ -233,26 +232,26 @@ type DropNext struct{ Incarnation string }
 
 func (DropNext) traits() Traits { return Traits{} }
 
-func (c DropNext) veto(o facts.View) string {
+func (c DropNext) veto(o facts.View) Veto {
 	isLeft := slices.ContainsFunc(o.Next.Members, func(r facts.Replica) bool {
 		return r.Volume != nil || r.Pod != nil ||
 			r.Restoring != nil
 	})
 	switch {
 	case c.Incarnation != o.Bootstrap.Next.Incarnation || c.Incarnation == o.Bootstrap.Incarnation:
-		return "another incarnation is being restored, or none."
+		return incarnationAtRisk("another incarnation is being restored, or none.")
 	case isLeft:
-		return "something of the incarnation that was restored is still there."
+		return incarnationAtRisk("something of the incarnation that was restored is still there.")
 	}
 	return guardUnwanted(o)
 }
 
 // guardUnwanted lets what was restored be taken back only while no EtcdRestore wants it.
-func guardUnwanted(o facts.View) string {
+func guardUnwanted(o facts.View) Veto {
 	for _, r := range o.Requests {
 		if r.ID == o.Bootstrap.Next.Restore && r.Approval != "" && !o.IsOvertaken() {
-			return fmt.Sprintf("the EtcdRestore %s asks for it.", r.Name)
+			return incarnationAtRisk("the EtcdRestore %s asks for it.", r.Name)
 		}
 	}
-	return ""
+	return Veto{}
 }

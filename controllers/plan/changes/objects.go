@@ -2,7 +2,6 @@ package changes
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -22,7 +21,7 @@ func (c ApplyObjects) traits() Traits {
 	return Traits{Secrets: true, Unconfirmed: "an object is written as it is wanted, and nothing of it is lost"}
 }
 
-func (c ApplyObjects) veto(o facts.View) string { return guardTrust(o, c.Objects, len(c.Secrets) > 0) }
+func (c ApplyObjects) veto(o facts.View) Veto { return guardTrust(o, c.Objects, len(c.Secrets) > 0) }
 
 // FollowPolicy puts the ownership of volumes and CAs as deletionPolicy says.
 type FollowPolicy struct {
@@ -38,13 +37,13 @@ func (c FollowPolicy) traits() Traits {
 	return Traits{Secrets: true}
 }
 
-func (FollowPolicy) veto(facts.View) string { return "" }
+func (FollowPolicy) veto(facts.View) Veto { return Veto{} }
 
 const kindSecret = "Secret"
 
 // guardTrust lets no CA be made in the place of one that members live by, and no certificate be issued from another one
 // than they trust: members' certificates, or another Secret among the objects that are written.
-func guardTrust(o facts.View, written []facts.Object, issues bool) string {
+func guardTrust(o facts.View, written []facts.Object, issues bool) Veto {
 	secrets := facts.Filter(written, func(object facts.Object) bool { return object.Kind == kindSecret })
 	issues = issues || slices.ContainsFunc(secrets, func(object facts.Object) bool { return !object.CA })
 	for _, ca := range o.Objects {
@@ -52,12 +51,12 @@ func guardTrust(o facts.View, written []facts.Object, issues bool) string {
 		switch {
 		case !ca.CA:
 		case isMade && isLivedBy(o, ca):
-			return fmt.Sprintf("members trust the CA that was in Secret %s, and would trust no new one.", ca.Name)
+			return identityAtRisk("members trust the CA that was in Secret %s, and would trust no new one.", ca.Name)
 		case issues && ca.State == facts.ObjectCurrent && ca.Trusted != "" && ca.Trusted != ca.Holds:
-			return fmt.Sprintf("Secret %s holds another CA than the one that members trust.", ca.Name)
+			return identityAtRisk("Secret %s holds another CA than the one that members trust.", ca.Name)
 		}
 	}
-	return ""
+	return Veto{}
 }
 
 // isLivedBy reports a CA that is gone, and that members, or clients of the data, trust.
@@ -71,26 +70,26 @@ type DeleteSecret struct{ Name, UID string } // of the member; of the Secret
 func (DeleteSecret) traits() Traits { return Traits{Secrets: true} }
 
 // veto takes no certificates from a member: it could not start again.
-func (c DeleteSecret) veto(o facts.View) string {
+func (c DeleteSecret) veto(o facts.View) Veto {
 	former, isFormer := facts.Find(o.FormerMembers(), c.Name)
 	next, isNext := facts.Find(o.Next.Members, c.Name)
 	switch r := o.Find(c.Name); {
 	case c.UID == "":
-		return fmt.Sprintf("nothing says which certificates of %s these are.", c.Name)
+		return identityAtRisk("nothing says which certificates of %s these are.", c.Name)
 	case isFormer:
 		return cmp.Or(guardSame(former, c), guardSwitched(o, c.Name))
 	case isNext:
 		return cmp.Or(guardSame(next, c), guardUnwanted(o))
 	case !o.Membership.Known || r.Member != nil:
-		return fmt.Sprintf("it is not certain that %s is no member.", c.Name)
+		return identityAtRisk("it is not certain that %s is no member.", c.Name)
 	default:
 		return guardSame(r, c)
 	}
 }
 
-func guardSame(r facts.Replica, c DeleteSecret) string {
+func guardSame(r facts.Replica, c DeleteSecret) Veto {
 	if r.Secret.UID != c.UID {
-		return fmt.Sprintf("the certificates of %s are others by now.", c.Name)
+		return identityAtRisk("the certificates of %s are others by now.", c.Name)
 	}
-	return ""
+	return Veto{}
 }

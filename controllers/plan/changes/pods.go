@@ -2,7 +2,6 @@ package changes
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -23,33 +22,33 @@ type StartPods struct{ Pods []Start }
 
 func (StartPods) traits() Traits { return Traits{} }
 
-func (c StartPods) veto(o facts.View) string {
-	return cmp.Or(guardFence(o), first(c.Pods, func(s Start) string { return guardStart(o, s) }))
+func (c StartPods) veto(o facts.View) Veto {
+	return cmp.Or(guardFence(o), first(c.Pods, func(s Start) Veto { return guardStart(o, s) }))
 }
 
 // guardStart keeps a member ID from ever starting on an empty or foreign disk.
-func guardStart(o facts.View, s Start) string {
+func guardStart(o facts.View, s Start) Veto {
 	r := o.Find(s.Name)
 	switch s.Flags {
 	case facts.FlagsSealed:
 		return cmp.Or(guardRead(o.Incarnation, r), guardSealed(o, r, s))
 	case facts.FlagsBootstrap:
 		if !mayBeBootstrapped(o, r) || !o.Bootstrap.Origin.IsZero() || r.IsRestored() {
-			return fmt.Sprintf("%s is not a first member that has yet to start empty.", s.Name)
+			return identityAtRisk("%s is not a first member that has yet to start empty.", s.Name)
 		}
 	case facts.FlagsJoin:
 		if r.IsRecorded() || !o.Membership.Known || !r.IsLearner() {
-			return fmt.Sprintf("%s is not a learner that has yet to start.", s.Name)
+			return identityAtRisk("%s is not a learner that has yet to start.", s.Name)
 		}
 		return guardUncovered(o, r, s.Settings.Version)
 	case facts.FlagsNone, facts.FlagsComparing:
-		return fmt.Sprintf("%s has no flags to start with.", s.Name)
+		return identityAtRisk("%s has no flags to start with.", s.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // guardSealed lets a member start only from data that is recorded as its own, or was restored for it.
-func guardSealed(o facts.View, r facts.Replica, s Start) string {
+func guardSealed(o facts.View, r facts.Replica, s Start) Veto {
 	isFirst := startsFirst(o, r)
 	why := o.WhyNotStart(r, s.Settings)
 	if isFirst {
@@ -57,11 +56,11 @@ func guardSealed(o facts.View, r facts.Replica, s Start) string {
 	}
 	switch {
 	case s.Flags != facts.FlagsSealed || !isFirst && !o.MayRestart(r):
-		return fmt.Sprintf("%s has no recorded data of this cluster to start from.", s.Name)
+		return identityAtRisk("%s has no recorded data of this cluster to start from.", s.Name)
 	case why != "":
-		return fmt.Sprintf("etcd %s must not start on the data of %s: %s.", s.Settings.Version, s.Name, why)
+		return dataAtRisk("etcd %s must not start on the data of %s: %s.", s.Settings.Version, s.Name, why)
 	}
-	return ""
+	return Veto{}
 }
 
 // startsFirst reports whether the member has never been seen on what was restored for it.
@@ -82,11 +81,11 @@ func mayBeBootstrapped(o facts.View, r facts.Replica) bool {
 }
 
 // guardRead starts no member on a volume that a restore Pod reads.
-func guardRead(o facts.Incarnation, r facts.Replica) string {
+func guardRead(o facts.Incarnation, r facts.Replica) Veto {
 	if o.IsFlushed(r) {
-		return fmt.Sprintf("the volume of %s is being read.", r.Name)
+		return dataAtRisk("the volume of %s is being read.", r.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // DressPods puts the labels and annotations that the spec asks for on Pods, in place.
@@ -96,7 +95,7 @@ func (DressPods) traits() Traits {
 	return Traits{Unconfirmed: "no process is stopped for labels and annotations"}
 }
 
-func (DressPods) veto(facts.View) string { return "" }
+func (DressPods) veto(facts.View) Veto { return Veto{} }
 
 // RestoreInputs writes on a Pod again what it was made from, where somebody took that off.
 type RestoreInputs struct {
@@ -108,7 +107,7 @@ func (RestoreInputs) traits() Traits {
 	return Traits{Unconfirmed: "it is written only where nothing is"}
 }
 
-func (RestoreInputs) veto(facts.View) string { return "" }
+func (RestoreInputs) veto(facts.View) Veto { return Veto{} }
 
 // ResizePod gives a Pod that runs the CPU and memory of these settings, and writes on it that it was made from
 // them. All else of them it was made from already.
@@ -120,19 +119,19 @@ type ResizePod struct {
 func (ResizePod) traits() Traits { return Traits{} }
 
 // veto lets a process go on with other amounts. It may end for want of memory, so the others are a quorum.
-func (c ResizePod) veto(o facts.View) string {
+func (c ResizePod) veto(o facts.View) Veto {
 	r := o.Find(c.Pod.Name)
 	switch {
 	case r.Pod == nil || r.Pod.UID != c.Pod.UID:
-		return fmt.Sprintf("the Pod %s is another one by now.", c.Pod.Name)
+		return identityAtRisk("the Pod %s is another one by now.", c.Pod.Name)
 	case !c.Settings.IsLike(r.Pod.Settings):
-		return fmt.Sprintf("the Pod %s was made from other settings, which a process that runs cannot take.", r.Name)
+		return quorumAtRisk("the Pod %s was made from other settings, which a process that runs cannot take.", r.Name)
 	case r.IsOverMemory(c.Settings):
-		return fmt.Sprintf("the database of %s has no room in that much memory.", r.Name)
+		return quorumAtRisk("the database of %s has no room in that much memory.", r.Name)
 	case len(o.Voters()) > 1 && r.IsVoter():
 		return guardOthers(o, r)
 	}
-	return ""
+	return Veto{}
 }
 
 // EvictPod stops a member on purpose, within the disruption budget, once Kubernetes would admit its successor.
@@ -148,56 +147,56 @@ func (EvictPod) traits() Traits { return Traits{} }
 
 // veto lets a member be stopped on purpose only on data that outlives its Pod, and only while the others are a
 // quorum.
-func (c EvictPod) veto(o facts.View) string {
+func (c EvictPod) veto(o facts.View) Veto {
 	r := o.Find(c.Pod.Name)
 	switch {
 	case r.Pod == nil || r.Pod.UID != c.Pod.UID:
-		return fmt.Sprintf("the Pod %s is another one by now.", c.Pod.Name)
+		return identityAtRisk("the Pod %s is another one by now.", c.Pod.Name)
 	case r.Ephemeral || r.IsDoomed():
-		return fmt.Sprintf("the data of %s would be lost with its Pod.", r.Name)
+		return dataAtRisk("the data of %s would be lost with its Pod.", r.Name)
 	case !r.IsSealed() || !o.MayRestart(r):
-		return fmt.Sprintf("%s has no recorded data of this cluster to start from.", r.Name)
-	case whyStay(o, r) != "":
+		return identityAtRisk("%s has no recorded data of this cluster to start from.", r.Name)
+	case whyStay(o, r).Holds():
 		return whyStay(o, r)
-	case !o.Membership.Known && !(o.IsAlone(r) && guardStop(o, r) == ""):
-		return "the member list is not known."
+	case !o.Membership.Known && !(o.IsAlone(r) && !guardStop(o, r).Holds()):
+		return quorumAtRisk("the member list is not known.")
 	}
 	return guardVotes(o, r)
 }
 
 // whyStay says why a member should not be stopped, or "": copies differ, or it could not start again.
-func whyStay(o facts.View, r facts.Replica) string {
-	if veto := guardCopies(o, r.Name); veto != "" {
+func whyStay(o facts.View, r facts.Replica) Veto {
+	if veto := guardCopies(o, r.Name); veto.Holds() {
 		return veto
 	}
 	if !r.Settings().IsZero() && o.WhyNotStart(r, r.Settings()) != "" {
-		return fmt.Sprintf("%s could not start again: %s.", r.Name, o.WhyNotStart(r, r.Settings()))
+		return dataAtRisk("%s could not start again: %s.", r.Name, o.WhyNotStart(r, r.Settings()))
 	}
-	return ""
+	return Veto{}
 }
 
 // guardVotes asks whether the cluster can do without a member for a while. The only one of a cluster of one is away for
 // as long as it takes, whatever is done.
-func guardVotes(o facts.View, r facts.Replica) string {
+func guardVotes(o facts.View, r facts.Replica) Veto {
 	voters := o.Voters()
 	if len(voters) == 1 || !r.IsVoter() {
-		return ""
+		return Veto{}
 	}
 	if r.Member.ID == o.Membership.Leader {
-		return fmt.Sprintf("%s leads; it must hand over first.", r.Name)
+		return quorumAtRisk("%s leads; it must hand over first.", r.Name)
 	}
 	return guardOthers(o, r)
 }
 
 // guardOthers asks whether the voters are a quorum without a member.
-func guardOthers(o facts.View, r facts.Replica) string {
+func guardOthers(o facts.View, r facts.Replica) Veto {
 	voters := o.Voters()
 	others := facts.Filter(o.HealthyVoters(), func(other facts.Replica) bool { return other.Name != r.Name })
 	if len(others) < etcdutil.Quorum(len(voters)) {
-		return fmt.Sprintf("without %s only %d healthy of %d voters would serve, which is no quorum.", r.Name,
+		return quorumAtRisk("without %s only %d healthy of %d voters would serve, which is no quorum.", r.Name,
 			len(others), len(voters))
 	}
-	return ""
+	return Veto{}
 }
 
 // DeletePods deletes Pods that ended, never started, or belong to no member.
@@ -205,40 +204,40 @@ type DeletePods struct{ Pods []facts.PodRef }
 
 func (DeletePods) traits() Traits { return Traits{} }
 
-func (c DeletePods) veto(o facts.View) string {
-	return first(c.Pods, func(ref facts.PodRef) string { return guardDeletePod(o, ref) })
+func (c DeletePods) veto(o facts.View) Veto {
+	return first(c.Pods, func(ref facts.PodRef) Veto { return guardDeletePod(o, ref) })
 }
 
 // guardDeletePod lets a Pod go whose process does nothing for the cluster, and keeps every Pod that holds the only
 // data.
-func guardDeletePod(o facts.View, ref facts.PodRef) string {
+func guardDeletePod(o facts.View, ref facts.PodRef) Veto {
 	if r, isFormer := facts.Find(o.FormerMembers(), ref.Name); isFormer {
 		return guardFormerPod(o, r, ref)
 	}
 	r := o.Find(ref.Name)
 	if r.Pod == nil || r.Pod.UID != ref.UID {
-		return fmt.Sprintf("the Pod %s is another one by now.", ref.Name)
+		return identityAtRisk("the Pod %s is another one by now.", ref.Name)
 	}
 	switch {
 	case isNobodys(o.Incarnation, r):
-		return ""
-	case r.Pod.Running && !mayStopSurvivor(o, r) && guardStop(o, r) != "":
+		return Veto{}
+	case r.Pod.Running && !mayStopSurvivor(o, r) && guardStop(o, r).Holds():
 		return guardStop(o, r)
 	case r.Ephemeral && r.IsRecorded():
-		return fmt.Sprintf("the Pod %s holds the data of a member.", ref.Name)
+		return dataAtRisk("the Pod %s holds the data of a member.", ref.Name)
 	case r.IsDoomed():
-		return fmt.Sprintf("the volume of %s is being deleted and lives only as long as its Pod.", ref.Name)
+		return dataAtRisk("the volume of %s is being deleted and lives only as long as its Pod.", ref.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // guardFormerPod stops the members of a former incarnation, once its volumes say so.
-func guardFormerPod(o facts.View, r facts.Replica, ref facts.PodRef) string {
+func guardFormerPod(o facts.View, r facts.Replica, ref facts.PodRef) Veto {
 	switch {
 	case r.Pod == nil || r.Pod.UID != ref.UID:
-		return fmt.Sprintf("the Pod %s is another one by now.", ref.Name)
+		return identityAtRisk("the Pod %s is another one by now.", ref.Name)
 	case r.Pod.Incarnation == o.Bootstrap.Incarnation:
-		return fmt.Sprintf("the Pod %s is of the current incarnation.", ref.Name)
+		return incarnationAtRisk("the Pod %s is of the current incarnation.", ref.Name)
 	}
 	return guardSwitched(o, ref.Name)
 }
@@ -252,15 +251,15 @@ func isNobodys(o facts.Incarnation, r facts.Replica) bool {
 // guardStop says why a process that runs may not be stopped before etcd was asked, or "". It may only where it never
 // served by its kubelet's word and no other does, or where nothing is left of any other member; and its data must
 // outlive it.
-func guardStop(o facts.View, r facts.Replica) string {
+func guardStop(o facts.View, r facts.Replica) Veto {
 	if o.Membership.Known || !r.HadItsTime(o.Now) || r.IsRecorded() && !o.MayRestart(r) {
-		return fmt.Sprintf("etcd of %s runs.", r.Name)
+		return quorumAtRisk("etcd of %s runs.", r.Name)
 	}
 	isSpare := !o.IsAlive() && o.IsFirstToSpare(r)
 	if isSpare || r.HasLastingData() && (o.IsAlone(r) || r.Pod.NeverReady() && !o.IsAnyReady()) {
-		return ""
+		return Veto{}
 	}
-	return fmt.Sprintf("etcd of %s runs, and may serve.", r.Name)
+	return quorumAtRisk("etcd of %s runs, and may serve.", r.Name)
 }
 
 // mayStopSurvivor reports a member that is to be read on its volume, as somebody approved, and that can serve nobody.

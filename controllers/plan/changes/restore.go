@@ -15,18 +15,18 @@ type StartPreflight struct{ Asked facts.Inquiry }
 func (StartPreflight) traits() Traits { return Traits{} }
 
 // veto has nothing looked at but what a bootstrap that is to come asks for.
-func (c StartPreflight) veto(o facts.View) string {
+func (c StartPreflight) veto(o facts.View) Veto {
 	switch {
 	case isAskedInPlace(o, c.Asked) && o.Preflight == nil:
-		return ""
+		return Veto{}
 	case o.IsAlive() || o.Bootstrap.Exists() && !o.Bootstrap.Void:
-		return "the cluster has begun already."
+		return incarnationAtRisk("the cluster has begun already.")
 	case o.Preflight != nil:
-		return "another preflight Pod is there."
+		return incarnationAtRisk("another preflight Pod is there.")
 	case c.Asked.WantedBackup.IsZero() || c.Asked.Fault != "" || c.Asked != o.Inquiry():
-		return "the spec asks for something else."
+		return incarnationAtRisk("the spec asks for something else.")
 	}
-	return ""
+	return Veto{}
 }
 
 // isAskedInPlace reports whether an approved EtcdRestore needs what a preflight would find.
@@ -45,11 +45,11 @@ type DeletePreflight struct{ UID string }
 
 func (DeletePreflight) traits() Traits { return Traits{} }
 
-func (c DeletePreflight) veto(o facts.View) string {
+func (c DeletePreflight) veto(o facts.View) Veto {
 	if o.Preflight == nil || o.Preflight.UID != c.UID {
-		return "the preflight Pod is another one by now."
+		return identityAtRisk("the preflight Pod is another one by now.")
 	}
-	return ""
+	return Veto{}
 }
 
 // Restoring is a restore Pod to make: it restores the bootstrap's backup on the volume of one first member.
@@ -65,18 +65,18 @@ type Restoring struct {
 }
 
 // guardRestoring lets a backup be restored only on a volume that no member ever had.
-func guardRestoring(o facts.View, l Restoring) string {
+func guardRestoring(o facts.View, l Restoring) Veto {
 	r := o.Find(l.Name)
 	switch {
 	case o.Bootstrap.Origin.IsZero() || !slices.Contains(o.Bootstrap.Names, l.Name):
-		return fmt.Sprintf("%s is no first member that begins with a backup.", l.Name)
+		return identityAtRisk("%s is no first member that begins with a backup.", l.Name)
 	case r.Pod != nil || r.IsRecorded() || r.IsRestored() || r.Restoring != nil:
-		return fmt.Sprintf("the volume of %s has its data already, or is just getting it.", l.Name)
+		return dataAtRisk("the volume of %s has its data already, or is just getting it.", l.Name)
 	case !o.Bootstrap.Origin.Version.SameMinor(l.Settings.Version):
-		return fmt.Sprintf("the backup of etcd %s cannot be restored with %s.", o.Bootstrap.Origin.Version,
+		return dataAtRisk("the backup of etcd %s cannot be restored with %s.", o.Bootstrap.Origin.Version,
 			l.Settings.Version)
 	}
-	return ""
+	return Veto{}
 }
 
 // RecordRestored writes on volumes that the backup of this incarnation lies there completely.
@@ -87,12 +87,12 @@ type RecordRestored struct {
 
 func (RecordRestored) traits() Traits { return Traits{} }
 
-func (c RecordRestored) veto(o facts.View) string {
-	return first(c.Volumes, func(ref facts.VolumeRef) string { return guardRestored(o, c.Incarnation, ref) })
+func (c RecordRestored) veto(o facts.View) Veto {
+	return first(c.Volumes, func(ref facts.VolumeRef) Veto { return guardRestored(o, c.Incarnation, ref) })
 }
 
 // guardRestored believes that a volume was restored only of a Pod that succeeded on it, in this incarnation.
-func guardRestored(o facts.View, incarnation string, ref facts.VolumeRef) string {
+func guardRestored(o facts.View, incarnation string, ref facts.VolumeRef) Veto {
 	if _, isNext := facts.Find(o.Next.Members, ref.Name); isNext {
 		o = o.OfNext()
 	}
@@ -100,13 +100,13 @@ func guardRestored(o facts.View, incarnation string, ref facts.VolumeRef) string
 	switch {
 	case !r.HasVolume(ref) || r.Volume.Terminating || r.Volume.Incarnation != incarnation ||
 		o.Bootstrap.Incarnation != incarnation:
-		return fmt.Sprintf("the volume %s is another one by now.", ref.Name)
+		return identityAtRisk("the volume %s is another one by now.", ref.Name)
 	case o.Bootstrap.Void || o.Bootstrap.Origin.IsZero():
-		return "this bootstrap does not begin with a backup."
+		return incarnationAtRisk("this bootstrap does not begin with a backup.")
 	case r.Restoring == nil || !r.Restoring.HasSucceeded() || r.Restoring.Incarnation != incarnation:
-		return fmt.Sprintf("nothing says that the backup was restored on the volume of %s completely.", ref.Name)
+		return dataAtRisk("nothing says that the backup was restored on the volume of %s completely.", ref.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // whyNotRestored says why etcd of this version must not start on what was restored for a member, or "".
@@ -131,15 +131,15 @@ type DeleteRestores struct{ Pods []facts.PodRef }
 
 func (DeleteRestores) traits() Traits { return Traits{} }
 
-func (c DeleteRestores) veto(o facts.View) string {
-	return first(c.Pods, func(ref facts.PodRef) string { return guardDeleteRestore(o, ref) })
+func (c DeleteRestores) veto(o facts.View) Veto {
+	return first(c.Pods, func(ref facts.PodRef) Veto { return guardDeleteRestore(o, ref) })
 }
 
 // guardDeleteRestore keeps a restore Pod until what it did is written down, unless nobody needs it any more.
-func guardDeleteRestore(o facts.View, ref facts.PodRef) string {
+func guardDeleteRestore(o facts.View, ref facts.PodRef) Veto {
 	if r, isFormer := facts.Find(o.FormerMembers(), ref.Name); isFormer && r.Restoring != nil &&
 		r.Restoring.UID == ref.UID {
-		return "" // what its incarnation began with is past
+		return Veto{} // what its incarnation began with is past
 	}
 	if _, isNext := facts.Find(o.Next.Members, ref.Name); isNext {
 		return guardNextRestore(o, ref)
@@ -148,23 +148,23 @@ func guardDeleteRestore(o facts.View, ref facts.PodRef) string {
 }
 
 // guardNextRestore keeps a restore Pod whose word is still needed.
-func guardNextRestore(o facts.View, ref facts.PodRef) string {
+func guardNextRestore(o facts.View, ref facts.PodRef) Veto {
 	r, _ := facts.Find(o.Next.Members, ref.Name)
-	isSpent := o.LacksVolume(r) || o.IsUnread(r) || guardUnwanted(o) == ""
+	isSpent := o.LacksVolume(r) || o.IsUnread(r) || !guardUnwanted(o).Holds()
 	if isSpent && r.Restoring != nil && r.Restoring.UID == ref.UID {
-		return ""
+		return Veto{}
 	}
 	return guardSpentRestore(o.OfNext(), ref)
 }
 
-func guardSpentRestore(o facts.View, ref facts.PodRef) string {
+func guardSpentRestore(o facts.View, ref facts.PodRef) Veto {
 	r := o.Find(ref.Name)
 	switch pod := r.Restoring; {
 	case pod == nil || pod.UID != ref.UID:
-		return fmt.Sprintf("the restore Pod of %s is another one by now.", ref.Name)
+		return identityAtRisk("the restore Pod of %s is another one by now.", ref.Name)
 	case pod.HasSucceeded() && !r.IsRestored() && !o.IsAlive() && !isVoided(o.Incarnation, pod.Incarnation) &&
 		!isOtherIncarnation(o.Incarnation, pod.Incarnation):
-		return fmt.Sprintf("nothing but this Pod says that the backup lies on the volume of %s.", ref.Name)
+		return dataAtRisk("nothing but this Pod says that the backup lies on the volume of %s.", ref.Name)
 	}
-	return ""
+	return Veto{}
 }

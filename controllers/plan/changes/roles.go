@@ -1,8 +1,6 @@
 package changes
 
 import (
-	"fmt"
-
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -14,8 +12,8 @@ func (SealPods) traits() Traits {
 	return Traits{Unconfirmed: "no process stops, and none starts without data for it"}
 }
 
-func (c SealPods) veto(o facts.View) string {
-	return first(c.Pods, func(s Seal) string { return guardSeal(o, s) })
+func (c SealPods) veto(o facts.View) Veto {
+	return first(c.Pods, func(s Seal) Veto { return guardSeal(o, s) })
 }
 
 // Seal is a Pod to seal, with what is said of it by the same patch.
@@ -27,29 +25,29 @@ type Seal struct {
 }
 
 // guardSeal calls no copy compared that may be another one than its peers', and leads no client to one that was not.
-func guardSeal(o facts.View, s Seal) string {
+func guardSeal(o facts.View, s Seal) Veto {
 	r := o.Find(s.Pod.Name)
 	switch {
 	case s.Process == "" && s.Role != facts.RoleVoter:
-		return "" // then it seals, and leads no client there
+		return Veto{} // then it seals, and leads no client there
 	case r.Pod == nil || r.Pod.UID != s.Pod.UID || r.Pod.Process != s.Process:
-		return fmt.Sprintf("%s runs another process by now, or none.", s.Pod.Name)
+		return identityAtRisk("%s runs another process by now, or none.", s.Pod.Name)
 	case !r.Pod.Flags.NeedData():
 		return guardFirstSeal(r)
 	case isOnlyVoter(o):
-		return ""
+		return Veto{}
 	case mayDiffer(o, r) || !isOfMajority(o, r) && !r.Pod.HadStartTime(o.Now):
-		return fmt.Sprintf("nothing shows that the copy of %s is that of a majority.", s.Pod.Name)
+		return dataAtRisk("nothing shows that the copy of %s is that of a majority.", s.Pod.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // guardFirstSeal takes the copy of a process for its peers' that began empty in its Pod.
-func guardFirstSeal(r facts.Replica) string {
+func guardFirstSeal(r facts.Replica) Veto {
 	if (r.Pod.Flags == facts.FlagsBootstrap || r.Pod.Flags == facts.FlagsJoin) && r.Pod.Exit == nil {
-		return ""
+		return Veto{}
 	}
-	return fmt.Sprintf("the process of %s may have started from data that was not compared.", r.Name)
+	return dataAtRisk("the process of %s may have started from data that was not compared.", r.Name)
 }
 
 // LabelRole sets or removes the role label of a sealed Pod.
@@ -68,35 +66,35 @@ func (c LabelRole) traits() Traits {
 // veto leads clients to no member that could still start empty, or has another role. It takes them from a ready
 // member that does not serve only while those that they are led to are a quorum: the operator itself may be cut off,
 // and the disruption budget counts labelled Pods alone. One that is not ready is in no endpoint and no budget anyway.
-func (c LabelRole) veto(o facts.View) string {
+func (c LabelRole) veto(o facts.View) Veto {
 	if _, isFormer := facts.Find(o.FormerMembers(), c.Pod.Name); isFormer {
-		return ""
+		return Veto{}
 	}
 	r := o.Find(c.Pod.Name)
 	switch {
 	case r.Pod == nil || r.Pod.UID != c.Pod.UID:
-		return fmt.Sprintf("the Pod %s is another one by now.", c.Pod.Name)
+		return identityAtRisk("the Pod %s is another one by now.", c.Pod.Name)
 	case c.Role != "":
 		return guardRole(r, c.Role)
 	case ledTo(o, r.Name) >= etcdutil.Quorum(len(o.Voters())):
-		return ""
+		return Veto{}
 	case r.Pod.Ready && servesNobody(o, r):
-		return fmt.Sprintf("%s does not serve, and those that clients are led to are no quorum.", r.Name)
+		return quorumAtRisk("%s does not serve, and those that clients are led to are no quorum.", r.Name)
 	case isNotHeardYet(o, r):
-		return fmt.Sprintf("the copy of %s is not compared yet, and those that clients are led to are no quorum.",
+		return quorumAtRisk("the copy of %s is not compared yet, and those that clients are led to are no quorum.",
 			r.Name)
 	}
-	return ""
+	return Veto{}
 }
 
-func guardRole(r facts.Replica, role string) string {
+func guardRole(r facts.Replica, role string) Veto {
 	switch {
 	case !r.IsSealed() || (role == facts.RoleVoter) != r.IsVoter():
-		return fmt.Sprintf("%s is no sealed %s.", r.Name, role)
+		return identityAtRisk("%s is no sealed %s.", r.Name, role)
 	case role == facts.RoleVoter && r.Pod.Uncompared:
-		return fmt.Sprintf("the copy of %s was not compared with the others' since it started.", r.Name)
+		return dataAtRisk("the copy of %s was not compared with the others' since it started.", r.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // servesNobody reports a member that does not answer, or belongs here and knows no leader.
@@ -124,9 +122,9 @@ type SetBudget struct{ MinAvailable int }
 
 func (SetBudget) traits() Traits { return Traits{} }
 
-func (c SetBudget) veto(o facts.View) string {
+func (c SetBudget) veto(o facts.View) Veto {
 	if o.Membership.Known && c.MinAvailable < facts.BudgetFor(o, len(o.Voters())) {
-		return fmt.Sprintf("%d voters need a larger budget.", len(o.Voters()))
+		return quorumAtRisk("%d voters need a larger budget.", len(o.Voters()))
 	}
-	return ""
+	return Veto{}
 }

@@ -2,7 +2,6 @@ package changes
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -25,61 +24,61 @@ type WriteSettings struct {
 
 func (WriteSettings) traits() Traits { return Traits{} }
 
-func (c WriteSettings) veto(o facts.View) string {
-	return first(c.Volumes, func(ref facts.VolumeRef) string { return guardSettings(o, ref, c.Settings) })
+func (c WriteSettings) veto(o facts.View) Veto {
+	return first(c.Volumes, func(ref facts.VolumeRef) Veto { return guardSettings(o, ref, c.Settings) })
 }
 
 // guardSettings lets a member's next Pod be made from a version only where that may start on its data, and from a minor
 // that was not begun only while all other voters serve: the way back is theirs. What its Pod was made from already may
 // be written.
-func guardSettings(o facts.View, ref facts.VolumeRef, c facts.Settings) string {
+func guardSettings(o facts.View, ref facts.VolumeRef, c facts.Settings) Veto {
 	r := o.Find(ref.Name)
 	if !r.IsRecorded() || !r.HasVolume(ref) || r.Pod != nil && r.Pod.Settings == c {
 		return guardFirstSettings(o, ref, c)
 	}
 	if why := o.WhyNotOnData(r, c.Version); why != "" {
-		return fmt.Sprintf("etcd %s must not start on the data of %s: %s.", c.Version, r.Name, why)
+		return dataAtRisk("etcd %s must not start on the data of %s: %s.", c.Version, r.Name, why)
 	}
 	if crowded := o.Crowded(c); len(crowded) > 0 {
-		return fmt.Sprintf("what %s stores has no room with these settings.", crowded[0].Name)
+		return dataAtRisk("what %s stores has no room with these settings.", crowded[0].Name)
 	}
 	if o.HasBegun(r, c.Version) {
-		return ""
+		return Veto{}
 	}
-	if veto := cmp.Or(guardUncovered(o, r, c.Version), guardFormat(o, r, c.Version)); veto != "" {
+	if veto := cmp.Or(guardUncovered(o, r, c.Version), guardFormat(o, r, c.Version)); veto.Holds() {
 		return veto
 	}
 	others := facts.Filter(o.HealthyVoters(), func(other facts.Replica) bool { return other.Name != r.Name })
 	wanted := facts.Filter(o.Voters(), func(other facts.Replica) bool { return other.Name != r.Name })
 	if !o.Membership.Known || len(others) < len(wanted) {
-		return fmt.Sprintf("another minor is tried on %s only while all others serve.", r.Name)
+		return quorumAtRisk("another minor is tried on %s only while all others serve.", r.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // guardFirstSettings gives a member that has yet to start from a backup only settings that leave room for it.
-func guardFirstSettings(o facts.View, ref facts.VolumeRef, c facts.Settings) string {
+func guardFirstSettings(o facts.View, ref facts.VolumeRef, c facts.Settings) Veto {
 	if _, isNext := facts.Find(o.Next.Members, ref.Name); isNext {
 		o = o.OfNext()
 	}
 	if r := o.Find(ref.Name); o.IsAlive() || r.Pod != nil && r.Pod.Settings == c {
-		return ""
+		return Veto{}
 	}
 	return whyNoRoom(o, ref.Name, c)
 }
 
 // guardFormat lets the first member go to a lower minor only once each member says that its data followed.
-func guardFormat(o facts.View, r facts.Replica, version etcdutil.Version) string {
+func guardFormat(o facts.View, r facts.Replica, version etcdutil.Version) Veto {
 	if version.Compare(r.Record().Version) > 0 {
-		return ""
+		return Veto{}
 	}
 	for _, other := range o.HealthyVoters() {
 		if format := other.Answer.Versions.Storage; format.Compare(version) > 0 && !format.SameMinor(version) {
-			return fmt.Sprintf("the data of %s is in the format of %s, which etcd %s cannot read.", other.Name,
+			return dataAtRisk("the data of %s is in the format of %s, which etcd %s cannot read.", other.Name,
 				format.MinorString(), version)
 		}
 	}
-	return ""
+	return Veto{}
 }
 
 // firstBlind is the first minor of etcd that cannot read what 3.5 wrote to raft's log.
@@ -87,15 +86,15 @@ var firstBlind = etcdutil.Version{Major: 3, Minor: 7}
 
 // guardUncovered lets no member go to a minor that cannot read what 3.5 wrote, while its log may still hold that. Where
 // another voter serves with that minor, it was covered before; no 3.5 could join since.
-func guardUncovered(o facts.View, r facts.Replica, version etcdutil.Version) string {
+func guardUncovered(o facts.View, r facts.Replica, version etcdutil.Version) Veto {
 	isAhead := func(other facts.Replica) bool {
 		return other.IsHealthy(o.Membership) && other.Answer.Version.Compare(firstBlind) >= 0
 	}
 	if version.Compare(firstBlind) < 0 || r.Record().Version.Compare(firstBlind) >= 0 ||
 		slices.ContainsFunc(o.Voters(), isAhead) || o.IsLogCovered() {
-		return ""
+		return Veto{}
 	}
-	return fmt.Sprintf("raft's log of %s may still hold what etcd 3.5 wrote, and %s cannot read it.", r.Name, version)
+	return dataAtRisk("raft's log of %s may still hold what etcd 3.5 wrote, and %s cannot read it.", r.Name, version)
 }
 
 // MarkVolume writes on a volume why its member is to be removed, so that it is kept when that is done.
@@ -106,7 +105,7 @@ type MarkVolume struct {
 
 func (MarkVolume) traits() Traits { return Traits{Unconfirmed: "a mark deletes nothing"} }
 
-func (MarkVolume) veto(facts.View) string { return "" }
+func (MarkVolume) veto(facts.View) Veto { return Veto{} }
 
 // KeepVolume puts the volume of a removed member aside: from then on it belongs to no member. The time for which it
 // is kept begins, also of one that was put aside before.
@@ -118,18 +117,18 @@ type KeepVolume struct {
 func (KeepVolume) traits() Traits { return Traits{} }
 
 // veto puts aside only what no member lives on, or what was put aside at a time that cannot be read.
-func (c KeepVolume) veto(o facts.View) string {
+func (c KeepVolume) veto(o facts.View) Veto {
 	if v, isKept := keptAs(o, c.Volume); isKept && v.For == c.For && v.Since.IsZero() {
-		return ""
+		return Veto{}
 	}
 	r := o.Find(c.Volume.Name)
 	switch {
 	case !r.HasVolume(c.Volume) || c.For == facts.NoCause || r.Volume.RemovedFor != c.For:
-		return fmt.Sprintf("the volume %s is another one by now.", c.Volume.Name)
+		return identityAtRisk("the volume %s is another one by now.", c.Volume.Name)
 	case !o.Membership.Known || r.Member != nil || r.Pod != nil:
-		return fmt.Sprintf("it is not certain that no member lives on the volume %s.", c.Volume.Name)
+		return dataAtRisk("it is not certain that no member lives on the volume %s.", c.Volume.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // keptAs returns what was put aside, if this volume was.
@@ -147,12 +146,12 @@ type DeleteVolumes struct{ Volumes []facts.VolumeRef }
 
 func (DeleteVolumes) traits() Traits { return Traits{} }
 
-func (c DeleteVolumes) veto(o facts.View) string {
-	return first(c.Volumes, func(ref facts.VolumeRef) string { return guardDeleteVolume(o, ref) })
+func (c DeleteVolumes) veto(o facts.View) Veto {
+	return first(c.Volumes, func(ref facts.VolumeRef) Veto { return guardDeleteVolume(o, ref) })
 }
 
 // guardDeleteVolume never lets go of a volume that a current member, or an unknown one, may live on.
-func guardDeleteVolume(o facts.View, ref facts.VolumeRef) string {
+func guardDeleteVolume(o facts.View, ref facts.VolumeRef) Veto {
 	if r, isNext := facts.Find(o.Next.Members, ref.Name); isNext {
 		return guardNextVolume(o, r, ref)
 	}
@@ -166,68 +165,68 @@ func guardDeleteVolume(o facts.View, ref facts.VolumeRef) string {
 }
 
 // guardOwnVolume is the guard of a volume of this incarnation.
-func guardOwnVolume(o facts.View, r facts.Replica, ref facts.VolumeRef) string {
+func guardOwnVolume(o facts.View, r facts.Replica, ref facts.VolumeRef) Veto {
 	if r.Volume == nil || r.Volume.UID != ref.UID {
-		return fmt.Sprintf("the volume %s is another one by now.", ref.Name)
+		return identityAtRisk("the volume %s is another one by now.", ref.Name)
 	}
 	if r.Pod != nil {
-		return fmt.Sprintf("a Pod still uses the volume %s.", ref.Name)
+		return dataAtRisk("a Pod still uses the volume %s.", ref.Name)
 	}
 	if isVoided(o.Incarnation, r.Volume.Incarnation) || isOtherIncarnation(o.Incarnation, r.Volume.Incarnation) &&
 		!r.IsRecorded() {
-		return ""
+		return Veto{}
 	}
 	if !o.Membership.Known || r.Member != nil {
-		return fmt.Sprintf("it is not certain that no member lives on the volume %s.", ref.Name)
+		return dataAtRisk("it is not certain that no member lives on the volume %s.", ref.Name)
 	}
 	return guardLastCopy(o, r)
 }
 
 // guardLastCopy keeps what a removed member lived on while it may be a copy that is needed.
-func guardLastCopy(o facts.View, r facts.Replica) string {
+func guardLastCopy(o facts.View, r facts.Replica) Veto {
 	switch {
 	case !r.IsRecorded():
-		return ""
+		return Veto{}
 	case r.Volume.RemovedFor == facts.CauseCorruption:
-		return fmt.Sprintf("the volume %s holds a copy that differs; a person decides about it.", r.Name)
+		return dataAtRisk("the volume %s holds a copy that differs; a person decides about it.", r.Name)
 	}
 	return guardCopies(o, r.Name)
 }
 
 // guardKeptVolume keeps what was put aside until its time is over, and while anything of its name is there.
-func guardKeptVolume(o facts.View, v facts.KeptVolume) string {
+func guardKeptVolume(o facts.View, v facts.KeptVolume) Veto {
 	r := o.Find(v.Name)
 	if v.For == facts.CauseCorruption || !o.IsPast(v.Since.Add(o.Desired.KeepVolumes)) || r.Member != nil ||
 		r.Pod != nil ||
 		v.Since.IsZero() {
-		return fmt.Sprintf("the volume %s is kept.", v.Name)
+		return dataAtRisk("the volume %s is kept.", v.Name)
 	}
-	return ""
+	return Veto{}
 }
 
 // guardNextVolume takes back only what nobody ever lived on, and nobody wants or can use.
-func guardNextVolume(o facts.View, r facts.Replica, ref facts.VolumeRef) string {
+func guardNextVolume(o facts.View, r facts.Replica, ref facts.VolumeRef) Veto {
 	switch {
 	case r.Volume == nil || r.Volume.UID != ref.UID:
-		return fmt.Sprintf("the volume %s is another one by now.", ref.Name)
+		return identityAtRisk("the volume %s is another one by now.", ref.Name)
 	case r.Pod != nil || r.Restoring != nil:
-		return fmt.Sprintf("a Pod still uses the volume %s.", ref.Name)
+		return dataAtRisk("a Pod still uses the volume %s.", ref.Name)
 	case r.IsRecorded() || r.Volume.Incarnation != o.Bootstrap.Next.Incarnation ||
 		r.Volume.Incarnation == o.Bootstrap.Incarnation:
-		return fmt.Sprintf("the volume %s may be one that a member lived on.", ref.Name)
+		return dataAtRisk("the volume %s may be one that a member lived on.", ref.Name)
 	case r.Volume.IsSpoilt() || o.IsUnread(r) || o.IsMadeForOther(r):
-		return ""
+		return Veto{}
 	}
 	return guardUnwanted(o)
 }
 
 // guardFormerVolume gives up what an incarnation left that ended, on the word of the EtcdRestore that ended it.
-func guardFormerVolume(o facts.View, r facts.Replica, ref facts.VolumeRef) string {
+func guardFormerVolume(o facts.View, r facts.Replica, ref facts.VolumeRef) Veto {
 	if r.Volume == nil || r.Volume.UID != ref.UID {
-		return fmt.Sprintf("the volume %s is another one by now.", ref.Name)
+		return identityAtRisk("the volume %s is another one by now.", ref.Name)
 	}
 	if why := o.WhyKeepFormer(r); why != "" {
-		return fmt.Sprintf("the volume %s is kept: %s.", ref.Name, why)
+		return dataAtRisk("the volume %s is kept: %s.", ref.Name, why)
 	}
-	return ""
+	return Veto{}
 }

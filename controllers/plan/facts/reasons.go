@@ -85,7 +85,11 @@ const (
 	ReasonRoll          = "Roll"               // a running member is brought to the settings of the spec
 	ReasonPodMetadata   = "PodMetadata"        // labels and annotations of the spec follow in place
 	ReasonNotSupported  = "ChangeNotSupported" // a change of a running cluster that this release cannot make
-	ReasonGuard         = "QuorumAtRisk"       // the guard vetoed a change
+	// the guard vetoed a change
+	ReasonQuorumAtRisk      = "QuorumAtRisk"
+	ReasonDataAtRisk        = "DataAtRisk"
+	ReasonIdentityAtRisk    = "IdentityAtRisk"
+	ReasonIncarnationAtRisk = "IncarnationAtRisk"
 	// of a Note: the change was made in the pass before, and nothing that is seen moved
 	ReasonNoEffect = "NoEffect"
 
@@ -102,6 +106,12 @@ const (
 	ReasonDoomed        = "VolumeBeingDeleted" // a member's volume is being deleted under it
 	ReasonNotReady      = "MemberNotReady"
 )
+
+// IsVeto reports one of the reasons for which the guard vetoes a change.
+func IsVeto(reason string) bool {
+	return slices.Contains([]string{ReasonQuorumAtRisk, ReasonDataAtRisk, ReasonIdentityAtRisk, ReasonIncarnationAtRisk},
+		reason)
+}
 
 // Reasons of members: one word that says why a member is not healthy, or will not stay so. The rows of judge have
 // them. Beside them stand the reasons for which etcd stops (etcdutil.ExitReason) and those for which Kubernetes lets a
