@@ -7,13 +7,12 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // alarms takes back the alarm that space ran out once every member has room again: etcd itself never does. All else
 // that is raised asks for a person.
-func alarms(o judge.View) *proposal {
+func alarms(o pass) *proposal {
 	raised := o.Raised()
 	full := filterAlarms(raised, facts.AlarmNoSpace)
 	switch corrupt := filterAlarms(raised, facts.AlarmCorrupt); {
@@ -61,7 +60,7 @@ func accused(o facts.Incarnation, a facts.Alarm) string {
 }
 
 // fullest says how large the database is that takes most of its quota.
-func fullest(o judge.View) string {
+func fullest(o pass) string {
 	var fullest facts.Replica
 	for _, r := range o.Members {
 		if r.Member != nil && r.Answer != nil && (fullest.Answer == nil || share(r) > share(fullest)) {
@@ -90,7 +89,7 @@ func isCured(o facts.Incarnation, corrupt []facts.Alarm) bool {
 
 // checkRoom refuses settings with which the cluster would stop: its data has more room now, and would have too little.
 // No member is given them, and what was begun of that is taken back. See facts.Crowded.
-func checkRoom(o judge.View) *proposal {
+func checkRoom(o pass) *proposal {
 	if p := takenBack(o); p != nil {
 		return p
 	}
@@ -124,7 +123,7 @@ func tooLittle(format string, args ...any) *proposal {
 }
 
 // withoutRoom refuses to make next members with settings that leave no room for the backup that they begin with.
-func withoutRoom(ahead judge.View, made []changes.NewVolume) *proposal {
+func withoutRoom(ahead pass, made []changes.NewVolume) *proposal {
 	if why := ahead.Desired.Settings.WhyNoRoom(ahead.Bootstrap.Origin); why != "" && len(made) > 0 {
 		return refuse(facts.ReasonRestoreHeld, "The next members cannot be made: %s.", why).byHuman()
 	}
@@ -133,7 +132,7 @@ func withoutRoom(ahead judge.View, made []changes.NewVolume) *proposal {
 
 // takenBack puts back the settings on the volume of a member whose data has outgrown them: its next Pod is made from
 // the settings that its Pod has, or else from those of the others.
-func takenBack(o judge.View) *proposal {
+func takenBack(o pass) *proposal {
 	if !o.Membership.Known {
 		return nil
 	}
@@ -141,7 +140,7 @@ func takenBack(o judge.View) *proposal {
 		if r.Volume == nil || r.Volume.Terminating || len(o.Crowded(r.Volume.Settings)) == 0 {
 			continue
 		}
-		fit := memberSettings(o)
+		fit := o.due.Settings
 		if r.Pod != nil {
 			fit = r.RunsWith()
 		}
@@ -152,13 +151,6 @@ func takenBack(o judge.View) *proposal {
 		}
 	}
 	return nil
-}
-
-// isHeldByAlarm reports a member that is not restarted for the spec while an alarm stands: the roll would go on through
-// a cluster that takes no writes. A larger quota is the cure, and other settings may be that of a sick member.
-func isHeldByAlarm(o judge.View, r facts.Replica) bool {
-	return len(o.Raised()) > 0 && r.IsHealthy(o.Membership) &&
-		o.Desired.Settings.QuotaBytes <= r.RunsWith().QuotaBytes
 }
 
 // sizes lists members with a figure each, the first one in other words.
@@ -188,7 +180,7 @@ const entriesPerPass = 1_500
 
 // coverLog adds entries to raft's log until every voter wrote a snapshot past what etcd 3.5 may have left in it. How
 // far each one was is written down before, by recordMembers. A roll comes first: a Pod made anew begins this anew.
-func coverLog(o judge.View) *proposal {
+func coverLog(o pass) *proposal {
 	leader := o.Leader()
 	if o.Desired.Needs != etcdutil.NeedCover || leader.Answer == nil || !isReadyToLeave(o) {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -68,7 +67,7 @@ type Evidence struct {
 func EvidenceOf(o facts.Observation) Evidence { return evidenceNow(current(o)) }
 
 // evidenceNow is what is left of the cluster.
-func evidenceNow(o judge.View) Evidence {
+func evidenceNow(o pass) Evidence {
 	e := Evidence{ClusterUID: o.Cluster.UID, ClusterID: o.Bootstrap.ClusterID, Incarnation: o.Bootstrap.Incarnation,
 		Quorum: quorumState(o), wentBack: o.WentBackFrom()}
 	for _, r := range witnesses(o) {
@@ -99,7 +98,7 @@ func (e Evidence) Accepts(approval string) bool {
 
 // isVanished reports a first member without a volume of which nobody can say whether it had been removed before. With
 // TLS its certificates would.
-func isVanished(o judge.View, r facts.Replica) bool {
+func isVanished(o pass, r facts.Replica) bool {
 	_, isWitness := facts.Find(witnesses(o), r.Name)
 	return !r.Ephemeral && r.Volume == nil && r.Pod == nil && !isWitness
 }
@@ -132,7 +131,7 @@ func (e Evidence) digest(day int64) string {
 }
 
 // quorumState is what is known of the quorum.
-func quorumState(o judge.View) QuorumState {
+func quorumState(o pass) QuorumState {
 	switch {
 	case o.HasQuorum():
 		return QuorumHolds
@@ -144,7 +143,7 @@ func quorumState(o judge.View) QuorumState {
 
 // isQuorumLost reports that what is left is no quorum, by what members said last: one that is started again and again
 // on an empty directory has lost its data while it is being started, too.
-func isQuorumLost(o judge.View) bool {
+func isQuorumLost(o pass) bool {
 	if o.IsServedUnseen() {
 		return false
 	}
@@ -154,7 +153,7 @@ func isQuorumLost(o judge.View) bool {
 }
 
 // witnesses are the members with a vote that the cluster had, as far as anything says, by ordinal.
-func witnesses(o judge.View) []facts.Replica {
+func witnesses(o pass) []facts.Replica {
 	of := o.LastKnownVoters(o.IsLost)
 	if o.HasQuorum() {
 		of = o.Voters()
@@ -165,7 +164,7 @@ func witnesses(o judge.View) []facts.Replica {
 }
 
 // evidenceOf takes from the judgement whether data is lost, and why. What the member answered is shown as it is.
-func evidenceOf(o judge.View, r facts.Replica) MemberEvidence {
+func evidenceOf(o pass, r facts.Replica) MemberEvidence {
 	m := MemberEvidence{Name: r.Name, ID: r.Record().MemberID, State: MemberSilent, Since: facts.PodChange(r.Pod)}
 	if r.Member != nil && o.HasQuorum() {
 		m.ID = r.Member.ID
@@ -203,7 +202,7 @@ const (
 // StandingOf says how a request stands.
 func StandingOf(o facts.Observation, r facts.Request) Standing { return standing(current(o), r) }
 
-func standing(o judge.View, r facts.Request) Standing {
+func standing(o pass, r facts.Request) Standing {
 	switch {
 	case o.Bootstrap.Restore == r.ID && o.Bootstrap.ClusterID == 0:
 		return StandingMoved
@@ -229,7 +228,7 @@ func standing(o judge.View, r facts.Request) Standing {
 // ChosenBefore is the name of the EtcdRestore that is carried out before this one, or "".
 func ChosenBefore(o facts.Observation, r facts.Request) string { return chosenBefore(current(o), r) }
 
-func chosenBefore(o judge.View, r facts.Request) string {
+func chosenBefore(o pass, r facts.Request) string {
 	if chosen, ok := chosenRequest(o); ok && chosen.ID != r.ID {
 		return chosen.Name
 	}
@@ -237,7 +236,7 @@ func chosenBefore(o judge.View, r facts.Request) string {
 }
 
 // approvals are the requests, by ID, that quote the evidence of this observation.
-func approvals(o judge.View) map[string]bool {
+func approvals(o pass) map[string]bool {
 	if len(o.Requests) == 0 {
 		return nil
 	}
@@ -250,14 +249,14 @@ func approvals(o judge.View) map[string]bool {
 
 // isOnTheWayBack reports the request for which the cluster went back to this incarnation, before that answers. When it
 // first did nothing in the world says.
-func isOnTheWayBack(o judge.View, id string) bool {
+func isOnTheWayBack(o pass, id string) bool {
 	n := len(o.Bootstrap.Former)
 	return n > 0 && o.Bootstrap.Former[n-1].Back == id && id != "" && !o.HasQuorum()
 }
 
 // chosenRequest is the request that is carried out: the one that is being restored, or else the oldest one that is
 // approved on the evidence there is, and that nothing came of yet.
-func chosenRequest(o judge.View) (facts.Request, bool) {
+func chosenRequest(o pass) (facts.Request, bool) {
 	for _, r := range o.Requests {
 		if r.ID == o.Bootstrap.Next.Restore && r.Approval != "" && !o.IsOvertaken() {
 			return r, true

@@ -8,7 +8,6 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -17,7 +16,7 @@ import (
 // parts of the rule membership.
 
 // seal makes recorded members unable to start from an empty directory, and puts stripped seals back.
-func seal(o judge.View) *proposal {
+func seal(o pass) *proposal {
 	if p := hearCopy(o); p != nil {
 		return p
 	}
@@ -41,7 +40,7 @@ func isToBeSealed(r facts.Replica) bool {
 
 // sealOf seals a Pod. Clients are led to the first process that runs there: it began empty, and all that it holds it
 // has from its peers.
-func sealOf(o judge.View, r facts.Replica) changes.Seal {
+func sealOf(o pass, r facts.Replica) changes.Seal {
 	s := changes.Seal{Pod: r.PodRef(), Role: roleOf(o, r)}
 	if (r.Pod.Flags == facts.FlagsBootstrap || r.Pod.Flags == facts.FlagsJoin) && r.Pod.Exit == nil {
 		s.Process = r.Pod.Process
@@ -53,7 +52,7 @@ func sealOf(o judge.View, r facts.Replica) changes.Seal {
 }
 
 // roleOf is the role label that a Pod should carry: what the list says, else what it carries already.
-func roleOf(o judge.View, r facts.Replica) string {
+func roleOf(o pass, r facts.Replica) string {
 	switch {
 	case o.Membership.Known && r.IsVoter():
 		return facts.RoleVoter
@@ -65,7 +64,7 @@ func roleOf(o judge.View, r facts.Replica) string {
 	return ""
 }
 
-func membersDisagree(o judge.View) *proposal {
+func membersDisagree(o pass) *proposal {
 	if o.Membership.Known && o.Bootstrap.ClusterID != 0 && o.Membership.ClusterID != o.Bootstrap.ClusterID {
 		return refuse(facts.ReasonMembersDisagree,
 			"The members answer as cluster %s; this cluster was bootstrapped as %s. "+
@@ -84,7 +83,7 @@ func membersDisagree(o judge.View) *proposal {
 // leadAway keeps clients from a process with other data than its member's, which would take their writes. And from one
 // that stopped answering, or lost its leader, while others serve: its kubelet goes on calling it ready for a while, and
 // each new connection that lands there waits.
-func leadAway(o judge.View) *proposal {
+func leadAway(o pass) *proposal {
 	for _, r := range o.Members {
 		if r.Pod == nil || r.Pod.Role == "" || r.Pod.Terminating && !o.LeadsByRole(o.Now) {
 			continue
@@ -97,7 +96,7 @@ func leadAway(o judge.View) *proposal {
 }
 
 // whyLeadAway says why clients are led to others than this member, or "".
-func whyLeadAway(o judge.View, r facts.Replica) string {
+func whyLeadAway(o pass, r facts.Replica) string {
 	j := o.Judge(r)
 	switch {
 	case r.Pod.Terminating:
@@ -142,7 +141,7 @@ func whyIdle(r facts.Replica) string {
 
 // quorumLost speaks when, by what was written down, so many members have certainly lost their data that the rest is no
 // quorum.
-func quorumLost(o judge.View) *proposal {
+func quorumLost(o pass) *proposal {
 	if o.Membership.Known || o.IsServedUnseen() {
 		return nil
 	}
@@ -170,7 +169,7 @@ func quorumLost(o judge.View) *proposal {
 }
 
 // membershipUnknown waits for an answer, naming what keeps members from giving one.
-func membershipUnknown(o judge.View) *proposal {
+func membershipUnknown(o pass) *proposal {
 	if o.Membership.Known {
 		return nil
 	}
@@ -188,7 +187,7 @@ func membershipUnknown(o judge.View) *proposal {
 }
 
 // authRequired says what the operator lacks to look after a cluster whose authentication was turned on.
-func authRequired(o judge.View) *proposal {
+func authRequired(o pass) *proposal {
 	help := "Its certificate is that of the user root: see that this user exists and has the role root " +
 		"(etcdctl user grant-role root root)"
 	if !o.Desired.TLS {
@@ -200,7 +199,7 @@ func authRequired(o judge.View) *proposal {
 }
 
 // helpFor says what a person can do for members that run with the settings of the spec and never answered.
-func helpFor(o judge.View) string {
+func helpFor(o pass) string {
 	failing := facts.Filter(o.Members, func(r facts.Replica) bool {
 		return hasNeverServed(o.Observation, r) && r.Pod.Settings == o.Desired.Settings
 	})

@@ -7,20 +7,19 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // token is unique to one incarnation, so that members of different incarnations never talk to each other.
 func token(uid, incarnation string) string { return uid + "-" + incarnation }
 
-func newBootstrap(o judge.View, counter int, members []string) changes.BeginBootstrap {
+func newBootstrap(o pass, counter int, members []string) changes.BeginBootstrap {
 	incarnation := facts.IncarnationID(o.Cluster.UID, counter)
 	return changes.BeginBootstrap{Incarnation: incarnation, Counter: counter, Token: token(o.Cluster.UID, incarnation),
 		Names: members}
 }
 
-func firstNames(o judge.View) []string {
+func firstNames(o pass) []string {
 	members := make([]string, o.Desired.Restore.FirstMembers(o.Desired.Size))
 	for i := range members {
 		members[i] = etcdutil.MemberName(o.Cluster.Name, i)
@@ -30,7 +29,7 @@ func firstNames(o judge.View) []string {
 
 // bootstrapRecord writes the record before anything else is made, or writes the lost record of a living cluster anew:
 // all of it is on the volumes, or follows from the object's UID.
-func bootstrapRecord(o judge.View) *proposal {
+func bootstrapRecord(o pass) *proposal {
 	if o.Bootstrap.Exists() {
 		return nil
 	}
@@ -60,7 +59,7 @@ func bootstrapRecord(o judge.View) *proposal {
 
 // bootstrapAnew is the record of a cluster that lives, by what its volumes say. Where those that were restored are not
 // recorded yet, and too few others are, its bootstrap goes on.
-func bootstrapAnew(o judge.View) changes.BeginBootstrap {
+func bootstrapAnew(o pass) changes.BeginBootstrap {
 	recorded := facts.Filter(o.Members, facts.Replica.IsRecorded)
 	incarnation := incarnationOf(o.Observation, recorded)
 	isKnown := func(r facts.Replica) bool { return r.IsRecorded() || r.AwaitsRecord(incarnation) }
@@ -85,7 +84,7 @@ func requestOf(recorded []facts.Replica, incarnation string) string {
 }
 
 // traceOf names an object of this cluster that is only made once its bootstrap was written down, or "".
-func traceOf(o judge.View) string {
+func traceOf(o pass) string {
 	for _, object := range append([]facts.Object{o.Budget.Object}, o.Objects...) {
 		if object.State == facts.ObjectCurrent || object.State == facts.ObjectDrifted {
 			return object.Kind + " " + object.Name
@@ -106,7 +105,7 @@ func traceOf(o judge.View) string {
 
 // knownCounter finds the counter of the incarnation that the recorded volumes speak of, when the bootstrap record
 // itself is gone.
-func knownCounter(o judge.View) int {
+func knownCounter(o pass) int {
 	for counter, incarnation := range o.OwnIncarnations() {
 		if slices.ContainsFunc(o.Members, func(r facts.Replica) bool { return r.Incarnation() == incarnation }) {
 			return counter
@@ -117,7 +116,7 @@ func knownCounter(o judge.View) int {
 
 // bootstrap makes what is missing of the bootstrap. Volumes come before Pods, so that a volume missing beside a Pod is
 // a lost one.
-func bootstrap(o judge.View) *proposal {
+func bootstrap(o pass) *proposal {
 	if o.IsAlive() || bootstrapVolumeLost(o) != "" && !goesOnWithout(o.Incarnation) {
 		return nil
 	}
@@ -145,7 +144,7 @@ func bootstrap(o judge.View) *proposal {
 }
 
 // notToBegin says why what is missing cannot be made; nil when it can.
-func notToBegin(o judge.View, c changes.Bootstrap) *proposal {
+func notToBegin(o pass, c changes.Bootstrap) *proposal {
 	wish := o.Desired.Restore
 	switch {
 	case o.HasSwitchedOver() && len(c.Restores) > 0:
@@ -164,7 +163,7 @@ func notToBegin(o judge.View, c changes.Bootstrap) *proposal {
 }
 
 // addMissing adds what a first member lacks.
-func addMissing(o judge.View, c *changes.Bootstrap, r facts.Replica) {
+func addMissing(o pass, c *changes.Bootstrap, r facts.Replica) {
 	if o.Desired.TLS && r.Secret.State != facts.ObjectCurrent {
 		c.Secrets = append(c.Secrets, r.Name)
 	}
@@ -183,14 +182,14 @@ func addMissing(o judge.View, c *changes.Bootstrap, r facts.Replica) {
 
 // isReadyToStart reports whether what the bootstrap begins with lies on every first volume, and whoever restored it
 // there is gone or should be. So once the first of them starts, none is without its data.
-func isReadyToStart(o judge.View) bool {
+func isReadyToStart(o pass) bool {
 	return o.Bootstrap.Origin.IsZero() ||
 		!slices.ContainsFunc(firstMembers(o), func(r facts.Replica) bool {
 			return isToRestore(o.Incarnation, r) || r.Restoring != nil && !isLeftBehind(o, r)
 		})
 }
 
-func waitForName(r facts.Replica, o judge.View) *proposal {
+func waitForName(r facts.Replica, o pass) *proposal {
 	p := wait(facts.ReasonPodLeaving, "%s of an earlier attempt is being deleted; the first members wait for the "+
 		"name.%s", r.Name, heldAmong(r))
 	if r.Pod == nil {
@@ -204,7 +203,7 @@ func isLeaving(r facts.Replica) bool {
 }
 
 // bootstrapStarts are how all first members start.
-func bootstrapStarts(o judge.View) []changes.Start {
+func bootstrapStarts(o pass) []changes.Start {
 	var out []changes.Start
 	for _, r := range o.BootstrapReplicas() {
 		out = append(out, bootstrapStart(o, r))
@@ -213,7 +212,7 @@ func bootstrapStarts(o judge.View) []changes.Start {
 }
 
 // bootstrapStart starts a first member from what was restored for it, or else empty.
-func bootstrapStart(o judge.View, r facts.Replica) changes.Start {
+func bootstrapStart(o pass, r facts.Replica) changes.Start {
 	if r.IsRestored() {
 		return changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Settings: bootstrapSettings(o.Observation, r)}
 	}
@@ -229,7 +228,7 @@ func bootstrapSettings(o facts.Observation, r facts.Replica) facts.Settings {
 }
 
 // bootstrapList is the list that every bootstrap Pod of the incarnation starts with.
-func bootstrapList(o judge.View) []etcdutil.NamedURL {
+func bootstrapList(o pass) []etcdutil.NamedURL {
 	out := make([]etcdutil.NamedURL, 0, len(o.Bootstrap.Names))
 	for _, name := range o.Bootstrap.Names {
 		out = append(out, etcdutil.NamedURL{Name: name, URL: peerURL(o.Observation, name)})

@@ -59,7 +59,7 @@ func majorityHolders(o facts.Incarnation) []facts.Replica {
 // hearCopy lets members of an earlier release that stopped because copies differ start without comparing: a process
 // that does not run cannot be asked for its hash. Clients are not led to them meanwhile. One that never answered has no
 // record yet, and its kubelet starts it anyway: with these flags it starts only from the data that it stopped on.
-func hearCopy(o judge.View) *proposal {
+func hearCopy(o pass) *proposal {
 	var seals []changes.Seal
 	for _, r := range o.Members {
 		isStopped := r.HasNoProcess() && saidCopiesDiffer(r) && r.Pod.Flags != facts.FlagsSealed
@@ -79,7 +79,7 @@ func hearCopy(o judge.View) *proposal {
 // corruption holds every change of members back while copies are in doubt. A copy that stands alone against a majority
 // is the corrupt one: its member hands over, loses its clients and is removed, and its volume is kept. In every other
 // case a person is asked.
-func corruption(o judge.View) *proposal {
+func corruption(o pass) *proposal {
 	if !inDoubt(o.Incarnation) {
 		return comparing(o)
 	}
@@ -104,7 +104,7 @@ func corruption(o judge.View) *proposal {
 }
 
 // isAwaited reports a member that starts, and will show which of the others' copies is the right one.
-func isAwaited(o judge.View, r facts.Replica) bool {
+func isAwaited(o pass, r facts.Replica) bool {
 	if r.Member == nil || r.Pod == nil || !judge.IsUnheard(r) {
 		return false
 	}
@@ -121,7 +121,7 @@ func awaitedSince(r facts.Replica) time.Time {
 
 // removeCorrupt removes the member of a copy that stands alone: as any voter that goes, after it has handed over and
 // lost its clients.
-func removeCorrupt(o judge.View, r facts.Replica) *proposal {
+func removeCorrupt(o pass, r facts.Replica) *proposal {
 	switch {
 	case r.Member.ID == o.Membership.Leader:
 		return handOver(o, r, majorityHolders(o.Incarnation), facts.ReasonCorruption,
@@ -157,7 +157,7 @@ func hashes(o facts.Incarnation) string {
 
 // compare leads clients to a member that started from its data, once a majority is heard to hold the same copy. What
 // cannot be compared in the time of a start serves as it is: a cluster whose copies take too long to read must serve.
-func compare(o judge.View) *proposal {
+func compare(o pass) *proposal {
 	if inDoubt(o.Incarnation) {
 		return nil // while one of them is not called compared, all are asked again: see corruption
 	}
@@ -191,11 +191,11 @@ func isAloneOrSame(o facts.Incarnation, r facts.Replica) bool {
 
 // isUnheardOf reports a process that had the time of a start, and of which nothing shows whether its copy is the right
 // one.
-func isUnheardOf(o judge.View, r facts.Replica) bool {
+func isUnheardOf(o pass, r facts.Replica) bool {
 	return r.Pod.HadStartTime(o.Now) && !isToLeaveUncompared(o.Incarnation, r)
 }
 
-func comparedSeal(o judge.View, r facts.Replica) changes.Seal {
+func comparedSeal(o pass, r facts.Replica) changes.Seal {
 	s := changes.Seal{Pod: r.PodRef(), Process: r.Pod.Process}
 	if !servesNothing(r) && !isToLoseClients(o, r) {
 		s.Role = facts.RoleVoter
@@ -204,7 +204,7 @@ func comparedSeal(o judge.View, r facts.Replica) changes.Seal {
 }
 
 // comparing holds changes of members back while one of them is asked for its hash.
-func comparing(o judge.View) *proposal {
+func comparing(o pass) *proposal {
 	for _, r := range o.Voters() {
 		if o.IsToBeCompared(r) {
 			p := wait(facts.ReasonCompare, "%s started. Its copy of the data is compared with the others'; no member "+

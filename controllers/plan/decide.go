@@ -8,7 +8,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 )
 
 // proposal is what a rule says. One that yields is reported, and later rules are asked. Any other one ends the walk,
@@ -35,7 +34,7 @@ func Decide(seen facts.Observation) Decision {
 }
 
 // hear asks a rule, and the guard about its change.
-func (t turn) hear(o judge.View) (Decision, Said) {
+func (t turn) hear(o pass) (Decision, Said) {
 	if note, isRefused := refused(o.Observation, t.rule); isRefused {
 		return Decision{}, Said{Note: note, Verdict: Refuse}
 	}
@@ -75,11 +74,11 @@ func refused(o facts.Observation, r rule) (facts.Note, bool) {
 }
 
 // guarded lets a decision pass, or turns it into a refusal when the guard vetoes its change.
-func guarded(o judge.View, d Decision) (_ Decision, isVetoed bool) {
+func guarded(o pass, d Decision) (_ Decision, isVetoed bool) {
 	if d.Change == nil {
 		return d, false
 	}
-	veto := changes.VetoOf(o.View, d.Change)
+	veto := changes.VetoOf(o.View.View, d.Change)
 	if !veto.Holds() {
 		return d, false
 	}
@@ -91,7 +90,7 @@ func guarded(o judge.View, d Decision) (_ Decision, isVetoed bool) {
 
 // settled ends a walk in which every rule that spoke yielded. The gravest note is the decision, and of equals the
 // first; the verdict is Settled only when there is none.
-func settled(o judge.View, trace Trace) Decision {
+func settled(o pass, trace Trace) Decision {
 	notes := trace.Yielded()
 	if len(notes) == 0 {
 		return Decision{Verdict: Settled, Rule: RuleSettled, Reason: facts.ReasonSettled, Recheck: recheckSettled,
@@ -147,7 +146,7 @@ const (
 )
 
 // inTurn takes each step for every member before the next one for any.
-func inTurn(o judge.View, members []facts.Replica, steps ...func(judge.View, facts.Replica) *proposal) *proposal {
+func inTurn(o pass, members []facts.Replica, steps ...func(pass, facts.Replica) *proposal) *proposal {
 	for _, step := range steps {
 		for _, r := range members {
 			if p := step(o, r); p != nil {
@@ -179,7 +178,7 @@ func (p *proposal) byHuman() *proposal { p.NeedsHuman = true; return p }
 func (p *proposal) yielding() *proposal { p.yields = true; return p }
 
 // due turns a wait into a refusal once it lasts longer than its deadline.
-func (p *proposal) due(o judge.View, since time.Time, deadline time.Duration) *proposal {
+func (p *proposal) due(o pass, since time.Time, deadline time.Duration) *proposal {
 	if !since.IsZero() && o.Now.Sub(since) > deadline {
 		p.Verdict, p.Overdue, p.Recheck = Refuse, true, recheckSlow
 	}
@@ -271,8 +270,8 @@ func (t Trace) String() string {
 }
 
 // current is the view of the current incarnation.
-func current(o facts.Observation) judge.View {
-	v := judge.Of(o.On(o.Current))
+func current(o facts.Observation) pass {
+	v := passOf(o.On(o.Current))
 	v.Approved = approvals(v)
 	return v
 }

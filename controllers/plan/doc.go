@@ -8,8 +8,8 @@
 // record is what a volume's annotations say of the member that lives on it. The bootstrap record is what the peer
 // Service says of the cluster. An incarnation is one continuous history of the data: the current one, the next one that
 // a restore prepares, former ones. A view is an observation with the incarnation that rules look after; it is called o.
-// A change is one effect on the world, a decision what to do now and why. A rule proposes decisions, the guard may veto
-// a change.
+// Due says what is due of members; it is found once for each view, and every rule reads it. A change is one effect on
+// the world, a decision what to do now and why. A rule proposes decisions, the guard may veto a change.
 //
 // What a Pod is made from is called settings in sentences, and Settings in code. A replica IsHealthy when its etcd
 // answered just now and knows a leader; its kubelet is not asked. It IsServing when it is also sealed, ready, caught up
@@ -101,6 +101,7 @@
 //   - alarms.go: alarms, check-room, cover-log
 //   - rollout.go: pod-metadata, roll. versions.go: cancel-downgrade, enable-downgrade, check-minor
 //   - health.go: member-health. decide.go: settled
+//   - due.go: no rule, but who is restarted, resized or succeeded next. joining.go: who leaves or joins, and why
 //
 // # The packages below
 //

@@ -8,7 +8,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -17,11 +16,11 @@ import (
 
 // restoreFence takes a former incarnation out of service: its volumes say so, then nobody is led to its members, then
 // their Pods go.
-func restoreFence(o judge.View) *proposal {
+func restoreFence(o pass) *proposal {
 	if !o.Bootstrap.Exists() {
 		return nil // nothing says what took its place
 	}
-	for _, step := range []func(judge.View) *proposal{fenceMark, unmark, fenceBudget, fenceLabels, fencePods,
+	for _, step := range []func(pass) *proposal{fenceMark, unmark, fenceBudget, fenceLabels, fencePods,
 		fenceSecrets} {
 		if p := step(o); p != nil {
 			return p
@@ -35,7 +34,7 @@ func restoreFence(o judge.View) *proposal {
 
 // fenceMark writes on what the ended incarnation lived on that another took its place, so that nobody takes it up again
 // by mistake.
-func fenceMark(o judge.View) *proposal {
+func fenceMark(o pass) *proposal {
 	volumes := o.Unmarked()
 	if len(volumes) == 0 {
 		return nil
@@ -46,7 +45,7 @@ func fenceMark(o judge.View) *proposal {
 }
 
 // unmark takes that off again where the cluster went back, once what it went back from says so itself.
-func unmark(o judge.View) *proposal {
+func unmark(o pass) *proposal {
 	volumes := o.StillMarked()
 	if len(volumes) == 0 {
 		return nil
@@ -61,7 +60,7 @@ func unmark(o judge.View) *proposal {
 }
 
 // fenceBudget lets go of a budget that counts members which are to stop.
-func fenceBudget(o judge.View) *proposal {
+func fenceBudget(o pass) *proposal {
 	isOurs := o.Budget.State == facts.ObjectCurrent || o.Budget.State == facts.ObjectDrifted
 	if o.Bootstrap.ClusterID != 0 || !isOurs || o.Budget.MinAvailable == 0 ||
 		!slices.ContainsFunc(o.FormerMembers(), facts.Replica.IsUp) {
@@ -71,7 +70,7 @@ func fenceBudget(o judge.View) *proposal {
 		"The disruption budget goes while the members of the previous incarnation are stopped.")
 }
 
-func fenceLabels(o judge.View) *proposal {
+func fenceLabels(o pass) *proposal {
 	for _, r := range o.FormerMembers() {
 		if r.IsUp() && r.Pod.Role != "" {
 			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonFence,
@@ -81,7 +80,7 @@ func fenceLabels(o judge.View) *proposal {
 	return nil
 }
 
-func fencePods(o judge.View) *proposal {
+func fencePods(o pass) *proposal {
 	var pods, tasks []facts.PodRef
 	for _, r := range o.FormerMembers() {
 		if r.IsUp() {
@@ -106,7 +105,7 @@ func fencePods(o judge.View) *proposal {
 }
 
 // fenceSecrets deletes certificates: without them no Pod of the previous incarnation starts again, whoever makes one.
-func fenceSecrets(o judge.View) *proposal {
+func fenceSecrets(o pass) *proposal {
 	for _, r := range o.FormerMembers() {
 		if p := collectSecret(r); p != nil {
 			return act(p.Change, facts.ReasonFence, "%s is of the previous incarnation; its certificates are deleted.",
@@ -118,7 +117,7 @@ func fenceSecrets(o judge.View) *proposal {
 
 // unfenced says why a former incarnation might still serve a write, or "". Pods that were asked to go and whose nodes
 // do not answer are left behind where they are too few for that.
-func unfenced(o judge.View) string {
+func unfenced(o pass) string {
 	if of := append(o.Unmarked(), o.StillMarked()...); len(of) > 0 {
 		return fmt.Sprintf("the volume of %s does not say which incarnation is the current one", of[0].Name)
 	}
@@ -159,7 +158,7 @@ func notLeft(o facts.Observation) []string {
 }
 
 // fenceWait waits for Pods to be gone. Nothing but their absence says that their processes are.
-func fenceWait(o judge.View, why string) *proposal {
+func fenceWait(o pass, why string) *proposal {
 	kept := heldAmong(o.FormerMembers()...)
 	if len(notLeft(o.Observation)) > 0 {
 		return refuse(facts.ReasonFence,
@@ -175,14 +174,14 @@ func fenceWait(o judge.View, why string) *proposal {
 
 // unlessAlive lets later rules look after an incarnation that serves already. Where none of its members is there, as
 // when the cluster just went back to it, none could be started.
-func (p *proposal) unlessAlive(o judge.View) *proposal {
+func (p *proposal) unlessAlive(o pass) *proposal {
 	p.yields = o.IsAlive() && slices.ContainsFunc(o.Members, facts.Replica.IsUp)
 	return p
 }
 
 // flushSurvivor stops a survivor that does not answer, once it ran for long enough. It returns nil when its data can be
 // had.
-func flushSurvivor(o judge.View) *proposal {
+func flushSurvivor(o pass) *proposal {
 	r := o.Survivor()
 	if r.Name == "" || o.IsBeingRead() || !o.IsFlushed(r) && r.Answer != nil {
 		return nil
@@ -202,7 +201,7 @@ func flushSurvivor(o judge.View) *proposal {
 }
 
 // flush has a survivor run for long enough to write out all that it has.
-func flush(o judge.View, r facts.Replica) *proposal {
+func flush(o pass, r facts.Replica) *proposal {
 	pod := r.Pod
 	switch {
 	case pod != nil && pod.Running && !pod.NeverReady():
@@ -221,7 +220,7 @@ func flush(o judge.View, r facts.Replica) *proposal {
 
 // clearUnread gives up the volumes that were made to be written to from afar: whoever reads the survivor's volume
 // mounts both, and one that was bound somewhere else could not be mounted beside it.
-func clearUnread(o judge.View) *proposal {
+func clearUnread(o pass) *proposal {
 	const read = "What %s holds is read on its volume; "
 	survivor := o.Bootstrap.Next.Survivor
 	for _, r := range facts.Filter(o.Next.Members, o.IsUnread) {
@@ -241,7 +240,7 @@ func clearUnread(o judge.View) *proposal {
 }
 
 // stopSurvivor lets a member go that has written out all it had.
-func stopSurvivor(o judge.View, r facts.Replica) *proposal {
+func stopSurvivor(o pass, r facts.Replica) *proposal {
 	switch {
 	case r.Pod == nil:
 		return nil
@@ -263,7 +262,7 @@ func readFrom(o facts.Incarnation, l changes.Restoring) changes.Restoring {
 }
 
 // whyNotSurvivor says why a member cannot be rebuilt from, or "".
-func whyNotSurvivor(o judge.View, r facts.Replica) string {
+func whyNotSurvivor(o pass, r facts.Replica) string {
 	record := r.Record()
 	switch {
 	case o.WhyNoRoomFor(r) != "":
@@ -280,7 +279,7 @@ func whyNotSurvivor(o judge.View, r facts.Replica) string {
 }
 
 // whyNotRead says why what a member of this incarnation holds cannot be had, or "".
-func whyNotRead(o judge.View, r facts.Replica) string {
+func whyNotRead(o pass, r facts.Replica) string {
 	record := r.Record()
 	switch {
 	case o.Judge(r).IsLost():

@@ -6,7 +6,6 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -15,7 +14,7 @@ import (
 
 // newSettings lets first members that have no Pod follow a spec that changed since their volumes were made: what keeps
 // Kubernetes from admitting their Pods is put right there.
-func newSettings(o judge.View) *proposal {
+func newSettings(o pass) *proposal {
 	var stale []facts.VolumeRef
 	for _, r := range firstMembers(o) {
 		isUntouched := r.Restoring == nil || r.Restoring.Holds
@@ -37,7 +36,7 @@ func newSettings(o judge.View) *proposal {
 }
 
 // mayHoldOther reports a first volume on which a member of another minor version may have lived, whose Pod is gone.
-func mayHoldOther(o judge.View, v *facts.Volume) bool {
+func mayHoldOther(o pass, v *facts.Volume) bool {
 	return o.Bootstrap.Begun && v.Phase != facts.VolumePending && !v.Settings.IsZero() &&
 		!v.Settings.Version.SameMinor(o.Desired.Settings.Version)
 }
@@ -45,7 +44,7 @@ func mayHoldOther(o judge.View, v *facts.Volume) bool {
 // mayTake reports whether first members that do not run may take these settings: none of another version has started.
 // With the version it has, a first member starts on its volume again as it did before. No member takes what is refused,
 // nor settings without room for what was restored: see checkRoom.
-func mayTake(o judge.View, c facts.Settings) bool {
+func mayTake(o pass, c facts.Settings) bool {
 	if o.Desired.Fault != "" {
 		return false
 	}
@@ -60,12 +59,12 @@ func mayTake(o judge.View, c facts.Settings) bool {
 
 // otherIncarnation deletes what a bootstrap that was given up left under the first members' names, such as a Pod that
 // another operator made a moment too late. Nothing of such an incarnation was ever recorded.
-func otherIncarnation(o judge.View) *proposal {
+func otherIncarnation(o pass) *proposal {
 	return inTurn(o, o.Members, clearRestore, clearData)
 }
 
 // clearData deletes a Pod, then a volume.
-func clearData(o judge.View, r facts.Replica) *proposal {
+func clearData(o pass, r facts.Replica) *proposal {
 	switch {
 	case r.Incarnation() == "" || r.Incarnation() == o.Bootstrap.Incarnation && !isMixed(o.Incarnation, r):
 		return nil
@@ -80,7 +79,7 @@ func clearData(o judge.View, r facts.Replica) *proposal {
 }
 
 // clearRestore deletes a restore Pod of a bootstrap that was given up.
-func clearRestore(o judge.View, r facts.Replica) *proposal {
+func clearRestore(o pass, r facts.Replica) *proposal {
 	if r.Restoring == nil || r.Restoring.Incarnation == o.Bootstrap.Incarnation {
 		return nil
 	}
@@ -100,7 +99,7 @@ func isMixed(o facts.Incarnation, r facts.Replica) bool {
 // firstQuorum holds everything else back until the members agree on one list, and who they are is written down: first
 // on the volumes of a quorum, then in the bootstrap record. From then on no member is ever started as at bootstrap
 // without being asked for by a list that is known.
-func firstQuorum(o judge.View) *proposal {
+func firstQuorum(o pass) *proposal {
 	if o.Bootstrap.ClusterID != 0 {
 		return nil
 	}
@@ -120,7 +119,7 @@ func firstQuorum(o judge.View) *proposal {
 
 // recordFirst writes down who the first members are, if the list that answers is the list of this bootstrap: by its
 // names, or by the identity that is on a volume already.
-func recordFirst(o judge.View) *proposal {
+func recordFirst(o pass) *proposal {
 	isOfThisBootstrap := func(r facts.Replica) bool { return r.Record().ClusterID == o.Membership.ClusterID }
 	for _, m := range o.Membership.Members {
 		name, ok := etcdutil.MemberFromPeerURL(facts.FirstURL(m), o.Cluster.Name, o.Cluster.Namespace)
@@ -137,7 +136,7 @@ func recordFirst(o judge.View) *proposal {
 	return waitForQuorum(o)
 }
 
-func waitForQuorum(o judge.View) *proposal {
+func waitForQuorum(o pass) *proposal {
 	for _, r := range o.BootstrapReplicas() {
 		if p := startTrouble(o, r); p != nil {
 			return p

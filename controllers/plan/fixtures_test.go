@@ -49,7 +49,7 @@ func settledWorld(size int) scene {
 		o.Current.Bootstrap.Volumes[name] = "volume-" + name
 	}
 	o.Budget = facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo", State: facts.ObjectCurrent},
-		MinAvailable: facts.BudgetFor(current(o.Observation).View, size)}
+		MinAvailable: facts.BudgetFor(current(o.Observation).View.View, size)}
 	for i := range size {
 		o.Current.Members = append(o.Current.Members, voter(i))
 	}
@@ -537,5 +537,5 @@ func (o scene) unwritten() scene {
 
 // Veto says why a change must not be made in this world, or "": the guard's answer, which no rule is asked for.
 func Veto(o facts.Observation, c changes.Change) string {
-	return changes.VetoOf(current(o).View, c).Message
+	return changes.VetoOf(current(o).View.View, c).Message
 }

@@ -12,34 +12,9 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// unsupported refuses changes of the spec that this release cannot make to running members.
-func unsupported(o judge.View) *proposal {
-	running := facts.Filter(o.Members, func(r facts.Replica) bool {
-		return r.Member != nil && r.IsRecorded() && !r.Settings().IsZero()
-	})
-	if len(running) > 0 && o.Desired.NoWay != "" {
-		version := running[0].Settings().Version
-		return notSupported("Members run %s and the spec asks for %s. %s; put spec.version back to %s.x.",
-			version, o.Desired.Target, o.Desired.NoWay, version.MinorString())
-	}
-	smallest := facts.SmallestVolume(running)
-	if smallest == nil || smallest.Volume.Bytes >= o.Desired.StorageBytes {
-		return nil // the spec is the least size: larger volumes are no fault
-	}
-	has, asked := facts.FormatBytes(smallest.Volume.Bytes), facts.FormatBytes(o.Desired.StorageBytes)
-	return notSupported("The volume of %s has %s and the spec asks for %s. This release cannot change the size of a "+
-		"volume, and new members get the new one. Put spec.storage.size back, or expand each member's claim to it. "+
-		"Where the StorageClass cannot expand volumes, replace one member after the other: "+
-		pages.Docs+"docs/alerts.md#a-volume-that-is-full.", smallest.Name, has, asked)
-}
-
-func notSupported(format string, args ...any) *proposal {
-	return refuse(facts.ReasonNotSupported, format, args...).byHuman().yielding()
-}
-
 // memberHealth keeps the cluster from being called settled while a member is not well. Of several, it tells of the one
 // that needs a person, or that should be well by now.
-func memberHealth(o judge.View) *proposal {
+func memberHealth(o pass) *proposal {
 	var gravest *proposal
 	for _, r := range o.Members {
 		p := ailment(o, r)
@@ -55,7 +30,7 @@ func memberHealth(o judge.View) *proposal {
 
 // versionsMoving waits at a stop for what etcd does by itself once every member runs its minor. Only then is the step
 // done, and the next one begun: nothing is called settled on the way.
-func versionsMoving(o judge.View) *proposal {
+func versionsMoving(o pass) *proposal {
 	at := o.Progress()
 	awaited := awaitedAtStop(o, at)
 	if awaited == "" {
@@ -70,7 +45,7 @@ func versionsMoving(o judge.View) *proposal {
 
 // awaitedAtStop says what is waited for at a stop, or "". A cluster that was just bootstrapped has another version for
 // a moment, which is no step.
-func awaitedAtStop(o judge.View, at etcdutil.Progress) string {
+func awaitedAtStop(o pass, at etcdutil.Progress) string {
 	stop := o.Desired.Settings.Version
 	isOnItsWay := o.Desired.NoWay == "" && !o.Desired.IsMetBy(o.Desired.Settings)
 	isBehind := func(v etcdutil.Version) bool { return isOnItsWay || !v.IsZero() && v.Minor+1 == stop.Minor }
@@ -87,7 +62,7 @@ func awaitedAtStop(o judge.View, at etcdutil.Progress) string {
 }
 
 // awaitedOfMembers says what the members have to do before they leave a stop, as a part of a sentence.
-func awaitedOfMembers(o judge.View, stop etcdutil.Version) string {
+func awaitedOfMembers(o pass, stop etcdutil.Version) string {
 	for _, r := range o.Voters() {
 		if r.IsHealthy(o.Membership) && !o.IsCaughtUp(r) {
 			return r.Name + " has all that was committed. If it does not catch up, its disk or its network is too " +
@@ -98,7 +73,7 @@ func awaitedOfMembers(o judge.View, stop etcdutil.Version) string {
 }
 
 // versionsAwaited says what etcd moves by itself, up or down, and which member holds it up or does not tell of it.
-func versionsAwaited(o judge.View, at etcdutil.Progress, what string) string {
+func versionsAwaited(o pass, at etcdutil.Progress, what string) string {
 	saysNothing := func(r facts.Replica) bool { return r.Answer != nil && r.Versions().Cluster.IsZero() }
 	silent := func(r facts.Replica) bool { return r.Answer == nil }
 	mute, away := facts.Filter(o.Voters(), saysNothing), facts.Filter(o.Voters(), silent)
@@ -120,7 +95,7 @@ func versionsAwaited(o judge.View, at etcdutil.Progress, what string) string {
 const whereItLasts = "Where it lasts for minutes, look at etcdctl endpoint status --cluster, or put spec.version back."
 
 // holdsUp names a voter whose data has another format than its cluster's version, as a part of a sentence, or "".
-func holdsUp(o judge.View) string {
+func holdsUp(o pass) string {
 	for _, r := range o.Voters() {
 		v := r.Versions()
 		if !v.Storage.IsZero() && !v.Cluster.IsZero() && !v.Storage.SameMinor(v.Cluster) {
@@ -131,7 +106,7 @@ func holdsUp(o judge.View) string {
 }
 
 // isMislabelled reports a member that runs on its own volume, and could not start on it again by what is written there.
-func isMislabelled(o judge.View, r facts.Replica) bool {
+func isMislabelled(o pass, r facts.Replica) bool {
 	return r.IsUp() && r.IsRecorded() && r.IsOnOwnVolume() && !r.IsDoomed() && !o.MayRestart(r)
 }
 
@@ -143,7 +118,7 @@ func isStuckLeaving(o facts.Observation, r facts.Replica) bool {
 }
 
 // remainder waits for what is left of a member that was removed.
-func remainder(o judge.View, r facts.Replica) *proposal {
+func remainder(o pass, r facts.Replica) *proposal {
 	if !isLeaving(r) || isStuckLeaving(o.Observation, r) {
 		return nil
 	}
@@ -153,7 +128,7 @@ func remainder(o judge.View, r facts.Replica) *proposal {
 
 // ailment says what a member lacks to be well: a volume that stays, a process that serves, and a name that is written
 // down.
-func ailment(o judge.View, r facts.Replica) *proposal {
+func ailment(o pass, r facts.Replica) *proposal {
 	if r.Member == nil {
 		return remainder(o, r)
 	}
@@ -174,7 +149,7 @@ func ailment(o judge.View, r facts.Replica) *proposal {
 	if isMislabelled(o, r) {
 		return refuse(facts.ReasonForeignData,
 			"%s runs, and is not restarted: no Pod would be started for it again, since %s. Put back what was changed "+
-				"on its PersistentVolumeClaim.", r.Name, judge.WhyNoPod(o, r)).byHuman()
+				"on its PersistentVolumeClaim.", r.Name, judge.WhyNoPod(o.View, r)).byHuman()
 	}
 	if !r.IsHealthy(o.Membership) || r.Pod == nil || !r.Pod.Ready {
 		return wait(facts.ReasonNotReady, "Member %s%s is not well: %s.%s%s", r.Name, onNode(r), o.Judge(r).Says,
@@ -189,7 +164,7 @@ func ailment(o judge.View, r facts.Replica) *proposal {
 }
 
 // sidecarTrouble tells of a sidecar that is not well beside a member that is. It is never overdue: the member serves.
-func sidecarTrouble(o judge.View, r facts.Replica) *proposal {
+func sidecarTrouble(o pass, r facts.Replica) *proposal {
 	sidecar := r.Pod.Unsteady(o.Now)
 	if sidecar == nil {
 		return nil
@@ -198,7 +173,7 @@ func sidecarTrouble(o judge.View, r facts.Replica) *proposal {
 	if words := strings.TrimSuffix(cmp.Or(sidecar.Says, sidecar.Waiting), "."); words != "" {
 		says += ": " + words
 	}
-	if isTriedInVain(o, r) {
+	if isTriedInVain(o.Observation, r) {
 		says += ". No other member is restarted with the same settings meanwhile"
 	}
 	return wait(facts.ReasonSidecar, "Sidecar %[1]s of %[2]s %[3]s. The member serves on, and clients reach it. "+
@@ -252,7 +227,7 @@ func howToStart(waiting, message string) string {
 
 // startTrouble says what keeps a replica's Pod from serving, or nil when nothing is known to. It is due from the
 // creation of the Pod, so a member that stops after a long time is overdue at once.
-func startTrouble(o judge.View, r facts.Replica) *proposal {
+func startTrouble(o pass, r facts.Replica) *proposal {
 	pod := r.Pod
 	switch {
 	case pod == nil:

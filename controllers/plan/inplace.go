@@ -8,7 +8,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -18,8 +17,8 @@ import (
 
 // rebuilding is what a restore in place waits for, as a word that holds the rules after it back; nil when none is
 // carried out.
-func rebuilding(o judge.View) *proposal {
-	for _, ask := range []func(judge.View) *proposal{restoreCallOff, restoreBegin, restorePrepare, restoreSwitchOver} {
+func rebuilding(o pass) *proposal {
+	for _, ask := range []func(pass) *proposal{restoreCallOff, restoreBegin, restorePrepare, restoreSwitchOver} {
 		if p := ask(o); p != nil {
 			word := wait(p.Reason, "%s", p.Message)
 			word.NeedsHuman, word.Overdue = p.NeedsHuman, p.Overdue
@@ -34,11 +33,11 @@ func rebuilding(o judge.View) *proposal {
 
 // restoreCallOff clears away what was restored for an EtcdRestore that is gone, is another one by now, or had its
 // approval taken back.
-func restoreCallOff(o judge.View) *proposal {
+func restoreCallOff(o pass) *proposal {
 	if _, isWanted := chosenRequest(o); isWanted || !o.IsPreparing() {
 		return nil
 	}
-	for _, step := range []func(judge.View) *proposal{dropRestores, dropVolumes, dropSecrets} {
+	for _, step := range []func(pass) *proposal{dropRestores, dropVolumes, dropSecrets} {
 		if p := step(o); p != nil {
 			return p
 		}
@@ -47,7 +46,7 @@ func restoreCallOff(o judge.View) *proposal {
 		"The restore in place is called off; nothing of it is left, and the cluster goes on as it was.")
 }
 
-func dropRestores(o judge.View) *proposal {
+func dropRestores(o pass) *proposal {
 	of := facts.Filter(o.Next.Members, func(r facts.Replica) bool { return r.Restoring != nil })
 	if len(of) == 0 {
 		return nil
@@ -62,7 +61,7 @@ func dropRestores(o judge.View) *proposal {
 		return act(changes.DeleteRestores{Pods: pods}, facts.ReasonCallOff,
 			"The restore in place is called off; the restore Pods of %s are deleted.", podNames(pods))
 	}
-	all := facts.Task{GoneBy: lastGoneBy(judge.Of(o.OfNext()))}
+	all := facts.Task{GoneBy: lastGoneBy(passOf(o.OfNext()))}
 	for _, r := range of {
 		all.HeldBy = cmp.Or(all.HeldBy, r.Restoring.HeldBy)
 	}
@@ -72,7 +71,7 @@ func dropRestores(o judge.View) *proposal {
 		strings.Join(facts.Names(of), ", ")).yielding()
 }
 
-func dropVolumes(o judge.View) *proposal {
+func dropVolumes(o pass) *proposal {
 	of := facts.Filter(o.Next.Members, func(r facts.Replica) bool { return r.Volume != nil })
 	if len(of) == 0 {
 		return nil
@@ -92,7 +91,7 @@ func dropVolumes(o judge.View) *proposal {
 		strings.Join(facts.Names(of), ", "), heldAmong(of...)).yielding()
 }
 
-func dropSecrets(o judge.View) *proposal {
+func dropSecrets(o pass) *proposal {
 	for _, r := range o.Next.Members {
 		if p := collectSecret(r); p != nil {
 			return act(p.Change, facts.ReasonCallOff,
@@ -106,7 +105,7 @@ const cannotCarryOut = "The EtcdRestore %s is approved and cannot be carried out
 
 // restoreBegin writes down which incarnation is prepared beside this one, once a person approved that on the evidence
 // there is, and the backup was looked at.
-func restoreBegin(o judge.View) *proposal {
+func restoreBegin(o pass) *proposal {
 	request, ok := chosenRequest(o)
 	if !ok || request.Source == record.SourcePrevious || o.IsPreparing() || o.Desired.Fault != "" {
 		return nil
@@ -115,7 +114,7 @@ func restoreBegin(o judge.View) *proposal {
 		return refuse(facts.ReasonRestoreHeld, cannotCarryOut, request.Name,
 			why).byHuman().unlessLater(request.WantedBackup).yielding()
 	}
-	asking := judge.Of(o.Asking(request))
+	asking := passOf(o.Asking(request))
 	if request.Source == record.SourceBackup {
 		if p := lookAtBackup(asking); p != nil {
 			return p.unlessActing()
@@ -126,7 +125,7 @@ func restoreBegin(o judge.View) *proposal {
 		return refuse(facts.ReasonRestoreHeld, cannotCarryOut, request.Name, why).byHuman().yielding()
 	}
 	return act(changes.BeginNext{From: o.Bootstrap.Incarnation, Next: incarnation,
-		NextOrdinal: nextOrdinal(o) + len(incarnation.Names)},
+		NextOrdinal: o.due.NextOrdinal + len(incarnation.Names)},
 		facts.ReasonInPlace,
 		"The EtcdRestore %s is carried out: %s are made beside the members that there are, which serve on meanwhile.",
 		request.Name, strings.Join(incarnation.Names, ", "))
@@ -134,7 +133,7 @@ func restoreBegin(o judge.View) *proposal {
 
 // whyTooLow says why an incarnation may not begin with the revisions that it would have, or "". The number changes only
 // once in a billion writes: it is told again and again.
-func whyTooLow(o judge.View, incarnation record.Next) string {
+func whyTooLow(o pass, incarnation record.Next) string {
 	enough := incarnation
 	enough.Bump = o.BumpFor(incarnation)
 	switch {
@@ -164,7 +163,7 @@ func (p *proposal) unlessActing() *proposal {
 }
 
 // whyNotRestore says why a request cannot be carried out as the cluster stands, or "".
-func whyNotRestore(o judge.View, request facts.Request) string {
+func whyNotRestore(o pass, request facts.Request) string {
 	switch {
 	case request.WantedBackup.Fault != "":
 		return request.WantedBackup.Fault
@@ -179,7 +178,7 @@ func whyNotRestore(o judge.View, request facts.Request) string {
 }
 
 // whyNotSource holds what is given up to what was lost: without a backup only where the quorum is.
-func whyNotSource(o judge.View, request facts.Request) string {
+func whyNotSource(o pass, request facts.Request) string {
 	switch {
 	case request.Source == record.SourceBackup:
 		return ""
@@ -193,12 +192,12 @@ func whyNotSource(o judge.View, request facts.Request) string {
 }
 
 // nextFor is the incarnation that a request asks for. Neither its names nor its incarnation were ever used.
-func nextFor(o judge.View, request facts.Request) record.Next {
+func nextFor(o pass, request facts.Request) record.Next {
 	size := request.WantedBackup.FirstMembers(o.Desired.Size)
 	l := record.Next{Source: request.Source, Bump: request.Bump, Restore: request.ID}
 	switch request.Source {
 	case record.SourceBackup:
-		l.Origin, _ = sourceOf(judge.Of(o.Asking(request)).Observation)
+		l.Origin, _ = sourceOf(o.Asking(request).Observation)
 	case record.SourceSurvivor:
 		r := o.Find(request.Survivor)
 		size, l.Survivor = 1, r.Name
@@ -211,7 +210,7 @@ func nextFor(o judge.View, request facts.Request) record.Next {
 	l.Counter = freshCounter(o)
 	l.Incarnation = facts.IncarnationID(o.Cluster.UID, l.Counter)
 	l.Token = token(o.Cluster.UID, l.Incarnation)
-	first := nextOrdinal(o)
+	first := o.due.NextOrdinal
 	for i := range size {
 		l.Names = append(l.Names, etcdutil.MemberName(o.Cluster.Name, first+i))
 	}
@@ -226,7 +225,7 @@ func revision(r facts.Replica) int64 {
 }
 
 // freshCounter is above every counter that the record knows, and its incarnation has left no trace.
-func freshCounter(o judge.View) int {
+func freshCounter(o pass) int {
 	counter := max(o.Bootstrap.Counter, o.Bootstrap.LastCounter) + 1
 	for o.HasTraceOf(facts.IncarnationID(o.Cluster.UID, counter)) {
 		counter++
@@ -243,7 +242,7 @@ func goesOnWithout(o facts.Incarnation) bool {
 // needsNothing reports an incarnation that was moved to whose members lack nothing but their Pods: those start from
 // what was restored, whatever else of the spec or the namespace is in the way. The previous incarnation is stopped
 // already, so nobody would be kept alive by waiting.
-func needsNothing(o judge.View) bool {
+func needsNothing(o pass) bool {
 	isInPods := o.Desired.Ephemeral && o.Desired.Fault == ""
 	return o.HasSwitchedOver() && !slices.ContainsFunc(firstMembers(o), func(r facts.Replica) bool {
 		return o.Desired.TLS && r.Secret.State != facts.ObjectCurrent || !isInPods &&
@@ -255,7 +254,7 @@ func needsNothing(o judge.View) bool {
 // that was moved to, all else that is amiss is put right once they serve. No CA is made anew where clients or
 // members trust the one that there was. Without one there are no certificates, and those who have theirs start without
 // the others, if they are a quorum.
-func leaveOut(o judge.View, c *changes.Bootstrap) {
+func leaveOut(o pass, c *changes.Bootstrap) {
 	if needsNothing(o) && (len(c.Pods) > 0 || o.Membership.Known) {
 		c.Objects = nil
 	}
@@ -273,7 +272,7 @@ func leaveOut(o judge.View, c *changes.Bootstrap) {
 
 // firstMembers are those that a bootstrap makes: all of them, or those whose volumes are what they were, where it goes
 // on without the others.
-func firstMembers(o judge.View) []facts.Replica {
+func firstMembers(o pass) []facts.Replica {
 	if !goesOnWithout(o.Incarnation) {
 		return o.BootstrapReplicas()
 	}
@@ -284,7 +283,7 @@ func firstMembers(o judge.View) []facts.Replica {
 
 // unsaid restores nothing anew on volumes that the cluster switched over to: all of it was there then, and only the
 // word of that is gone. What a survivor held could not even be had again.
-func unsaid(o judge.View, of []changes.Restoring) *proposal {
+func unsaid(o pass, of []changes.Restoring) *proposal {
 	members := joinNames(of, func(l changes.Restoring) string { return l.Name })
 	return refuse(facts.ReasonRestoreHeld, "The cluster switched over to what was restored on the volumes of %s, and "+
 		"the annotation etcdsteward.dev/restored that said so is gone. Nothing is restored over it. Put it back: "+
@@ -293,7 +292,7 @@ func unsaid(o judge.View, of []changes.Restoring) *proposal {
 }
 
 // lostAfterMove refuses to begin what could not serve any more.
-func lostAfterMove(o judge.View) *proposal {
+func lostAfterMove(o pass) *proposal {
 	left := firstMembers(o)
 	if o.IsAlive() || len(left) >= etcdutil.Quorum(len(o.Bootstrap.Names)) {
 		return nil

@@ -9,7 +9,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -17,7 +16,7 @@ import (
 
 // abandonLearner removes a learner that is not wanted, or that cannot live. A learner has no vote: removing it risks
 // nothing. One whose Pod Kubernetes cannot start is left, unless its node is why: another name would meet the same.
-func abandonLearner(o judge.View) *proposal {
+func abandonLearner(o pass) *proposal {
 	for _, r := range o.Learners() {
 		if why := whyAbandon(o, r); why != "" {
 			return act(changes.RemoveMember{Name: r.Name, ID: r.Member.ID}, facts.ReasonAbandon,
@@ -27,10 +26,10 @@ func abandonLearner(o judge.View) *proposal {
 	return nil
 }
 
-func whyAbandon(o judge.View, r facts.Replica) string {
+func whyAbandon(o pass, r facts.Replica) string {
 	j := o.Judge(r)
 	switch {
-	case len(lastingVoters(o)) >= o.Desired.Size && o.Desired.Fault == "":
+	case len(o.due.Lasting) >= o.Desired.Size && o.Desired.Fault == "":
 		return "the size does not ask for it"
 	case j.IsLost():
 		return j.Says
@@ -52,76 +51,16 @@ func whyAbandon(o judge.View, r facts.Replica) string {
 
 // mayStartOtherwise reports a Pod that cannot start as it was made, while a new member would be made from something
 // else.
-func mayStartOtherwise(o judge.View, r facts.Replica) bool {
-	return r.CannotRun() && (r.Pod.Settings != memberSettings(o) || r.Pod.OtherImage)
+func mayStartOtherwise(o pass, r facts.Replica) bool {
+	return r.CannotRun() && (r.Pod.Settings != o.due.Settings || r.Pod.OtherImage)
 }
 
 // isLate reports a learner whose Pod started, or has a node that is why it did not, and is older than it takes to join,
 // and that does not answer.
-func isLate(o judge.View, r facts.Replica) bool {
+func isLate(o pass, r facts.Replica) bool {
 	return (r.Pod.Started || o.Judge(r).Cause == facts.CauseNode) &&
 		o.Now.Sub(r.Pod.Created) > joinDeadline(o.Incarnation) && !r.IsHealthy(o.Membership)
 }
-
-// unplaced is a learner that no node has taken for so long that none may ever, or an empty replica. It stays: another
-// name would meet the same. What can do without it waits for it no longer.
-func unplaced(o judge.View) facts.Replica {
-	for _, r := range o.Learners() {
-		if o.HasNoPlace(r.Pod) {
-			return r
-		}
-	}
-	return facts.Replica{}
-}
-
-// inTheWay is the doomed voter whose own Pod keeps its successor from every node, or an empty replica. It goes first.
-func inTheWay(o judge.View) facts.Replica {
-	learner := unplaced(o)
-	if learner.Member == nil || !isKeptApart(o.Incarnation, learner) {
-		return facts.Replica{}
-	}
-	return dispensable(o)
-}
-
-// dispensable is the doomed voter that the others can do without, or an empty replica: all of them serve on data that
-// stays, and they are more than one.
-func dispensable(o judge.View) facts.Replica {
-	well := facts.Filter(o.Voters(), func(r facts.Replica) bool { return isWell(o.Incarnation, r) })
-	if len(well) < 2 || len(well) < len(o.Voters())-1 {
-		return facts.Replica{}
-	}
-	for _, r := range o.Voters() {
-		if r.IsDoomed() {
-			return r
-		}
-	}
-	return facts.Replica{}
-}
-
-// isKeptApart reports a learner that every node with a member would take, but for a rule that keeps Pods apart. The
-// scheduler asks of that rule last, so all else of such a node suits it
-// (kubernetes/kubernetes:pkg/scheduler/apis/config/v1/default_plugins.go); of another scheduler that is not known.
-// Where it counts more or fewer nodes, nothing shows that the one which gets free is among them. A node with two
-// members does not get free.
-func isKeptApart(o facts.Incarnation, learner facts.Replica) bool {
-	nodes := map[string]bool{}
-	for _, r := range o.Members {
-		if r.Pod == nil || r.Pod.Node == "" {
-			continue
-		}
-		if nodes[r.Pod.Node] {
-			return false
-		}
-		nodes[r.Pod.Node] = true
-	}
-	return !learner.Pod.OtherScheduler &&
-		strings.Contains(learner.Pod.Message, fmt.Sprintf(" %d %s", len(nodes), keptApart))
-}
-
-// keptApart are the scheduler's words for it, after the number of nodes
-// (kubernetes/kubernetes:pkg/scheduler/framework/plugins/interpodaffinity/filtering.go
-// ErrReasonAntiAffinityRulesNotMatch).
-const keptApart = "node(s) didn't match pod anti-affinity rules"
 
 // isCrowdedOut reports a learner that some node might take once a Pod stops: it would take the room of a member that is
 // restarted. That is so unless no reason of the scheduler ends when a Pod stops.
@@ -147,18 +86,18 @@ var lasting = []string{
 }
 
 // wayToPlace is what a person can do about a learner that no node takes, as a sentence with a space in front, or "".
-func wayToPlace(o judge.View, r facts.Replica) string {
-	doomed := dispensable(o)
+func wayToPlace(o pass, r facts.Replica) string {
+	doomed := o.due.Dispensable
 	says := fmt.Sprintf(" No node has taken it for %s. Add a node, or have spec.pod ask less of nodes",
 		facts.PlaceDeadline)
 	switch {
-	case r.Name != unplaced(o).Name || r.IsUnmade() || inTheWay(o).Member != nil:
+	case r.Name != o.due.Unplaced.Name || r.IsUnmade() || o.due.InTheWay.Member != nil:
 		return ""
 	case doomed.Member != nil && isCrowdedOut(r):
 		return fmt.Sprintf("%s. Or delete Pod %s, if it would find room on node %s then: that costs this one copy, "+
 			"and the others serve on. Until then no other member is restarted: %s would take its room.",
 			says, doomed.Name, doomed.Pod.Node, r.Name)
-	case beingSucceeded(o).Member != nil:
+	case o.due.Succeeded.Member != nil:
 		return says + ", or put the spec back. Nothing is stopped until then."
 	}
 	return says + "."
@@ -167,7 +106,7 @@ func wayToPlace(o judge.View, r facts.Replica) string {
 // learnerFirst lets a learner start before another member is removed: it was told the list as it is, and would find
 // another one and be given up with its name. Not for longer than a start takes, and not where no further voter may
 // fail.
-func learnerFirst(o judge.View, leaving facts.Replica, reason string) *proposal {
+func learnerFirst(o pass, leaving facts.Replica, reason string) *proposal {
 	for _, r := range o.Learners() {
 		isOnItsWay := r.Pod != nil && !r.Pod.Terminating && !r.Member.Started() && !r.CannotRun() && !hasStaleFlags(r)
 		if isOnItsWay && o.Margin() > 0 && o.Now.Sub(r.Pod.Created) <= facts.StartDeadline {
@@ -201,7 +140,7 @@ func hasStaleFlags(r facts.Replica) bool {
 }
 
 // promote raises the budget, then gives the learner its vote. There is never more than one.
-func promote(o judge.View) *proposal {
+func promote(o pass) *proposal {
 	learners := o.Learners()
 	if len(learners) == 0 {
 		return nil
@@ -210,7 +149,7 @@ func promote(o judge.View) *proposal {
 	if !r.IsSealed() || !r.Pod.Ready || !o.IsCaughtUp(r) {
 		return learnerTrouble(o, r)
 	}
-	if want := facts.BudgetFor(o.View, len(o.Voters())+1); want > o.Budget.MinAvailable &&
+	if want := facts.BudgetFor(o.View.View, len(o.Voters())+1); want > o.Budget.MinAvailable &&
 		o.Budget.State != facts.ObjectForeign {
 		return act(changes.SetBudget{MinAvailable: want}, facts.ReasonBudget,
 			"The disruption budget is raised to %d before %s gets its vote.", want, r.Name)
@@ -220,7 +159,7 @@ func promote(o judge.View) *proposal {
 }
 
 // learnerTrouble reports what a learner waits for, and lets later rules act: a repair must not wait for it.
-func learnerTrouble(o judge.View, r facts.Replica) *proposal {
+func learnerTrouble(o pass, r facts.Replica) *proposal {
 	p := startTrouble(o, r)
 	if p == nil {
 		p = joining(o, r)
@@ -231,7 +170,7 @@ func learnerTrouble(o judge.View, r facts.Replica) *proposal {
 	return p.yielding()
 }
 
-func joining(o judge.View, r facts.Replica) *proposal {
+func joining(o pass, r facts.Replica) *proposal {
 	if r.Pod == nil || !r.Pod.Running {
 		return wait(facts.ReasonStarting, "The new member %s is starting.", r.Name).due(o, facts.PodChange(r.Pod),
 			joinDeadline(o.Incarnation))

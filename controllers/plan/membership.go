@@ -15,8 +15,8 @@ import (
 // to whom clients are led.
 
 // membership stops every change of members while it is not certain who they are.
-func membership(o judge.View) *proposal {
-	for _, ask := range []func(judge.View) *proposal{membersDisagree, membershipUnknown, strangeMember} {
+func membership(o pass) *proposal {
+	for _, ask := range []func(pass) *proposal{membersDisagree, membershipUnknown, strangeMember} {
 		if p := ask(o); p != nil {
 			return p
 		}
@@ -27,7 +27,7 @@ func membership(o judge.View) *proposal {
 // strangeMember stops where the list is not what the operator made: a member with another URL, or data that answers, or
 // is recorded, as somebody else; or, for as long as that takes to call off, one whose name the next incarnation has
 // too.
-func strangeMember(o judge.View) *proposal {
+func strangeMember(o pass) *proposal {
 	if m := o.Namesake(); m != nil {
 		return wait(facts.ReasonCallOff, "Member %s has a name that a restore in place took as well; nothing is "+
 			"added or removed until that is called off.", m.ID)
@@ -56,7 +56,7 @@ func strangeMember(o judge.View) *proposal {
 }
 
 // recordMembers writes down who lives where, once that very member has answered with its ID.
-func recordMembers(o judge.View) *proposal {
+func recordMembers(o pass) *proposal {
 	var records []changes.MemberRecord
 	for _, r := range o.Members {
 		want, ok := recordOf(o, r)
@@ -79,7 +79,7 @@ func recordMembers(o judge.View) *proposal {
 }
 
 // recordOf is what can be written about the replica's data in this very observation.
-func recordOf(o judge.View, r facts.Replica) (record.Member, bool) {
+func recordOf(o pass, r facts.Replica) (record.Member, bool) {
 	if !o.IsAnsweringFor(r) || !isDataOfThisIncarnation(o, r) {
 		return record.Member{}, false
 	}
@@ -112,7 +112,7 @@ func mountedBy(r facts.Replica) (uid, backing string) {
 // isDataOfThisIncarnation reports whether the replica's data is of this incarnation and will stay. Before the cluster's
 // identity is written down one that will not stay counts too: a bootstrap that could be given up was by now, so it
 // holds what would be lost, and once it is written down a successor joins it.
-func isDataOfThisIncarnation(o judge.View, r facts.Replica) bool {
+func isDataOfThisIncarnation(o pass, r facts.Replica) bool {
 	if r.Pod == nil || r.Pod.Terminating || r.Incarnation() != o.Bootstrap.Incarnation {
 		return false
 	}
@@ -121,7 +121,7 @@ func isDataOfThisIncarnation(o judge.View, r facts.Replica) bool {
 
 // labelRole lets the client Service follow the roles. It comes before what may wait for a person, so that a member that
 // serves again is not kept from its clients meanwhile. While copies are in doubt, no client is led to another one.
-func labelRole(o judge.View) *proposal {
+func labelRole(o pass) *proposal {
 	if inDoubt(o.Incarnation) {
 		return nil
 	}
@@ -140,9 +140,8 @@ func labelRole(o judge.View) *proposal {
 
 // isToLoseClients reports a member that clients are led away from although it serves: it has other data than its own,
 // or is the one that shrink takes the label from before it is removed.
-func isToLoseClients(o judge.View, r facts.Replica) bool {
-	leaving, isTooMany := nextToLeave(o)
-	return o.Judge(r).Cause == facts.CauseIdentity || isTooMany && followsSpec(o) && leaving.Name == r.Name
+func isToLoseClients(o pass, r facts.Replica) bool {
+	return o.Judge(r).Cause == facts.CauseIdentity || followsSpec(o) && o.due.Leave.Name == r.Name
 }
 
 // countsLate is the first version of etcd that counts what it got as a snapshot only once another entry follows. Above
@@ -155,7 +154,7 @@ const wakeFor = 2 * time.Second
 
 // wakeMember adds one entry to raft's log for a member that may be waiting for it. Where clients write that happens by
 // itself.
-func wakeMember(o judge.View) *proposal {
+func wakeMember(o pass) *proposal {
 	leader := o.Leader()
 	if leader.Answer == nil {
 		return nil
@@ -183,7 +182,7 @@ func wakeMember(o judge.View) *proposal {
 
 // mayAwaitEntry reports a member whose process began 2, 4, 8, … seconds ago and does not answer, for as long as a new
 // one may take to join. Copying the data may take long, so an entry is added again, each time after twice as long.
-func mayAwaitEntry(o judge.View, r facts.Replica) bool {
+func mayAwaitEntry(o pass, r facts.Replica) bool {
 	if r.Answer != nil || !r.Pod.Running || r.Pod.RunningSince.IsZero() {
 		return false
 	}
@@ -198,6 +197,6 @@ func mayAwaitEntry(o judge.View, r facts.Replica) bool {
 // isStuckBehind reports a member that goes on after a pause in which the others wrote. It holds what they hold, reads
 // of it are answered, and the index that it reports stays behind until something is written (tried on 3.7.3: 516 of
 // 25,009). An entry per pass does no harm to one that is still copying.
-func isStuckBehind(o judge.View, r, leader facts.Replica) bool {
+func isStuckBehind(o pass, r, leader facts.Replica) bool {
 	return r.IsHealthy(o.Membership) && r.Answer.Leader == leader.Member.ID && !o.IsCaughtUp(r)
 }

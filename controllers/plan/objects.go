@@ -8,7 +8,6 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
@@ -16,8 +15,8 @@ import (
 
 // collect deletes one leftover at a time. What a member lived on is put aside first, where the judgement that removed
 // it may be wrong.
-func collect(o judge.View) *proposal {
-	for _, step := range []func(judge.View) *proposal{collectMembers, collectFormer, collectKept} {
+func collect(o pass) *proposal {
+	for _, step := range []func(pass) *proposal{collectMembers, collectFormer, collectKept} {
 		if p := step(o); p != nil {
 			return p
 		}
@@ -27,10 +26,9 @@ func collect(o judge.View) *proposal {
 
 // collectMembers deletes what removed members leave: the certificates, because nothing would look for them later, the
 // Pod, then the volume. What was prepared for the member to be added stays.
-func collectMembers(o judge.View) *proposal {
-	promised := promise(o)
+func collectMembers(o pass) *proposal {
 	for _, r := range o.Members {
-		if r.Member != nil || r.Name == promised || r.Pod != nil && r.Pod.Terminating {
+		if r.Member != nil || r.Name == o.due.Promised || r.Pod != nil && r.Pod.Terminating {
 			continue
 		}
 		if p := collectSecret(r); p != nil {
@@ -58,7 +56,7 @@ func collectSecret(r facts.Replica) *proposal {
 
 // collectKept deletes what was kept of replaced members for as long as the user asks. Where nothing says since when,
 // that time begins once more.
-func collectKept(o judge.View) *proposal {
+func collectKept(o pass) *proposal {
 	var volumes []facts.VolumeRef
 	for _, v := range o.Kept {
 		if v.Since.IsZero() {
@@ -83,7 +81,7 @@ func isExpired(o facts.Observation, v facts.KeptVolume) bool {
 	return v.For != facts.CauseCorruption && o.IsPast(v.Since.Add(o.Desired.KeepVolumes))
 }
 
-func collectVolume(o judge.View, r facts.Replica) *proposal {
+func collectVolume(o pass, r facts.Replica) *proposal {
 	if r.Volume == nil || r.Volume.Terminating {
 		return nil
 	}
@@ -106,7 +104,7 @@ func collectVolume(o judge.View, r facts.Replica) *proposal {
 
 // collectFormer deletes the volumes of an incarnation that a restore ended, once its EtcdRestore says so and what took
 // its place serves.
-func collectFormer(o judge.View) *proposal {
+func collectFormer(o pass) *proposal {
 	var volumes []facts.VolumeRef
 	for _, r := range o.FormerMembers() {
 		if r.Volume != nil && !r.Volume.Terminating && o.WhyKeepFormer(r) == "" {
@@ -122,7 +120,7 @@ func collectFormer(o judge.View) *proposal {
 }
 
 // restoreLeftover deletes what restored a cluster that lives now.
-func restoreLeftover(o judge.View) *proposal {
+func restoreLeftover(o pass) *proposal {
 	if p := o.Preflight; p != nil && !p.Terminating && !isAskedAgain(o, p) {
 		return act(changes.DeletePreflight{UID: p.UID}, facts.ReasonLeftover,
 			"The cluster has begun; the Pod that looked at a backup is deleted.")
@@ -142,16 +140,16 @@ func restoreLeftover(o judge.View) *proposal {
 }
 
 // isAskedAgain reports whether a restore in place needs what the Pod finds.
-func isAskedAgain(o judge.View, p *facts.Preflight) bool {
+func isAskedAgain(o pass, p *facts.Preflight) bool {
 	request, ok := chosenRequest(o)
 	return ok && !o.IsPreparing() && request.Source == record.SourceBackup &&
-		p.Asked == judge.Of(o.Asking(request)).Inquiry()
+		p.Asked == o.Asking(request).Inquiry()
 }
 
 // scaffold puts Services, Secrets and the NetworkPolicy right. A CA that is gone is not made anew under members
 // that trust the old one, and without it no certificate can be. From another one none is issued: etcd reads at its
 // start whom it trusts, and would refuse whom that one signed.
-func scaffold(o judge.View) *proposal {
+func scaffold(o pass) *proposal {
 	c := changes.ApplyObjects{Objects: needed(o.Objects), Secrets: neededSecrets(o)}
 	lost := o.LostCAs()
 	if len(lost) == 0 {
@@ -170,7 +168,7 @@ func scaffold(o judge.View) *proposal {
 }
 
 // untilWhen says when the first of the certificates ends.
-func untilWhen(o judge.View) string {
+func untilWhen(o pass) string {
 	end := o.FirstEnd()
 	if end.IsZero() {
 		return ""
@@ -193,7 +191,7 @@ func putRight(c changes.ApplyObjects) *proposal {
 }
 
 // neededSecrets are the members whose certificates are missing or due: those in the list, and those with data.
-func neededSecrets(o judge.View) []string {
+func neededSecrets(o pass) []string {
 	if !o.Desired.TLS {
 		return nil
 	}
@@ -210,12 +208,12 @@ func neededSecrets(o judge.View) []string {
 
 // budget lets the disruption budget follow the voters. It never allows a drain to take more than the voters can spare;
 // while a learner is on its way it may already count that one.
-func budget(o judge.View) *proposal {
+func budget(o pass) *proposal {
 	if !o.HasQuorum() || o.Budget.State == facts.ObjectForeign || o.Budget.State == facts.ObjectTerminating {
 		return nil
 	}
 	voters, has := len(o.Voters()), o.Budget.MinAvailable
-	want := min(max(has, facts.BudgetFor(o.View, voters)), facts.BudgetFor(o.View, voters+len(o.Learners())))
+	want := min(max(has, facts.BudgetFor(o.View.View, voters)), facts.BudgetFor(o.View.View, voters+len(o.Learners())))
 	if want == has && (o.Budget.State != facts.ObjectDrifted || want == 0) {
 		return nil
 	}
@@ -235,7 +233,7 @@ func heldBy(what, finalizers string) string {
 }
 
 // heldMember says that of the Pod of a member, which stays one where nothing else keeps it from starting again.
-func heldMember(o judge.View, r facts.Replica) string {
+func heldMember(o pass, r facts.Replica) string {
 	kept := heldBy("it", r.Pod.HeldBy)
 	if kept != "" && o.Judge(r).Cause == facts.CauseOutside {
 		kept += " " + r.Name + " stays a member."

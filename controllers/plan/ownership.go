@@ -10,7 +10,6 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 )
 
 // claimRests is how long an install that took a cluster over waits. By then what the other one had begun is over: a
@@ -24,7 +23,7 @@ const annotationOperator = "etcdsteward.dev/operator"
 // it changes what it could hurt. So a claim that was moved ends what the other one does, whether that runs or not. What
 // a person asks for moves the claim, and does nothing else. Where the Service says nothing, the data says whose the
 // cluster is.
-func otherOperator(o judge.View) *proposal {
+func otherOperator(o pass) *proposal {
 	us, asked := o.Cluster.Operator, o.Desired.Operator
 	switch {
 	case o.IsAnothers():
@@ -52,7 +51,7 @@ func otherOperator(o judge.View) *proposal {
 
 // ofAnother leaves a cluster to the install that looks after it, unless a person asks this one to take it over. Where
 // that one's Lease cannot be read, this one claims nothing.
-func ofAnother(o judge.View) *proposal {
+func ofAnother(o pass) *proposal {
 	us, isAsked := o.Cluster.Operator, o.Desired.Operator == o.Cluster.Operator
 	switch {
 	case o.ClaimedBy == "" && o.Desired.Operator == "":
@@ -81,20 +80,20 @@ func ofAnother(o judge.View) *proposal {
 }
 
 // howClaimIsLost is a sentence on a peer Service that does not say which install looks after the cluster.
-func howClaimIsLost(o judge.View) string {
+func howClaimIsLost(o pass) string {
 	if o.Bootstrap.Exists() {
 		return "The peer Service names no operator."
 	}
 	return "The peer Service with the bootstrap record is gone."
 }
 
-func howToTakeOver(o judge.View) string {
+func howToTakeOver(o pass) string {
 	return fmt.Sprintf("To have this one take it over, whether the other one runs or not: kubectl annotate etcd %s "+
 		"-n %s %s=%s --overwrite", o.Cluster.Name, o.Cluster.Namespace, annotationOperator, o.Cluster.Operator)
 }
 
 // howItsKeeperIs is a sentence on another install where that is not known to run, or "".
-func howItsKeeperIs(o judge.View) string {
+func howItsKeeperIs(o pass) string {
 	switch {
 	case !o.Keeping.Known:
 		return fmt.Sprintf("Whether the operator %s runs is not known: %s. ", o.Keeper(),
@@ -111,7 +110,7 @@ func howItsKeeperIs(o judge.View) string {
 // deletionPolicy un-owns what must be kept whatever else holds: between "kubectl delete" and the garbage collector
 // there is no second chance. Taking ownership, which can lead to deletion, waits until nothing speaks against touching
 // the cluster.
-func deletionPolicy(o judge.View) *proposal {
+func deletionPolicy(o pass) *proposal {
 	if len(o.Astray) == 0 {
 		return nil
 	}
@@ -127,7 +126,7 @@ func deletionPolicy(o judge.View) *proposal {
 }
 
 // handsOff leaves a cluster alone that is being deleted, or is paused.
-func handsOff(o judge.View) *proposal {
+func handsOff(o pass) *proposal {
 	if o.Desired.Deleting {
 		return wait(facts.ReasonDeleting, "The cluster is being deleted.")
 	}
@@ -141,7 +140,7 @@ func handsOff(o judge.View) *proposal {
 }
 
 // stillWritten warns of members of an incarnation that was given up, which serve writes until somebody stops them.
-func stillWritten(o judge.View) string {
+func stillWritten(o pass) string {
 	if !o.HasSwitchedOver() || o.IsAlive() ||
 		!slices.ContainsFunc(o.FormerMembers(), func(r facts.Replica) bool { return r.Pod != nil }) {
 		return ""
@@ -151,7 +150,7 @@ func stillWritten(o judge.View) string {
 }
 
 // specRefused stops a bootstrap, and nothing that members need to live.
-func specRefused(o judge.View) *proposal {
+func specRefused(o pass) *proposal {
 	if o.Desired.Fault == "" {
 		return nil
 	}
@@ -162,7 +161,7 @@ func specRefused(o judge.View) *proposal {
 	return p
 }
 
-func nameTaken(o judge.View) *proposal {
+func nameTaken(o pass) *proposal {
 	p := foreignObject(o)
 	if p != nil && (o.IsAlive() || needsNothing(o)) {
 		return p.yielding()
@@ -172,7 +171,7 @@ func nameTaken(o judge.View) *proposal {
 
 // foreignObject says which object that the cluster needs is not to be had; nil when all are. What the cluster begins
 // empty with is.
-func foreignObject(o judge.View) *proposal {
+func foreignObject(o pass) *proposal {
 	for _, object := range append([]facts.Object{o.Budget.Object}, o.Objects...) {
 		if p := takenBy(object); p != nil && !(o.BeginsEmpty() && isRetained(o, object)) {
 			return p
@@ -182,7 +181,7 @@ func foreignObject(o judge.View) *proposal {
 }
 
 // whyTaken is that as a part of a sentence, or "".
-func whyTaken(o judge.View) string {
+func whyTaken(o pass) string {
 	p := foreignObject(o)
 	if p == nil {
 		return ""

@@ -1,14 +1,10 @@
 package plan
 
-import (
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
-)
-
 // rule is one named question. The first rule that acts, or that must hold the others back, wins.
 type rule struct {
 	name string
 	says string // one sentence, for docs/rules.md
-	ask  func(judge.View) *proposal
+	ask  func(pass) *proposal
 	// givesWay: when its change is refused by Kubernetes or etcd, later rules may act in the same pass
 	givesWay bool
 	// ofSpec: not asked while the spec is refused, or while a restore in place is about to end this incarnation
@@ -24,7 +20,7 @@ const (
 // phase is a list of rules for a cluster that has come this far.
 type phase struct {
 	name  string
-	holds func(judge.View) bool
+	holds func(pass) bool
 	rules []rule
 	// beside: what the guard vetoes of these rules does not keep the rules of the phases after it from being asked
 	beside bool
@@ -33,7 +29,7 @@ type phase struct {
 // phases in the order in which they are asked. Their rules are in the order of their priority, which is the safety
 // argument: see doc.go.
 var phases = []phase{
-	{name: "any", holds: func(judge.View) bool { return true }, rules: []rule{
+	{name: "any", holds: func(pass) bool { return true }, rules: []rule{
 		{"other-operator",
 			"A cluster that another install looks after is left alone, until a person asks this one to take it over.",
 			otherOperator, holds, always},
@@ -185,22 +181,22 @@ var phases = []phase{
 
 // isNotBootstrapped reports a cluster of which no bootstrap record was read: there never was one, or its peer Service
 // was deleted. Then it may serve all the same, and bootstrapRecord writes the record anew.
-func isNotBootstrapped(o judge.View) bool { return !o.Bootstrap.Exists() }
+func isNotBootstrapped(o pass) bool { return !o.Bootstrap.Exists() }
 
 // isBegun reports a cluster with a bootstrap record, whether an EtcdRestore names it or not. Bootstrap.Begun says more:
 // that all first volumes were there.
-func isBegun(o judge.View) bool { return o.Bootstrap.Exists() }
+func isBegun(o pass) bool { return o.Bootstrap.Exists() }
 
 // isBootstrapping reports a bootstrap record without a cluster ID, which was given up or of which no member is
 // recorded.
-func isBootstrapping(o judge.View) bool { return o.Bootstrap.Exists() && !o.IsAlive() }
+func isBootstrapping(o pass) bool { return o.Bootstrap.Exists() && !o.IsAlive() }
 
 // isLiving reports a cluster whose identity is in its bootstrap record, or on any volume: see IsAlive. The second comes
 // first, so first-quorum is asked here as well.
-func isLiving(o judge.View) bool { return o.Bootstrap.Exists() && o.IsAlive() }
+func isLiving(o pass) bool { return o.Bootstrap.Exists() && o.IsAlive() }
 
 // rulesFor are the rules of all the phases that a cluster is in, and whether each is asked beside the others.
-func rulesFor(o judge.View) []turn {
+func rulesFor(o pass) []turn {
 	var out []turn
 	for _, p := range phases {
 		if !p.holds(o) {
@@ -216,7 +212,7 @@ func rulesFor(o judge.View) []turn {
 }
 
 // followsSpec reports whether the rules that only follow the spec are asked.
-func followsSpec(o judge.View) bool { return o.Desired.Fault == "" && !isEnding(o) }
+func followsSpec(o pass) bool { return o.Desired.Fault == "" && !isEnding(o) }
 
 // turn is a rule in its phase.
 type turn struct {
@@ -226,7 +222,7 @@ type turn struct {
 
 // isEnding reports that a restore in place is about to end this incarnation. Where that waits for a person, who may be
 // long, it is not.
-func isEnding(o judge.View) bool {
+func isEnding(o pass) bool {
 	_, isAwaited := o.ApprovedNow(o.Bootstrap.Next.Restore)
 	return o.IsPreparing() && isAwaited
 }

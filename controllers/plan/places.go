@@ -5,18 +5,17 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 )
 
 // holdPlaces has the places of the next members held, and waits until all are: see facts.NeedsPlaces. It returns nil
 // then. The Pods that hold them are made at the last moment, so that what they say is new.
-func holdPlaces(o judge.View, request facts.Request) *proposal {
+func holdPlaces(o pass, request facts.Request) *proposal {
 	if !o.NeedsPlaces() {
 		return nil
 	}
 	var missing []changes.Restoring
 	var spent []facts.PodRef
-	next := judge.Of(o.OfNext()).BootstrapReplicas()
+	next := o.OfNext().BootstrapReplicas()
 	for _, r := range next {
 		switch pod := r.Restoring; {
 		case pod == nil:
@@ -43,7 +42,7 @@ func holdPlaces(o judge.View, request facts.Request) *proposal {
 
 // isPlaceLost reports a Pod that holds a place no more, or the place of a member with other settings. One that failed
 // is made anew after a rest.
-func isPlaceLost(o judge.View, r facts.Replica) bool {
+func isPlaceLost(o pass, r facts.Replica) bool {
 	pod := r.Restoring
 	hasEnded := pod.HasFailed() || pod.HasSucceeded()
 	return pod.Settings != r.Volume.Settings || pod.OtherImage || pod.Unwanted != "" && pod.Phase == facts.PodRunning ||
@@ -60,7 +59,7 @@ func whyPlaceLost(next []facts.Replica) string {
 }
 
 // placesWait says which of the next members has no place yet, and why; nil when all have.
-func placesWait(o judge.View, request facts.Request, next []facts.Replica) *proposal {
+func placesWait(o pass, request facts.Request, next []facts.Replica) *proposal {
 	without := facts.Filter(next, func(r facts.Replica) bool { return !r.HoldsPlace() })
 	if len(without) == 0 {
 		return nil
@@ -83,8 +82,8 @@ func placesWait(o judge.View, request facts.Request, next []facts.Replica) *prop
 }
 
 // letPlacesGo gives the places back while the cluster does not switch over for another reason.
-func letPlacesGo(o judge.View, why string) *proposal {
-	places := heldPlaces(judge.Of(o.OfNext()).BootstrapReplicas())
+func letPlacesGo(o pass, why string) *proposal {
+	places := heldPlaces(o.OfNext().BootstrapReplicas())
 	if len(places) == 0 {
 		return nil
 	}

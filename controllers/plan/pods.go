@@ -7,7 +7,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -16,7 +15,7 @@ import (
 
 // keepSettings keeps on every volume the settings that its member's Pod should be made from. Putting a spec right
 // always recovers: a member that does not run, or never answers, takes the settings of the spec.
-func keepSettings(o judge.View) *proposal {
+func keepSettings(o pass) *proposal {
 	var takers []facts.Replica
 	for _, r := range o.Members {
 		if p := cmp.Or(writtenBack(o, r), madeLikeOthers(o, r)); p != nil {
@@ -43,13 +42,13 @@ func keepSettings(o judge.View) *proposal {
 
 // madeLikeOthers gives a learner that cannot run the settings of a new member, while those of the spec are of another
 // minor: it has no data yet, and joins first.
-func madeLikeOthers(o judge.View, r facts.Replica) *proposal {
+func madeLikeOthers(o pass, r facts.Replica) *proposal {
 	isStuck := o.IsAlive() && r.IsLearner() && !r.IsRecorded() && r.Volume != nil && !r.Volume.Terminating &&
 		r.Pod != nil && r.CannotRun()
 	if !isStuck || r.Settings().Version.SameMinor(o.Desired.Settings.Version) {
 		return nil
 	}
-	settings := memberSettings(o)
+	settings := o.due.Settings
 	if settings == r.Settings() {
 		return nil
 	}
@@ -60,7 +59,7 @@ func madeLikeOthers(o judge.View, r facts.Replica) *proposal {
 
 // writtenBack copies the settings between a member's Pod and its volume, where one of them does not say them any more,
 // or a first member started before it could be made anew.
-func writtenBack(o judge.View, r facts.Replica) *proposal {
+func writtenBack(o pass, r facts.Replica) *proposal {
 	hasVolume := r.Volume != nil && !r.Volume.Terminating
 	switch {
 	case !r.IsUp() || r.Pod.HasEnded():
@@ -79,13 +78,13 @@ func writtenBack(o judge.View, r facts.Replica) *proposal {
 }
 
 // startedBefore reports a first member that runs with other settings than its volume was given meanwhile.
-func startedBefore(o judge.View, r facts.Replica) bool {
+func startedBefore(o pass, r facts.Replica) bool {
 	return !o.IsAlive() && r.Pod.Running && r.Volume.Settings != r.Pod.Settings && !mayStopFirst(o, r)
 }
 
 // toldAgain tells a sealed Pod what it was made from: a roll would never find it otherwise. Where nothing fits, the
 // roll finds it by the version that it answers with.
-func toldAgain(o judge.View, r facts.Replica) *proposal {
+func toldAgain(o pass, r facts.Replica) *proposal {
 	settings := likelySettings(o, r)
 	if !r.Pod.Settings.IsZero() || !r.IsSealed() || settings.IsZero() {
 		return nil
@@ -96,7 +95,7 @@ func toldAgain(o judge.View, r facts.Replica) *proposal {
 
 // likelySettings are what a Pod was made from that does not say so: what its volume asks for; else what other members
 // run with, or what the spec asks for. It was made from nothing of another version than it answers with.
-func likelySettings(o judge.View, r facts.Replica) facts.Settings {
+func likelySettings(o pass, r facts.Replica) facts.Settings {
 	candidates := []facts.Settings{r.Settings()}
 	if o.Membership.Known {
 		for _, other := range o.Voters() {
@@ -118,7 +117,7 @@ func answersOther(r facts.Replica, v etcdutil.Version) bool {
 }
 
 // takesSpec reports a member whose Pod should be made from the settings of the spec now, without waiting for a roll.
-func takesSpec(o judge.View, r facts.Replica) bool {
+func takesSpec(o pass, r facts.Replica) bool {
 	switch {
 	case !o.IsAlive():
 		return r.IsUp() && (mayStopFirst(o, r) || !r.Pod.Running && mayTake(o, o.Desired.Settings))
@@ -132,12 +131,12 @@ func takesSpec(o judge.View, r facts.Replica) bool {
 
 // mayNotStart reports a member whose volume asks for a version that cannot start on its data any more, as when the
 // cluster version moved meanwhile.
-func mayNotStart(o judge.View, r facts.Replica) bool {
+func mayNotStart(o pass, r facts.Replica) bool {
 	return r.IsRecorded() && !r.Settings().IsZero() && o.WhyNotOnData(r, r.Settings().Version) != ""
 }
 
 // isRefused reports whether Kubernetes refused to make the member's Pod in this pass.
-func isRefused(o judge.View, r facts.Replica) bool {
+func isRefused(o pass, r facts.Replica) bool {
 	return isRejected(o.Observation, "pods") && o.MayRestart(r) || isRejected(o.Observation, "first-pod") &&
 		r.Member != nil && !r.IsRecorded()
 }
@@ -154,7 +153,7 @@ func isRejected(o facts.Observation, rule string) bool {
 // mayAdopt reports whether a member that does not run may take the settings of the spec: only with a version that may
 // start on its data, and not where others serve with the ones it has while no member does with those of the spec. What
 // is not known to work is tried on one member at a time, and what works is not given up for it.
-func mayAdopt(o judge.View, r facts.Replica) bool {
+func mayAdopt(o pass, r facts.Replica) bool {
 	current := r.Settings()
 	if current == o.Desired.Settings || !mayTakeSpec(o, r) {
 		return false
@@ -166,7 +165,7 @@ func mayAdopt(o judge.View, r facts.Replica) bool {
 }
 
 // mayTakeSpec reports whether the settings of the spec suit a member's data, and that of the others.
-func mayTakeSpec(o judge.View, r facts.Replica) bool {
+func mayTakeSpec(o pass, r facts.Replica) bool {
 	isCrowded := len(o.Crowded(o.Desired.Settings)) > 0
 	return o.Desired.Fault == "" && !isCrowded && mayTakeVersion(o, r, o.Desired.Settings.Version)
 }
@@ -174,7 +173,7 @@ func mayTakeSpec(o judge.View, r facts.Replica) bool {
 // mayTakeVersion reports whether a member may be made from this version although it does not run: etcd starts on its
 // data, and a minor that was not begun is tried only while all others serve. So putting spec.version back heals one
 // that never came up.
-func mayTakeVersion(o judge.View, r facts.Replica, version etcdutil.Version) bool {
+func mayTakeVersion(o pass, r facts.Replica, version etcdutil.Version) bool {
 	switch {
 	case !r.IsRecorded():
 		return r.Settings().Version.SameMinor(version)
@@ -190,7 +189,7 @@ func mayTakeVersion(o judge.View, r facts.Replica, version etcdutil.Version) boo
 
 // pods makes a Pod anew that is not what its member should have, where that may be done without asking etcd, and starts
 // those that are missing. What can be asked for first is restarted by the rule roll.
-func pods(o judge.View) *proposal {
+func pods(o pass) *proposal {
 	c, says, reason := changes.DeletePods{}, []string(nil), facts.ReasonNewSettings
 	for _, r := range o.Members {
 		why := whyUnfit(o, r)
@@ -217,7 +216,7 @@ func pods(o judge.View) *proposal {
 }
 
 // whyUnfit says why a member's Pod should be made anew, or "".
-func whyUnfit(o judge.View, r facts.Replica) string {
+func whyUnfit(o pass, r facts.Replica) string {
 	isKept := r.Volume != nil && !r.Volume.Terminating || r.Volume == nil && !o.IsAlive()
 	switch {
 	case !r.IsUp():
@@ -233,7 +232,7 @@ func whyUnfit(o judge.View, r facts.Replica) string {
 }
 
 // whyOutOfDate says why a Pod would be another one now, or "".
-func whyOutOfDate(o judge.View, r facts.Replica) string {
+func whyOutOfDate(o pass, r facts.Replica) string {
 	switch isOld := isOutOfDate(o, r); {
 	case isOld && r.Pod.Running:
 		return "does not answer, and is started anew with other settings"
@@ -247,7 +246,7 @@ func whyOutOfDate(o judge.View, r facts.Replica) string {
 
 // isOutOfDate reports a Pod that was made from other settings than its volume says; without a volume, than the spec
 // asks for.
-func isOutOfDate(o judge.View, r facts.Replica) bool {
+func isOutOfDate(o pass, r facts.Replica) bool {
 	if r.Volume == nil {
 		return r.Pod.Settings != o.Desired.Settings && takesSpec(o, r)
 	}
@@ -261,7 +260,7 @@ func restartOf(r facts.Replica) changes.Start {
 
 // missingPods starts the Pods of recorded members on their own volumes, sealed. A member known to be removed is no
 // member. First members that were interrupted before enough of them were recorded start as they were bootstrapped.
-func missingPods(o judge.View) *proposal {
+func missingPods(o pass) *proposal {
 	var starts []changes.Start
 	for _, r := range o.Members {
 		if start, may := startOf(o, r); may && (r.IsRecorded() || !o.Membership.Known) {
@@ -276,7 +275,7 @@ func missingPods(o judge.View) *proposal {
 }
 
 // firstPod starts the first Pod of a member that is listed and not recorded, with the flags that its first start needs.
-func firstPod(o judge.View) *proposal {
+func firstPod(o pass) *proposal {
 	for _, r := range o.Members {
 		if start, may := startOf(o, r); may && !r.IsRecorded() {
 			return act(changes.StartPods{Pods: []changes.Start{start}}, facts.ReasonJoin,
@@ -287,7 +286,7 @@ func firstPod(o judge.View) *proposal {
 }
 
 // startOf is how the Pod of a member starts that has none; false where it must not.
-func startOf(o judge.View, r facts.Replica) (changes.Start, bool) {
+func startOf(o pass, r facts.Replica) (changes.Start, bool) {
 	if r.Pod != nil || o.IsFlushed(r) || isWithoutCertificates(o.Observation, r) {
 		return changes.Start{}, false
 	}
@@ -314,11 +313,11 @@ func roleAtStart(r facts.Replica) string {
 	return ""
 }
 
-func startSettings(o judge.View, r facts.Replica) facts.Settings {
+func startSettings(o pass, r facts.Replica) facts.Settings {
 	if c := r.Settings(); !c.IsZero() {
 		return c
 	}
-	return memberSettings(o)
+	return o.due.Settings
 }
 
 // liveList is the list as it is now, which the flags of a joining member must match in count and URLs.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -15,7 +14,7 @@ import (
 
 // restorePrepare makes what is missing of the next incarnation: certificates, volumes, and what it begins with on each
 // of them.
-func restorePrepare(o judge.View) *proposal {
+func restorePrepare(o pass) *proposal {
 	request, isWanted := chosenRequest(o)
 	if !isWanted || !o.IsPreparing() || o.Desired.Fault != "" || isNextReady(o.Observation) {
 		return nil
@@ -24,7 +23,7 @@ func restorePrepare(o judge.View) *proposal {
 		return refuse(facts.ReasonRestoreHeld, "What the EtcdRestore %s asks for cannot be restored any further: %s.",
 			request.Name, why).byHuman().unlessLater(request.WantedBackup).yielding()
 	}
-	for _, step := range []func(judge.View) *proposal{clearSpoilt, clearUnread, flushSurvivor, prepareMissing,
+	for _, step := range []func(pass) *proposal{clearSpoilt, clearUnread, flushSurvivor, prepareMissing,
 		restoreOn} {
 		if p := step(o); p != nil {
 			return p.unlessActing()
@@ -45,7 +44,7 @@ func whyNotFurther(o facts.Incarnation, request facts.Request) string {
 
 // lacking says what the next incarnation waits for when nothing can be done about it.
 func lacking(o facts.Observation) *proposal {
-	ahead := judge.Of(o.OfNext())
+	ahead := passOf(o.OfNext())
 	for _, r := range ahead.BootstrapReplicas() {
 		if why := notFilled(ahead, r); why != "" {
 			return refuse(facts.ReasonRestoreHeld,
@@ -58,7 +57,7 @@ func lacking(o facts.Observation) *proposal {
 
 // clearSpoilt clears away a volume that can not be restored on, and the restore Pod beside one that is not there: what
 // a Pod did on another volume says nothing of the next one.
-func clearSpoilt(o judge.View) *proposal {
+func clearSpoilt(o pass) *proposal {
 	for _, r := range o.Next.Members {
 		if !o.LacksVolume(r) {
 			continue
@@ -70,7 +69,7 @@ func clearSpoilt(o judge.View) *proposal {
 	return nil
 }
 
-func clearOne(o judge.View, r facts.Replica) *proposal {
+func clearOne(o pass, r facts.Replica) *proposal {
 	switch {
 	case r.Restoring != nil && !r.Restoring.Terminating:
 		return act(changes.DeleteRestores{Pods: []facts.PodRef{restoreRef(r)}}, facts.ReasonInPlace,
@@ -88,8 +87,8 @@ func clearOne(o judge.View, r facts.Replica) *proposal {
 			"another one follows.", r.Name)
 }
 
-func prepareMissing(o judge.View) *proposal {
-	ahead, missing := judge.Of(o.OfNext()), changes.Bootstrap{}
+func prepareMissing(o pass) *proposal {
+	ahead, missing := passOf(o.OfNext()), changes.Bootstrap{}
 	for _, r := range ahead.BootstrapReplicas() {
 		addMissing(ahead, &missing, r)
 	}
@@ -113,23 +112,23 @@ func prepareMissing(o judge.View) *proposal {
 }
 
 // restoreOn follows the restore Pods, as a bootstrap does.
-func restoreOn(o judge.View) *proposal {
+func restoreOn(o pass) *proposal {
 	if o.Bootstrap.Next.Origin.IsZero() {
 		return nil
 	}
-	return restored(judge.Of(o.OfNext()))
+	return restored(passOf(o.OfNext()))
 }
 
 // isNextReady reports whether nothing is missing any more of the next incarnation.
 func isNextReady(o facts.Observation) bool {
-	ahead := judge.Of(o.OfNext())
+	ahead := passOf(o.OfNext())
 	return !slices.ContainsFunc(ahead.BootstrapReplicas(), func(r facts.Replica) bool {
 		return notFilled(ahead, r) != ""
 	})
 }
 
 // notFilled says what a member of the next incarnation still needs, or "".
-func notFilled(o judge.View, r facts.Replica) string {
+func notFilled(o pass, r facts.Replica) string {
 	switch {
 	case r.Restoring != nil && !r.Restoring.Holds:
 		return "its restore Pod is there"
@@ -147,7 +146,7 @@ func notFilled(o judge.View, r facts.Replica) string {
 
 // restoreSwitchOver makes the incarnation that was restored the one that is, once nothing of it is missing and the
 // approval still speaks of what is given up.
-func restoreSwitchOver(o judge.View) *proposal {
+func restoreSwitchOver(o pass) *proposal {
 	request, isWanted := chosenRequest(o)
 	if !isWanted || !o.IsPreparing() || o.Desired.Fault != "" || !isNextReady(o.Observation) {
 		return nil
@@ -157,7 +156,7 @@ func restoreSwitchOver(o judge.View) *proposal {
 			"All that the EtcdRestore %s asks for is restored, and the members that there are serve on: %s.",
 			request.Name, why).byHuman().yielding())
 	}
-	if p := newSettings(judge.Of(o.OfNext())); p != nil {
+	if p := newSettings(passOf(o.OfNext())); p != nil {
 		return p
 	}
 	if p := holdPlaces(o, request); p != nil {
@@ -168,9 +167,9 @@ func restoreSwitchOver(o judge.View) *proposal {
 			"called off.", request.Name)
 }
 
-func switchOver(o judge.View) changes.SwitchOver {
+func switchOver(o pass) changes.SwitchOver {
 	c := changes.SwitchOver{From: o.Bootstrap.Incarnation, To: o.Bootstrap.Next.Incarnation, Voters: o.KnownVoters(),
-		Successors: bootstrapStarts(judge.Of(o.OfNext()))}
+		Successors: bootstrapStarts(passOf(o.OfNext()))}
 	for _, r := range o.Next.Members {
 		if r.Volume != nil && !o.Desired.Ephemeral {
 			if c.Volumes == nil {
@@ -185,7 +184,7 @@ func switchOver(o judge.View) changes.SwitchOver {
 // whyNotEnd says why this incarnation cannot be ended for another one, or "". Members that somebody added by hand are
 // not stopped with it, and might be a quorum of their own; and members that follow are nothing without the CA
 // that clients trust.
-func whyNotEnd(o judge.View) string {
+func whyNotEnd(o pass) string {
 	return cmp.Or(o.WhyServedOn(o.IsLost), o.WhyNoCertificates())
 }
 
@@ -196,7 +195,7 @@ func isWithoutCertificates(o facts.Observation, r facts.Replica) bool {
 }
 
 // whyOvertaken says why the cluster has served too much since its next incarnation was prepared, or "".
-func whyOvertaken(o judge.View) string {
+func whyOvertaken(o pass) string {
 	if o.IsStillAbove(o.Bootstrap.Next) {
 		return ""
 	}
@@ -205,7 +204,7 @@ func whyOvertaken(o judge.View) string {
 }
 
 // whyNotMove says why the incarnation that is ready may not take the place of this one, or "".
-func whyNotMove(o judge.View, request facts.Request) string {
+func whyNotMove(o pass, request facts.Request) string {
 	incarnation := o.Bootstrap.Next
 	if why := cmp.Or(whyTaken(o), whyNotEnd(o), whyOvertaken(o)); why != "" {
 		return why

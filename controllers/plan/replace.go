@@ -15,7 +15,7 @@ import (
 // three down etcd accepts no addition before the removal. Data that is certainly gone goes first. A member that is only
 // believed to be dead gets as long as the user allows; after an outage that counts from when the others became a quorum
 // again, since what brought them back may bring this one.
-func replace(o judge.View) *proposal {
+func replace(o pass) *proposal {
 	if o.Desired.Fault != "" {
 		return replacementWaits(o, facts.ReasonSpecRefused, "the spec is put right")
 	}
@@ -28,7 +28,7 @@ func replace(o judge.View) *proposal {
 }
 
 // removeLost removes a member whose data is certainly gone.
-func removeLost(o judge.View, r facts.Replica) *proposal {
+func removeLost(o pass, r facts.Replica) *proposal {
 	if j := o.Judge(r); j.MustGo() && !r.IsHealthy(o.Membership) {
 		return replaceNow(o, r, j)
 	}
@@ -37,7 +37,7 @@ func removeLost(o judge.View, r facts.Replica) *proposal {
 
 // removeUnmade removes a first member that never started, as its volume is not the one that the spec asks for any more.
 // Its claim is not kept: nothing was ever on it.
-func removeUnmade(o judge.View, r facts.Replica) *proposal {
+func removeUnmade(o pass, r facts.Replica) *proposal {
 	if !o.IsMadeForOther(r) {
 		return nil
 	}
@@ -50,7 +50,7 @@ func removeUnmade(o judge.View, r facts.Replica) *proposal {
 }
 
 // removeOverdue removes a member that was dead for as long as the user allows.
-func removeOverdue(o judge.View, r facts.Replica) *proposal {
+func removeOverdue(o pass, r facts.Replica) *proposal {
 	if j := o.Judge(r); isOverdue(o, j) && !r.IsHealthy(o.Membership) {
 		return replaceNow(o, r, j)
 	}
@@ -59,7 +59,7 @@ func removeOverdue(o judge.View, r facts.Replica) *proposal {
 
 // replacementWaits says that no member is removed while none can take its place: nothing says how many are wanted, or
 // it could not start.
-func replacementWaits(o judge.View, reason, until string) *proposal {
+func replacementWaits(o pass, reason, until string) *proposal {
 	for _, r := range o.Voters() {
 		if j := o.Judge(r); (j.MustGo() || isOverdue(o, j)) && !r.IsHealthy(o.Membership) {
 			return wait(reason, "%s will be replaced (%s). That waits until %s.", r.Name, j.Says,
@@ -69,7 +69,7 @@ func replacementWaits(o judge.View, reason, until string) *proposal {
 	return nil
 }
 
-func replaceNow(o judge.View, r facts.Replica, j judge.Judgement) *proposal {
+func replaceNow(o pass, r facts.Replica, j judge.Judgement) *proposal {
 	reason, says := facts.ReasonRepair, "%s has lost its data: %s. It is removed, and a new member takes its place."
 	args := []any{r.Name, j.Says}
 	if !j.Certain {
@@ -88,19 +88,19 @@ func replaceNow(o judge.View, r facts.Replica, j judge.Judgement) *proposal {
 }
 
 // replacement removes a member for a new one: whether Kubernetes would admit that is tried first.
-func replacement(o judge.View, r facts.Replica, cause facts.Cause) changes.RemoveMember {
+func replacement(o pass, r facts.Replica, cause facts.Cause) changes.RemoveMember {
 	return changes.RemoveMember{Name: r.Name, ID: r.Member.ID, Successor: successor(o),
 		Frees: !isVolumeKept(o.Observation, cause)}
 }
 
 // successor is the member that takes the place of one that is removed: a learner that is there, or the next one. It is
 // none where the size asks for fewer, or where its Pod was admitted.
-func successor(o judge.View) changes.NewVolume {
+func successor(o pass) changes.NewVolume {
 	if len(o.Voters()) > o.Desired.Size {
 		return changes.NewVolume{}
 	}
-	next := newMember(o)
-	next.Settings = memberSettings(o)
+	next := o.due.Next
+	next.Settings = o.due.Settings
 	for _, r := range o.Learners() {
 		if r.Pod != nil {
 			return changes.NewVolume{}
@@ -113,13 +113,13 @@ func successor(o judge.View) changes.NewVolume {
 // isOverdue reports a member that nothing says has lost its data, and that two witnesses have called dead for as long
 // as the user allows. The table sees to the two: each of its rows with a time names them. The time is that of the row
 // which fits now. A Pod that is evicted from a node which stopped answering keeps the node's time: see unheardSince.
-func isOverdue(o judge.View, j judge.Judgement) bool {
+func isOverdue(o pass, j judge.Judgement) bool {
 	at := overdueAt(o, j)
 	return !at.IsZero() && o.IsPast(at)
 }
 
 // overdueAt is when such a member will have been dead for that long; zero where it is not replaced for its silence.
-func overdueAt(o judge.View, j judge.Judgement) time.Time {
+func overdueAt(o pass, j judge.Judgement) time.Time {
 	if j.Cure != judge.Replace || j.Certain || j.Since.IsZero() || o.Desired.ReplaceAfter == 0 {
 		return time.Time{}
 	}
@@ -131,7 +131,7 @@ func overdueAt(o judge.View, j judge.Judgement) time.Time {
 }
 
 // untilReplaced says when a member that is believed to be dead is replaced, as a sentence with a space in front, or "".
-func untilReplaced(o judge.View, r facts.Replica) string {
+func untilReplaced(o pass, r facts.Replica) string {
 	j := o.Judge(r)
 	if j.Cure != judge.Replace || j.Certain || j.Since.IsZero() {
 		return ""
@@ -165,7 +165,7 @@ func quorumSince(o facts.Incarnation) time.Time {
 }
 
 // patience is how long a member may be dead, and what a process may need to read its database before it can answer.
-func patience(o judge.View) time.Duration {
+func patience(o pass) time.Duration {
 	const slowest = 32 << 20 // bytes per second
 	return o.Desired.ReplaceAfter + time.Duration(largestDatabase(o.Incarnation)/slowest)*time.Second
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 )
 
 // Rules of a bootstrap that begins with a backup: find it, lay it on every first volume, then start the members from
@@ -18,7 +17,7 @@ const restoreDeadline = 30 * time.Minute
 
 // restoreSource has the backup that the spec asks for looked at, before a bootstrap is written down. The operator reads
 // no store: a Pod does.
-func restoreSource(o judge.View) *proposal {
+func restoreSource(o pass) *proposal {
 	if o.Desired.Restore.IsZero() || !isToBegin(o) {
 		return nil
 	}
@@ -29,7 +28,7 @@ func restoreSource(o judge.View) *proposal {
 const nameAnother = "Name another one in spec.bootstrap.restore, or delete the EtcdRestore that names it."
 
 // lookAtBackup has a Pod find what is asked for, and returns nil once that is known.
-func lookAtBackup(o judge.View) *proposal {
+func lookAtBackup(o pass) *proposal {
 	p := o.Preflight
 	switch {
 	case o.Desired.Restore.Fault != "":
@@ -57,7 +56,7 @@ func refusalOf(w facts.WantedBackup, format string) *proposal {
 
 // isToBegin reports whether the next thing to write down is a bootstrap: there is no record and no trace of any, or
 // only one that was given up and of which nothing is left.
-func isToBegin(o judge.View) bool {
+func isToBegin(o pass) bool {
 	switch {
 	case o.IsAlive():
 		return false
@@ -68,7 +67,7 @@ func isToBegin(o judge.View) bool {
 	return traceOf(o) == ""
 }
 
-func judgePreflight(o judge.View, p *facts.Preflight) *proposal {
+func judgePreflight(o pass, p *facts.Preflight) *proposal {
 	const cannot = "The backup that is asked for cannot be used: %s. Nothing was made."
 	found, isKnown := sourceOf(o.Observation)
 	switch why := o.Unfit(found); {
@@ -88,7 +87,7 @@ func judgePreflight(o judge.View, p *facts.Preflight) *proposal {
 
 // restored writes down where the backup was restored completely, and clears away the Pods that did it. Members start
 // only after all of that: then every first member has its data, whatever happens to the others.
-func restored(o judge.View) *proposal {
+func restored(o pass) *proposal {
 	if o.IsAlive() || o.Bootstrap.Origin.IsZero() {
 		return nil
 	}
@@ -121,7 +120,7 @@ func endedRestores(o facts.Incarnation) (done []facts.VolumeRef, spent []facts.P
 }
 
 // restoring looks after the restore Pods that have not succeeded yet.
-func restoring(o judge.View) *proposal {
+func restoring(o pass) *proposal {
 	pending := facts.Filter(o.BootstrapReplicas(),
 		func(r facts.Replica) bool { return r.Restoring != nil && !isLeftBehind(o, r) })
 	if len(pending) == 0 {
@@ -149,13 +148,13 @@ func restoring(o judge.View) *proposal {
 
 // isLeftBehind reports a restore Pod that should be gone, as one on a node that died. Everything lies on its volume,
 // and it writes no more. Members do not wait for it: its node may never come back.
-func isLeftBehind(o judge.View, r facts.Replica) bool {
+func isLeftBehind(o pass, r facts.Replica) bool {
 	return r.IsRestored() && r.Restoring.Terminating && !r.Restoring.GoneBy.IsZero() &&
 		o.Now.Sub(r.Restoring.GoneBy) > facts.LeavingDeadline
 }
 
 // restoreSettings lets members that are still to be restored follow the spec.
-func restoreSettings(o judge.View, r facts.Replica) *proposal {
+func restoreSettings(o pass, r facts.Replica) *proposal {
 	if r.Volume == nil || r.Restoring.Terminating || r.Volume.Settings == o.Desired.Settings ||
 		!mayTake(o, o.Desired.Settings) {
 		return nil
@@ -166,7 +165,7 @@ func restoreSettings(o judge.View, r facts.Replica) *proposal {
 
 // restoreAnew deletes a restore Pod that was made from other settings than its member's, or that failed and had its
 // rest.
-func restoreAnew(o judge.View, r facts.Replica) *proposal {
+func restoreAnew(o pass, r facts.Replica) *proposal {
 	pod := r.Restoring
 	c := changes.DeleteRestores{Pods: []facts.PodRef{restoreRef(r)}}
 	switch {
@@ -183,7 +182,7 @@ func restoreAnew(o judge.View, r facts.Replica) *proposal {
 }
 
 // restoreFailure says why a restore failed.
-func restoreFailure(o judge.View, r facts.Replica) *proposal {
+func restoreFailure(o pass, r facts.Replica) *proposal {
 	if !r.Restoring.HasFailed() || r.Restoring.Terminating {
 		return nil
 	}
@@ -247,7 +246,7 @@ func taskRefused(t facts.Task, reason, format string, args ...any) *proposal {
 }
 
 // taskRetry says when a task that failed is made anew.
-func taskRetry(t facts.Task, o judge.View, pod string) string {
+func taskRetry(t facts.Task, o pass, pod string) string {
 	switch {
 	case isFinal(t) && o.IsInPlace():
 		return "when " + pod + " is deleted; to restore something else, delete the EtcdRestore and create another"
@@ -258,7 +257,7 @@ func taskRetry(t facts.Task, o judge.View, pod string) string {
 }
 
 // taskLeaving waits for the Pod to be gone. Past its time only a person can find out whether its node still runs it.
-func taskLeaving(t facts.Task, o judge.View, reason, format string, args ...any) *proposal {
+func taskLeaving(t facts.Task, o pass, reason, format string, args ...any) *proposal {
 	p := wait(reason, format, args...).due(o, t.GoneBy, facts.LeavingDeadline)
 	p.NeedsHuman = p.Overdue
 	switch {
@@ -288,7 +287,7 @@ func taskProgress(t facts.Task) string {
 }
 
 // taskTrouble waits for a task that has not ended, and says what keeps it from starting.
-func taskTrouble(t facts.Task, o judge.View, reason string, deadline time.Duration, says string) *proposal {
+func taskTrouble(t facts.Task, o pass, reason string, deadline time.Duration, says string) *proposal {
 	if why := facts.StartReason(t.Waiting); why != "" {
 		p := wait(why, "%s Its Pod cannot start (%s): %s", says, t.Waiting, howToStart(t.Waiting, t.Message))
 		return p.due(o, t.Created, facts.StartDeadline)

@@ -9,7 +9,6 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -17,7 +16,7 @@ import (
 // resume takes over what an earlier cluster of this name left, once nothing of it runs any more. The records on the
 // volumes then say who the members are: the lost bootstrap record is written from them, and their Pods start on the
 // data.
-func resume(o judge.View) *proposal {
+func resume(o pass) *proposal {
 	for _, object := range append([]facts.Object{o.Budget.Object}, o.Objects...) {
 		if p := takenBy(object); p != nil && !isRetained(o, object) {
 			return p
@@ -29,7 +28,7 @@ func resume(o judge.View) *proposal {
 }
 
 // isRetained reports an object that an earlier cluster left.
-func isRetained(o judge.View, object facts.Object) bool {
+func isRetained(o pass, object facts.Object) bool {
 	return slices.ContainsFunc(o.Retained, func(r facts.Retained) bool {
 		return r.Kind == object.Kind && r.Name == object.Name
 	})
@@ -39,7 +38,7 @@ func isRetained(o judge.View, object facts.Object) bool {
 // resumed. Where CAs alone are left, people deleted the volumes, or a backup tool is still to put them back: a person
 // says which. Who begins empty writes the bootstrap record first, and takes the CAs over after that: from then on they
 // do not name the earlier cluster any more, and what the person said does not count again.
-func retainedData(o judge.View) *proposal {
+func retainedData(o pass) *proposal {
 	if !o.IsOverRetained() || o.BeginsEmpty() {
 		return nil
 	}
@@ -60,7 +59,7 @@ func retainedData(o judge.View) *proposal {
 }
 
 // howToBegin says what a person can do who wants a cluster where an earlier one left CAs and no volumes.
-func howToBegin(o judge.View) string {
+func howToBegin(o pass) string {
 	data, asked := o.DataLeft(), ""
 	names := joinNames(o.Retained, func(r facts.Retained) string { return r.Name })
 	remove := fmt.Sprintf("delete the CAs: kubectl delete secret %s -n %s.", strings.ReplaceAll(names, ",", ""),
@@ -80,7 +79,7 @@ func howToBegin(o judge.View) string {
 }
 
 // takeCAs takes over the CAs that an empty cluster begins with, once its bootstrap is written down.
-func takeCAs(o judge.View) *proposal {
+func takeCAs(o pass) *proposal {
 	if !o.BeginsEmpty() {
 		return nil
 	}
@@ -91,7 +90,7 @@ func takeCAs(o judge.View) *proposal {
 
 // whyNotResume says what keeps the retained data from being one cluster that can go on, or "". What was taken over
 // already counts: the operator may have died between two of them.
-func whyNotResume(o judge.View) string {
+func whyNotResume(o pass) string {
 	volumes := facts.Filter(o.Retained, facts.Retained.IsVolume)
 	if newer := facts.Filter(volumes, func(v facts.Retained) bool { return v.TooNew != "" }); len(newer) > 0 {
 		return fmt.Sprintf("%s: %s; upgrade the operator to the newer release", newer[0], newer[0].TooNew)
@@ -189,7 +188,7 @@ func incarnationOf(o facts.Observation, recorded []facts.Replica) string {
 
 // restoreGoBack makes the previous incarnation the current one again, once a person approved that, as long as the
 // restored one never served. What starts its members then are the rules of a cluster that lives.
-func restoreGoBack(o judge.View) *proposal {
+func restoreGoBack(o pass) *proposal {
 	request, ok := chosenRequest(o)
 	if !ok || request.Source != record.SourcePrevious {
 		return nil
@@ -207,7 +206,7 @@ func restoreGoBack(o judge.View) *proposal {
 }
 
 // bootstrapOfPrevious is the record of the previous incarnation, by what its volumes say.
-func bootstrapOfPrevious(o judge.View) changes.BeginBootstrap {
+func bootstrapOfPrevious(o pass) changes.BeginBootstrap {
 	last, _ := o.Previous()
 	members := ableToReturn(o)
 	return changes.BeginBootstrap{Incarnation: last.Incarnation, Token: token(o.Cluster.UID, last.Incarnation),
@@ -215,13 +214,13 @@ func bootstrapOfPrevious(o judge.View) changes.BeginBootstrap {
 }
 
 // ableToReturn are the members of the previous incarnation whose own volumes are there.
-func ableToReturn(o judge.View) []facts.Replica {
+func ableToReturn(o pass) []facts.Replica {
 	_, members := o.Previous()
 	return facts.Filter(members, func(r facts.Replica) bool { return r.MayReturn(o.Bootstrap.Incarnation) })
 }
 
 // whyNotGoBack says why the cluster cannot go back to the previous incarnation, or "".
-func whyNotGoBack(o judge.View) string {
+func whyNotGoBack(o pass) string {
 	switch last, _ := o.Previous(); {
 	case o.IsAlive() || last.Incarnation == "":
 		return "the cluster serves, or did, with what it holds now, and what was written since would be lost"
@@ -235,7 +234,7 @@ func whyNotGoBack(o judge.View) string {
 
 // whyNoQuorumBack says why the volumes of the previous incarnation are not enough to go back to, or "". Where it
 // is not known who had a vote in it, each of its members may be all there was.
-func whyNoQuorumBack(o judge.View) string {
+func whyNoQuorumBack(o pass) string {
 	last, _ := o.Previous()
 	members := ableToReturn(o)
 	voters := facts.Filter(members, func(r facts.Replica) bool {
@@ -257,7 +256,7 @@ func whyNoQuorumBack(o judge.View) string {
 // WayBack says how to go back to the previous incarnation, in one command, where that is possible; or "".
 func WayBack(o facts.Observation) string { return wayBack(current(o)) }
 
-func wayBack(o judge.View) string {
+func wayBack(o pass) string {
 	if whyNotGoBack(o) != "" {
 		return ""
 	}
@@ -279,7 +278,7 @@ func wayBack(o judge.View) string {
 
 // withWayBack adds that to what only a person, or time without end, can end while restored members do not come to
 // serve.
-func withWayBack(o judge.View, d Decision) Decision {
+func withWayBack(o pass, d Decision) Decision {
 	if d.NeedsHuman || d.Overdue {
 		if way := wayBack(o); way != "" {
 			d.Message += " " + way

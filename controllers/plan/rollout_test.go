@@ -108,7 +108,7 @@ func TestANewMemberIsMadeFromSettingsThatAMemberServesWith(t *testing.T) {
 			settledWorld(1).edit(0, doomed).edit(0, adopted), settings},
 		{"those of the others, when nobody took them yet", settledWorld(3).edit(1, noData).edit(1, removed), settings},
 	} {
-		if got := memberSettings(current(wanting(row.world, other).Observation)); got != row.want {
+		if got := current(wanting(row.world, other).Observation).due.Settings; got != row.want {
 			t.Errorf("%s: %+v", row.name, got)
 		}
 	}

@@ -224,7 +224,7 @@ func TestAMemberIsGivenNoSettingsThatItsDataHasNoRoomWith(t *testing.T) {
 
 func TestANewMemberIsMadeFromSettingsThatItsDataHasRoomWith(t *testing.T) {
 	half := storing(settledWorld(3), 100, 95).edit(0, runs(smaller)).edit(2, noData).edit(2, removed)
-	if got := memberSettings(current(wanting(half, smaller).Observation)); got != settings {
+	if got := current(wanting(half, smaller).Observation).due.Settings; got != settings {
 		t.Errorf("%+v", got)
 	}
 }

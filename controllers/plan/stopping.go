@@ -8,7 +8,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -17,7 +16,7 @@ import (
 
 // mayStopUnasked reports a Pod that may be stopped whether the list is known or not: nothing runs in it, or its process
 // serves no one.
-func mayStopUnasked(o judge.View, r facts.Replica) bool {
+func mayStopUnasked(o pass, r facts.Replica) bool {
 	return !r.Pod.Running || mayStopBlind(o, r) || mayStopFirst(o, r)
 }
 
@@ -39,7 +38,7 @@ func isUnresponsive(o facts.Observation, r facts.Replica) bool {
 // mayStopBlind reports whether a member that runs may be stopped although no list is known, to start with the settings
 // of the spec on the data that it has. It does nothing for anybody, one goes at a time, and none goes twice for the
 // same settings.
-func mayStopBlind(o judge.View, r facts.Replica) bool {
+func mayStopBlind(o pass, r facts.Replica) bool {
 	if o.Membership.Known || !r.HasLastingData() || !o.MayRestart(r) ||
 		!isOtherwiseMade(o, r) || isAnotherTrying(o, r) {
 		return false
@@ -52,7 +51,7 @@ func mayStopBlind(o judge.View, r facts.Replica) bool {
 
 // isOtherwiseMade reports whether the Pod was made from other settings than the spec asks for, and may be made from
 // those.
-func isOtherwiseMade(o judge.View, r facts.Replica) bool {
+func isOtherwiseMade(o pass, r facts.Replica) bool {
 	c := r.Pod.Settings
 	return !c.IsZero() && c != o.Desired.Settings && mayTakeSpec(o, r)
 }
@@ -60,7 +59,7 @@ func isOtherwiseMade(o judge.View, r facts.Replica) bool {
 // areToBlame reports whether settings may be taken from a member that never served with them. Those that most members
 // have served once: such a member may lack nothing but the others, and they come back as they were. Only where a quorum
 // runs with them, and no member of it ever served, are they to blame all the same.
-func areToBlame(o judge.View, c facts.Settings) bool {
+func areToBlame(o pass, c facts.Settings) bool {
 	voters := o.LastKnownVoters(o.IsLost)
 	having, failing := 0, 0
 	for _, r := range voters {
@@ -78,7 +77,7 @@ func areToBlame(o judge.View, c facts.Settings) bool {
 
 // isAnotherTrying reports whether another member was just given the settings of the spec, and has its time to show what
 // they are worth.
-func isAnotherTrying(o judge.View, r facts.Replica) bool {
+func isAnotherTrying(o pass, r facts.Replica) bool {
 	return slices.ContainsFunc(o.Members, func(other facts.Replica) bool {
 		return other.Name != r.Name && other.IsRecorded() && other.Settings() == o.Desired.Settings &&
 			isStarting(o, other)
@@ -86,7 +85,7 @@ func isAnotherTrying(o judge.View, r facts.Replica) bool {
 }
 
 // isStarting reports a Pod that is on its way, or a process that has not yet had its time.
-func isStarting(o judge.View, r facts.Replica) bool {
+func isStarting(o pass, r facts.Replica) bool {
 	switch {
 	case r.Pod == nil:
 		return o.MayRestart(r)
@@ -101,7 +100,7 @@ func isStarting(o judge.View, r facts.Replica) bool {
 // mayStopFirst reports a first member that does not answer, before anything was written down of any: no client was
 // ever led to it. It starts again on its volume as it was bootstrapped. Where its data is in its Pod, it goes only if
 // nobody ever was ready.
-func mayStopFirst(o judge.View, r facts.Replica) bool {
+func mayStopFirst(o pass, r facts.Replica) bool {
 	if o.IsAlive() || o.Membership.Known || r.Pod == nil || !r.Pod.Settings.IsZero() &&
 		!isOtherwiseMade(o, r) {
 		return false
@@ -118,8 +117,8 @@ const resizeDeadline = time.Minute
 
 // resize gives members that run other amounts of CPU and memory, in the order of a roll and as carefully: less memory
 // may end a process. Where Kubernetes refuses it, or the kubelet cannot do it, roll restarts the member.
-func resize(o judge.View) *proposal {
-	r := nextOf(o, toResize(o))
+func resize(o pass) *proposal {
+	r := o.due.Resize
 	for _, other := range o.Voters() {
 		if p := resizing(o, other); p != nil && other.Name != r.Name {
 			return p
@@ -138,8 +137,8 @@ func resize(o judge.View) *proposal {
 }
 
 // resizing says what a member's kubelet still has to do. What it cannot do, roll does.
-func resizing(o judge.View, r facts.Replica) *proposal {
-	if r.Pod == nil || cannotResize(o, r) {
+func resizing(o pass, r facts.Replica) *proposal {
+	if r.Pod == nil || cannotResize(o.Observation, r) {
 		return nil
 	}
 	asked := r.Pod.Resize
@@ -161,40 +160,17 @@ func resizing(o judge.View, r facts.Replica) *proposal {
 	return nil
 }
 
-// toResize are the voters that lack nothing of the spec but CPU and memory, and can get these while they run. There are
-// none while a member has to be restarted for them: only its restart shows whether a member can live with them.
-func toResize(o judge.View) []facts.Replica {
-	outdated := outdated(o)
-	if slices.ContainsFunc(outdated, func(r facts.Replica) bool { return isStuck(o, r) }) {
-		return nil
-	}
-	return facts.Filter(outdated, func(r facts.Replica) bool { return isResizable(o, r) })
-}
-
-// isResizable reports a member that gets the settings of the spec with no restart. A sick one is restarted: that may be
-// its cure.
-func isResizable(o judge.View, r facts.Replica) bool {
-	wanted := o.Desired.Settings
-	return r.IsHealthy(o.Membership) && wanted.IsLike(r.Pod.Settings) && wanted.IsLike(r.Settings()) &&
-		!cannotResize(o, r) && !isRejected(o.Observation, ruleResize)
-}
-
 // cannotResize reports a member whose Pod was given the amounts of the spec, and whose kubelet cannot give them to the
 // process.
-func cannotResize(o judge.View, r facts.Replica) bool {
+func cannotResize(o facts.Observation, r facts.Replica) bool {
 	asked := r.Pod.Resize
 	return r.Pod.Settings == o.Desired.Settings && (asked.State == facts.ResizeInfeasible ||
 		asked.State == facts.ResizeFailed && o.Now.Sub(asked.Since) > resizeDeadline)
 }
 
-// isStuck reports a member that says it was made from the settings of the spec, and does not have their amounts.
-func isStuck(o judge.View, r facts.Replica) bool {
-	return r.Pod != nil && r.Pod.Running && !r.Pod.Terminating && r.IsSealed() && !r.IsDoomed() && cannotResize(o, r)
-}
-
 // whyRestarted says why a member is restarted for amounts, as a sentence to follow another one, or "".
-func whyRestarted(o judge.View, r facts.Replica) string {
-	if !cannotResize(o, r) {
+func whyRestarted(o pass, r facts.Replica) string {
+	if !cannotResize(o.Observation, r) {
 		return ""
 	}
 	return fmt.Sprintf(" Its node cannot change CPU and memory while it runs: %s.",

@@ -5,7 +5,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -13,8 +12,8 @@ import (
 // data, and the roll follows. etcd ends it once every member runs the lower minor.
 
 // enableDowngrade begins it once nothing else is left to do: from then on no new member can join.
-func enableDowngrade(o judge.View) *proposal {
-	if o.Desired.Needs != etcdutil.NeedDowngrade || wantsGrowth(o) || !isReadyToLeave(o) {
+func enableDowngrade(o pass) *proposal {
+	if o.Desired.Needs != etcdutil.NeedDowngrade || o.due.Join != nil || !isReadyToLeave(o) {
 		return nil
 	}
 	stop := o.Desired.Settings.Version
@@ -27,7 +26,7 @@ func enableDowngrade(o judge.View) *proposal {
 // member from joining. It is enabled again once that is a voter. While the spec is refused, one that was begun stays:
 // members that are told to go down could not be told otherwise. Members of 3.5 do not tell that one is enabled; the
 // etcd of a new member does, which ends as one that is too old.
-func cancelDowngrade(o judge.View) *proposal {
+func cancelDowngrade(o pass) *proposal {
 	minor := o.Progress().Downgrade
 	isAwaited := func(r facts.Replica) bool { return !r.Member.Started() }
 	joining := facts.Filter(o.Learners(), isAwaited)
@@ -50,7 +49,7 @@ func cancelDowngrade(o judge.View) *proposal {
 
 // untoldDowngrade is the minor to which a downgrade is enabled although no member tells it, or zero: members of 3.5 do
 // not, and one that joins them ends as too old while it is.
-func untoldDowngrade(o judge.View, joining []facts.Replica) etcdutil.Version {
+func untoldDowngrade(o pass, joining []facts.Replica) etcdutil.Version {
 	tells := func(r facts.Replica) bool { return r.Answer != nil && r.Answer.Version.Minor > 5 }
 	isKeptOut := func(r facts.Replica) bool { return r.EndedTooOld() && !r.Pod.Running }
 	i := slices.IndexFunc(joining, isKeptOut)
@@ -62,15 +61,15 @@ func untoldDowngrade(o judge.View, joining []facts.Replica) etcdutil.Version {
 }
 
 // hasBegunDown reports a member whose volume asks for the lower minor, or that ran it.
-func hasBegunDown(o judge.View, minor etcdutil.Version) bool {
+func hasBegunDown(o pass, minor etcdutil.Version) bool {
 	return slices.ContainsFunc(o.Members, func(r facts.Replica) bool {
 		return r.Member != nil && (r.Settings().Version.SameMinor(minor) || r.Record().Version.SameMinor(minor))
 	})
 }
 
 // isReadyToLeave reports that every member is a voter that serves as the spec asks, as far as this stop goes.
-func isReadyToLeave(o judge.View) bool {
-	if unsupported(o) != nil || len(o.Crowded(o.Desired.Settings)) > 0 {
+func isReadyToLeave(o pass) bool {
+	if o.due.HeldBy != "" || len(o.Crowded(o.Desired.Settings)) > 0 {
 		return false
 	}
 	isUnfit := func(r facts.Replica) bool { return isOutdated(o.Observation, r) || !isWell(o.Incarnation, r) }
@@ -79,7 +78,7 @@ func isReadyToLeave(o judge.View) bool {
 
 // checkMinor tells what keeps a cluster at the minor version that it runs. The stop is of that minor until then, so no
 // rule knows of the next one, and everything else of the spec is followed. See facts.WhyStay.
-func checkMinor(o judge.View) *proposal {
+func checkMinor(o pass) *proposal {
 	held, stays := o.Desired.Held, o.Desired.Settings.Version.MinorString()
 	switch {
 	case held.Why == "":

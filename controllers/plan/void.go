@@ -6,13 +6,12 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // voidBootstrap gives a bootstrap up and begins the next: mark, Pods, volumes, new record. The mark makes the intent
 // readable by whoever comes next; it is set only while nothing can be lost.
-func voidBootstrap(o judge.View) *proposal {
+func voidBootstrap(o pass) *proposal {
 	if o.HasSwitchedOver() {
 		if p := lostAfterMove(o); p != nil {
 			return p
@@ -26,7 +25,7 @@ func voidBootstrap(o judge.View) *proposal {
 		}
 		return otherIncarnation(o)
 	}
-	for _, step := range []func(judge.View) *proposal{voidPods, voidRestores, voidVolumes} {
+	for _, step := range []func(pass) *proposal{voidPods, voidRestores, voidVolumes} {
 		if p := step(o); p != nil {
 			return p
 		}
@@ -37,7 +36,7 @@ func voidBootstrap(o judge.View) *proposal {
 		"A cluster of %d members begins anew.", len(next.Names))
 }
 
-func voidPods(o judge.View) *proposal {
+func voidPods(o pass) *proposal {
 	var pods []facts.PodRef
 	leaving := false
 	for _, r := range o.Members {
@@ -60,7 +59,7 @@ func voidPods(o judge.View) *proposal {
 	return nil
 }
 
-func voidRestores(o judge.View) *proposal {
+func voidRestores(o pass) *proposal {
 	var pods []facts.PodRef
 	leaving := false
 	for _, r := range o.Members {
@@ -83,7 +82,7 @@ func voidRestores(o judge.View) *proposal {
 	return nil
 }
 
-func voidVolumes(o judge.View) *proposal {
+func voidVolumes(o pass) *proposal {
 	var volumes []facts.VolumeRef
 	leaving := false
 	for _, r := range o.Members {
@@ -108,7 +107,7 @@ func voidVolumes(o judge.View) *proposal {
 
 // voidable says why the bootstrap must be begun anew, or "". Nothing can be lost while no member that answers is past
 // revision 1: no key was ever written.
-func voidable(o judge.View) string {
+func voidable(o pass) string {
 	if o.IsAlive() || o.HasSwitchedOver() || slices.ContainsFunc(o.Members, facts.HasWrites) {
 		return ""
 	}
@@ -122,7 +121,7 @@ func voidable(o judge.View) string {
 }
 
 // unwanted says what of a bootstrap the spec does not ask for any more, or "".
-func unwanted(o judge.View) string {
+func unwanted(o pass) string {
 	switch {
 	case o.Desired.Fault != "":
 		return ""
@@ -143,14 +142,14 @@ func unwanted(o judge.View) string {
 // isOfWantedNames reports a bootstrap of the first members that the spec asks for. One that begins with a backup may
 // have begun with the first of them alone, which the others join: see facts.WantedBackup.OneNode. Such a bootstrap goes
 // on when nothing says any more that the store is of one node.
-func isOfWantedNames(o judge.View) bool {
+func isOfWantedNames(o pass) bool {
 	wanted := firstNames(o)
 	return slices.Equal(o.Bootstrap.Names, wanted) ||
 		!o.Bootstrap.Origin.IsZero() && slices.Equal(o.Bootstrap.Names, wanted[:min(1, len(wanted))])
 }
 
 // lastGoneBy is when the last terminating Pod should be gone.
-func lastGoneBy(o judge.View) time.Time {
+func lastGoneBy(o pass) time.Time {
 	var last time.Time
 	for _, r := range o.Members {
 		if r.Pod != nil && r.Pod.GoneBy.After(last) {
@@ -164,14 +163,14 @@ func lastGoneBy(o judge.View) time.Time {
 }
 
 // started are the first members whose container has run.
-func started(o judge.View) []facts.Replica {
+func started(o pass) []facts.Replica {
 	return facts.Filter(o.BootstrapReplicas(), func(r facts.Replica) bool { return r.Pod != nil && r.Pod.Started })
 }
 
 // bootstrapVolumeLost says whose data is gone. Before the first Pod is made every volume is there, and the bootstrap
 // record says which: from then on a volume that is missing, or is another one, is a lost one. A first member whose data
 // was in its Pod is simply started again: nothing but its own word says that it had data.
-func bootstrapVolumeLost(o judge.View) string {
+func bootstrapVolumeLost(o pass) string {
 	for _, r := range o.BootstrapReplicas() {
 		if j := o.Judge(r); j.IsOwnWord() {
 			return r.Name + " cannot go on: " + j.Says

@@ -65,8 +65,8 @@ var copies = []mutant{
 	},
 	{
 		Name: "a member is called compared while copies differ, and no one is asked again", Peer: "",
-		From: "func compare(o judge.View) *proposal {\n\tif inDoubt(o.Incarnation) {\n\t\treturn nil // while one",
-		To:   "func compare(o judge.View) *proposal {\n\tif false {\n\t\treturn nil // while one",
+		From: "func compare(o pass) *proposal {\n\tif inDoubt(o.Incarnation) {\n\t\treturn nil // while one",
+		To:   "func compare(o pass) *proposal {\n\tif false {\n\t\treturn nil // while one",
 		Test: keptRow("a member that is heard is not called compared before all copies are the same"),
 	},
 	{

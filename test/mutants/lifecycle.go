@@ -55,9 +55,9 @@ var lifecycle = []mutant{
 	},
 	{
 		Name: "a cluster is born over retained volumes", Peer: "cozystack/etcd-operator#355",
-		From: `func retainedData(o judge.View) *proposal {
+		From: `func retainedData(o pass) *proposal {
 	if !o.IsOverRetained() || o.BeginsEmpty() {`,
-		To: `func retainedData(o judge.View) *proposal {
+		To: `func retainedData(o pass) *proposal {
 	if o.IsOverRetained() {`,
 		Test: row("over retained volumes nothing is born"),
 	},

@@ -118,7 +118,7 @@ var logs = []mutant{
 	},
 	{
 		Name: "a downgrade is enabled while a member is to be added",
-		From: "|| wantsGrowth(o) || !isReadyToLeave(o)", To: "|| !isReadyToLeave(o)",
+		From: "|| o.due.Join != nil || !isReadyToLeave(o)", To: "|| !isReadyToLeave(o)",
 		Test: "TestADowngradeIsEnabledOnlyOnceNothingElseIsLeftToDo",
 	},
 	{
@@ -197,7 +197,7 @@ var logs = []mutant{
 	},
 	{
 		Name: "a downgrade is enabled for a spec that asks for what cannot be done",
-		From: "if unsupported(o) != nil || len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn false",
+		From: "if o.due.HeldBy != \"\" || len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn false",
 		To:   "if len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn false",
 		Test: "TestADowngradeIsEnabledOnlyOnceNothingElseIsLeftToDo",
 	},

@@ -28,8 +28,8 @@ var phases = []mutant{
 	},
 	{
 		Name: "a learner is abandoned for a size that is refused", Peer: "",
-		From: `case len(lastingVoters(o)) >= o.Desired.Size && o.Desired.Fault == "":`,
-		To:   "case len(lastingVoters(o)) >= o.Desired.Size:",
+		From: `case len(o.due.Lasting) >= o.Desired.Size && o.Desired.Fault == "":`,
+		To:   "case len(o.due.Lasting) >= o.Desired.Size:",
 		Test: row("and abandons no learner for its size"),
 	},
 	{
@@ -46,7 +46,7 @@ var phases = []mutant{
 	},
 	{
 		Name: "an ephemeral member is followed by one to which no step leads", Peer: "",
-		From: "if unsupported(o) != nil || len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn nil",
+		From: "if d.HeldBy != \"\" || len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn nil",
 		To:   "if len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn nil",
 		Test: row("no ephemeral member is followed by one to which no step leads"),
 	},
@@ -144,14 +144,14 @@ var phases = []mutant{
 	},
 	{
 		Name: "clients are led to the member that is about to be removed", Peer: "",
-		From: "isTooMany && followsSpec(o) && leaving.Name == r.Name",
-		To:   "isTooMany && followsSpec(o) && leaving.Name == r.Name && false",
+		From: "followsSpec(o) && o.due.Leave.Name == r.Name",
+		To:   "followsSpec(o) && o.due.Leave.Name == r.Name && false",
 		Test: row("but not to the one that is about to be removed"),
 	},
 	{
 		Name: "a member that serves again waits for a person to make room", Peer: "",
-		From: "func labelRole(o judge.View) *proposal {",
-		To:   "func labelRole(o judge.View) *proposal {\n\tif alarms(o) != nil {\n\t\treturn nil\n\t}",
+		From: "func labelRole(o pass) *proposal {",
+		To:   "func labelRole(o pass) *proposal {\n\tif alarms(o) != nil {\n\t\treturn nil\n\t}",
 		Test: row("also while a person has to make room"),
 	},
 	{

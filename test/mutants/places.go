@@ -17,8 +17,8 @@ func placeGuardRow(name string) string {
 var places = []mutant{
 	{
 		Name: "a doomed member waits for ever for a successor that its Pod keeps away", Peer: "elastic/cloud-on-k8s#2425",
-		From: "return r, r.Member != nil\n\t}",
-		To:   "return r, false\n\t}",
+		From: "return d.InTheWay\n",
+		To:   "return facts.Replica{}\n",
 		Test: placeRow("then its vote"),
 	},
 	{
@@ -71,26 +71,26 @@ var places = []mutant{
 	},
 	{
 		Name: "other settings wait for ever for a successor that no node takes", Peer: "kubernetes/kubernetes#116891",
-		From: "successor.Member != nil && (!isCrowdedOut(successor) || isResizable(o, r))",
-		To:   "successor.Member != nil && false",
+		From: "d.Unplaced.Member != nil && (!isCrowdedOut(d.Unplaced) || isResizable(o, r))",
+		To:   "d.Unplaced.Member != nil && false",
 		Test: placeRow("other settings are not held back for it"),
 	},
 	{
 		Name: "a member is restarted beside a doomed one whose successor may still come", Peer: "",
-		From: "successor.Member != nil && (!isCrowdedOut(successor) || isResizable(o, r))",
-		To:   "(successor.Member != nil || r.IsVoter())",
+		From: "d.Unplaced.Member != nil && (!isCrowdedOut(d.Unplaced) || isResizable(o, r))",
+		To:   "(d.Unplaced.Member != nil || r.IsVoter())",
 		Test: placeRow("but for five minutes they are"),
 	},
 	{
 		Name: "the successor of a doomed member takes the room of one that is restarted", Peer: "",
-		From: "(!isCrowdedOut(successor) || isResizable(o, r))",
+		From: "(!isCrowdedOut(d.Unplaced) || isResizable(o, r))",
 		To:   "true",
 		Test: placeRow("and where it would take the room of the one that is restarted"),
 	},
 	{
 		Name: "members that run on get no other amounts beside a doomed one", Peer: "",
-		From: "(!isCrowdedOut(successor) || isResizable(o, r))",
-		To:   "!isCrowdedOut(successor)",
+		From: "(!isCrowdedOut(d.Unplaced) || isResizable(o, r))",
+		To:   "!isCrowdedOut(d.Unplaced)",
 		Test: placeRow("but other amounts come to members that run on"),
 	},
 	{

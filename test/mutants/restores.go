@@ -124,8 +124,8 @@ var restores = []mutant{
 	},
 	{
 		Name: "volumes go while restore Pods still write to them", Peer: "",
-		From: "for _, step := range []func(judge.View) *proposal{voidPods, voidRestores, voidVolumes} {",
-		To:   "for _, step := range []func(judge.View) *proposal{voidPods, voidVolumes, voidRestores} {",
+		From: "for _, step := range []func(pass) *proposal{voidPods, voidRestores, voidVolumes} {",
+		To:   "for _, step := range []func(pass) *proposal{voidPods, voidVolumes, voidRestores} {",
 		Test: row("restore Pods of a bootstrap that was given up go before its volumes"),
 	},
 	{

@@ -5,9 +5,9 @@ var rolls = []mutant{
 	{
 		Name: "a roll goes on although the member before did not come back", Peer: "coreos/etcd-operator#1211",
 		From: `if other.Name != r.Name && !isWell(o.Incarnation, other) && !isSucceeding(o) &&
-			!mayChangeBeside(o, r, other) {`,
+			!d.mayChangeBeside(o, r, other) {`,
 		To: "if other.Name == r.Name && !isWell(o.Incarnation, other) && !isSucceeding(o) && " +
-			"!mayChangeBeside(o, r, other) {",
+			"!d.mayChangeBeside(o, r, other) {",
 		Test: row("nobody is restarted while another one is not well"),
 	},
 	{
@@ -90,8 +90,8 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a quota below what is stored is rolled out", Peer: "",
-		From: "if unsupported(o) != nil || len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn nil",
-		To:   "if unsupported(o) != nil {\n\t\treturn nil",
+		From: "if d.HeldBy != \"\" || len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn nil",
+		To:   "if d.HeldBy != \"\" {\n\t\treturn nil",
 		Test: row("a quota below what is stored is refused before the first member"),
 	},
 	{
@@ -185,8 +185,8 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a member is removed for its size while minors differ", Peer: "",
-		From: "return r, mustLeave || !haveMixedMinors(o)",
-		To:   "return r, mustLeave || !haveMixedMinors(o) || true",
+		From: "|| !haveMixedMinors(o) {",
+		To:   "|| !haveMixedMinors(o) || true {",
 		Test: row("a size that is lowered waits until all run one minor"),
 	},
 	{

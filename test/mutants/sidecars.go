@@ -40,8 +40,8 @@ var sidecars = []mutant{
 	},
 	{
 		Name: "a roll goes on although the sidecar of the member before crashes",
-		From: "if other.Name != r.Name && isTriedInVain(o, other) {",
-		To:   "if other.Name == r.Name && isTriedInVain(o, other) {",
+		From: "if other.Name != r.Name && isTriedInVain(o.Observation, other) {",
+		To:   "if other.Name == r.Name && isTriedInVain(o.Observation, other) {",
 		Test: row("a roll stops at the first member whose sidecar crashes with the new settings"),
 	},
 	{

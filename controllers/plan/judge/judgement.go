@@ -276,7 +276,7 @@ var Signs = []Sign{
 		means(Serving, facts.NoCause, NoCure).by(ByMember, ByKubelet),
 }
 
-// View is what rules read: the facts of one incarnation, and how each of its members is.
+// View is the facts of one incarnation, and how each of its members is.
 type View struct {
 	facts.View
 	judged map[string]Judgement // by name: each member is judged once

@@ -1,0 +1,248 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
+)
+
+// Which members are due for what, and because of what: found once for each view, from facts and judgement. Rules read
+// the answers. Who leaves and who joins is in joining.go.
+
+// pass is what rules read: the facts of one incarnation, how each of its members is, and what is due.
+type pass struct {
+	judge.View
+	due Due
+}
+
+// passOf is the view of one incarnation with all that rules read of it.
+func passOf(v facts.View) pass {
+	judged := judge.Of(v)
+	return pass{View: judged, due: dueOf(judged)}
+}
+
+// Due is what the spec and the judgement ask of members. An empty replica is none.
+type Due struct {
+	HeldBy       string        // a change of the spec that no member can follow: none is restarted or resized; or ""
+	OtherVersion facts.Replica // it runs another version than it was made for: no other one is restarted with that
+
+	Restarts  []facts.Replica // the voters that get the settings of the spec by a restart
+	Restart   facts.Replica   // the next of them, where all others are well
+	Resize    facts.Replica   // the next voter that gets its CPU and memory while it runs
+	Succeeded facts.Replica   // the ephemeral voter that a new member follows, before it goes
+
+	Unplaced    facts.Replica // a learner that no node takes
+	Dispensable facts.Replica // the doomed voter that the others can do without
+	InTheWay    facts.Replica // the same one, where its own Pod keeps Unplaced from every node
+
+	Lasting []facts.Replica // the voters that are to stay
+	Leave   Leaving
+
+	Settings    facts.Settings    // what a new member is made from
+	NextOrdinal int               // of the next name that was never used
+	Promised    string            // the name that was promised to the member to be added, or ""
+	Next        changes.NewVolume // the next new member, whether one is to be added or not
+	Join        *Joining          // nil: none is to be added
+}
+
+// Leaving is the voter that goes next.
+type Leaving struct {
+	facts.Replica
+	Because string
+}
+
+// Joining says of the member to be added whether it has all that it needs, and what it is for.
+type Joining struct {
+	IsPrepared bool
+	Because    string
+}
+
+// dueOf fills in Due from the top: each answer may read those before it.
+func dueOf(o judge.View) Due {
+	d := Due{HeldBy: whyHeld(o), Unplaced: unplaced(o), Dispensable: dispensable(o)}
+	d.InTheWay = d.inTheWay(o)
+	outdated := d.outdated(o)
+	d.Restarts = facts.Filter(outdated, func(r facts.Replica) bool { return !isResizable(o, r) })
+	d.Restart = d.nextOf(o, d.Restarts)
+	d.Resize = d.nextOf(o, toResize(o, outdated))
+	d.OtherVersion = d.otherVersion(o)
+	d.Succeeded = d.succeeded(o)
+	d.Lasting = d.lastingVoters(o)
+	d.Leave = d.leaving(o)
+	d.Settings = d.memberSettings(o)
+	d.NextOrdinal = nextOrdinal(o)
+	d.Promised = d.promise(o)
+	d.Next = d.newMember(o)
+	d.Join = d.joining(o)
+	return d
+}
+
+// whyHeld says which change of the spec this release cannot make to running members, as sentences, or "".
+func whyHeld(o judge.View) string {
+	running := facts.Filter(o.Members, func(r facts.Replica) bool {
+		return r.Member != nil && r.IsRecorded() && !r.Settings().IsZero()
+	})
+	if len(running) > 0 && o.Desired.NoWay != "" {
+		version := running[0].Settings().Version
+		return fmt.Sprintf("Members run %s and the spec asks for %s. %s; put spec.version back to %s.x.",
+			version, o.Desired.Target, o.Desired.NoWay, version.MinorString())
+	}
+	smallest := facts.SmallestVolume(running)
+	if smallest == nil || smallest.Volume.Bytes >= o.Desired.StorageBytes {
+		return "" // the spec is the least size: larger volumes are no fault
+	}
+	has, asked := facts.FormatBytes(smallest.Volume.Bytes), facts.FormatBytes(o.Desired.StorageBytes)
+	return fmt.Sprintf("The volume of %s has %s and the spec asks for %s. This release cannot change the size of a "+
+		"volume, and new members get the new one. Put spec.storage.size back, or expand each member's claim to it. "+
+		"Where the StorageClass cannot expand volumes, replace one member after the other: "+
+		pages.Docs+"docs/alerts.md#a-volume-that-is-full.", smallest.Name, has, asked)
+}
+
+// outdated are the voters that are brought to the settings of the spec; none while that is not supported or would stop
+// the cluster.
+func (d Due) outdated(o judge.View) []facts.Replica {
+	if d.HeldBy != "" || len(o.Crowded(o.Desired.Settings)) > 0 {
+		return nil
+	}
+	return facts.Filter(o.Voters(), func(r facts.Replica) bool {
+		return (isOutdated(o.Observation, r) || isStuck(o, r)) && !isHeldByAlarm(o, r)
+	})
+}
+
+// isOutdated reports whether a recorded member runs, or will run, with other settings than the spec asks for. A stop of
+// a doomed one would be its end. One that does not say what it was made from is not restarted for that, but for the
+// version that it answers with.
+func isOutdated(o facts.Observation, r facts.Replica) bool {
+	if r.Pod == nil || !r.Pod.Running || r.Pod.Terminating || !r.IsSealed() || r.IsDoomed() {
+		return false
+	}
+	if r.Pod.Settings.IsZero() {
+		return answersOther(r, o.Desired.Settings.Version)
+	}
+	return r.Settings() != o.Desired.Settings || isBehindVolume(r)
+}
+
+// isBehindVolume reports a Pod that was made from other settings than its volume says by now.
+func isBehindVolume(r facts.Replica) bool { return r.Pod.Settings != r.Settings() }
+
+// isHeldByAlarm reports a member that is not restarted for the spec while an alarm stands: the roll would go on through
+// a cluster that takes no writes. A larger quota is the cure, and other settings may be that of a sick member.
+func isHeldByAlarm(o judge.View, r facts.Replica) bool {
+	return len(o.Raised()) > 0 && r.IsHealthy(o.Membership) &&
+		o.Desired.Settings.QuotaBytes <= r.RunsWith().QuotaBytes
+}
+
+// isStuck reports a member that says it was made from the settings of the spec, and does not have their amounts.
+func isStuck(o judge.View, r facts.Replica) bool {
+	return r.Pod != nil && r.Pod.Running && !r.Pod.Terminating && r.IsSealed() && !r.IsDoomed() &&
+		cannotResize(o.Observation, r)
+}
+
+// isResizable reports a member that gets the settings of the spec with no restart. A sick one is restarted: that may be
+// its cure.
+func isResizable(o judge.View, r facts.Replica) bool {
+	wanted := o.Desired.Settings
+	return r.IsHealthy(o.Membership) && wanted.IsLike(r.Pod.Settings) && wanted.IsLike(r.Settings()) &&
+		!cannotResize(o.Observation, r) && !isRejected(o.Observation, ruleResize)
+}
+
+// toResize are the voters that lack nothing of the spec but CPU and memory, and can get these while they run. There are
+// none while a member has to be restarted for them: only its restart shows whether a member can live with them.
+func toResize(o judge.View, outdated []facts.Replica) []facts.Replica {
+	if slices.ContainsFunc(outdated, func(r facts.Replica) bool { return isStuck(o, r) }) {
+		return nil
+	}
+	return facts.Filter(outdated, func(r facts.Replica) bool { return isResizable(o, r) })
+}
+
+// nextOf is the voter of these that is brought to the settings of the spec next, or an empty replica: there is none, or
+// another member is not well.
+func (d Due) nextOf(o judge.View, outdated []facts.Replica) facts.Replica {
+	if len(outdated) == 0 {
+		return facts.Replica{}
+	}
+	r := slices.MinFunc(outdated, func(a, b facts.Replica) int {
+		return cmp.Or(cmp.Compare(rollRank(o.Incarnation, a), rollRank(o.Incarnation, b)),
+			cmp.Compare(b.Ordinal, a.Ordinal))
+	})
+	for _, other := range o.Voters() {
+		if other.Name != r.Name && !isWell(o.Incarnation, other) && !isSucceeding(o) &&
+			!d.mayChangeBeside(o, r, other) {
+			return facts.Replica{}
+		}
+		if other.Name != r.Name && isTriedInVain(o.Observation, other) {
+			return facts.Replica{}
+		}
+	}
+	return r
+}
+
+// rollRank is the order in which outdated members are restarted.
+func rollRank(o facts.Incarnation, r facts.Replica) int {
+	switch {
+	case !r.IsHealthy(o.Membership):
+		return 0
+	case r.Pod.HeldUnready:
+		return 1 // as long as Kubernetes does not call it ready, the budget lets no other one be stopped
+	case r.Member.ID == o.Membership.Leader:
+		return 4
+	case isBehindVolume(r):
+		return 2 // begun already
+	}
+	return 3
+}
+
+// isWell reports whether a voter can be relied on while another one is away: it serves, on data that stays.
+func isWell(o facts.Incarnation, r facts.Replica) bool { return !r.IsDoomed() && o.IsServing(r) }
+
+// isTriedInVain reports a member with the settings of the spec whose sidecar does not run, or stopped a moment ago:
+// what the spec asks for does not work there, so no other member gets it.
+func isTriedInVain(o facts.Observation, r facts.Replica) bool {
+	return r.Pod.Unsteady(o.Now) != nil && r.Pod.Settings == o.Desired.Settings
+}
+
+// mayChangeBeside lets a member be changed beside one that serves on a volume that is going, where to wait for the
+// successor of that one is in vain: it could not join for a sick member, or no node takes it. One that would take the
+// room of a member that is restarted lets others be changed only where they run on.
+func (d Due) mayChangeBeside(o judge.View, r, other facts.Replica) bool {
+	isInVain := !r.IsHealthy(o.Membership) ||
+		d.Unplaced.Member != nil && (!isCrowdedOut(d.Unplaced) || isResizable(o, r))
+	return isInVain && other.IsDoomed() && o.IsServing(other)
+}
+
+// otherVersion is a member that runs the settings of the spec, at this stop or at the end of the way, and answers with
+// another version, or an empty replica. An image says its version only when it runs.
+func (d Due) otherVersion(o judge.View) facts.Replica {
+	if d.Restart.Member != nil && !d.Restart.IsHealthy(o.Membership) {
+		return facts.Replica{} // its restart may be its cure
+	}
+	for _, r := range o.Voters() {
+		if !r.IsRunning() || r.Pod.Settings.IsZero() {
+			continue
+		}
+		isAsked := r.Pod.Settings == o.Desired.Settings || r.Pod.Settings == o.Desired.AtTarget
+		if isAsked && answersOther(r, r.Pod.Settings.Version) {
+			return r
+		}
+	}
+	return facts.Replica{}
+}
+
+// succeeded is the ephemeral voter that a successor with the settings of the spec is to follow, or an empty
+// replica. Its data goes with its Pod, so it stays until the successor votes.
+func (d Due) succeeded(o judge.View) facts.Replica {
+	if !o.Desired.Ephemeral || len(o.Voters()) <= o.Desired.Size && d.OtherVersion.Member != nil {
+		return facts.Replica{}
+	}
+	return d.Restart
+}
+
+// isSucceeding reports whether a successor is on its way or there: what was begun is gone on with.
+func isSucceeding(o judge.View) bool {
+	return o.Desired.Ephemeral && (len(o.Learners()) > 0 || len(o.Voters()) > o.Desired.Size)
+}
