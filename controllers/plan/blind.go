@@ -155,17 +155,19 @@ func quorumLost(o pass) *proposal {
 	if len(lost) == 0 || len(voters)-len(lost) >= etcdutil.Quorum(len(voters)) {
 		return nil
 	}
-	if p := rebuilding(o); p != nil {
-		says := fmt.Sprintf("The data of %d of %d members is lost: %s. %s", len(lost), len(voters),
-			strings.Join(lost, "; "), p.Message)
-		p.Message, p.Reason = says, facts.ReasonQuorumLost
-		return p
+	says := fmt.Sprintf("The data of %d of %d members is lost: %s.", len(lost), len(voters), strings.Join(lost, "; "))
+	if o.rebuilding == nil {
+		return refuse(facts.ReasonQuorumLost, "%s What is left is no quorum, so etcd serves nothing, and nothing is "+
+			"rebuilt by itself. What is left is not touched; if the lost data comes back where it was, the cluster "+
+			"goes on. An EtcdRestore rebuilds it from a survivor or a backup: "+
+			pages.Docs+"docs/disaster-recovery.md.", says).byHuman()
 	}
-	return refuse(facts.ReasonQuorumLost, "The data of %d of %d members is lost: %s. What is left is no quorum, so "+
-		"etcd serves nothing, and nothing is rebuilt by itself. What is left is not touched; if the lost data comes "+
-		"back where it was, the cluster goes on. An EtcdRestore rebuilds it from a survivor or a backup: "+
-		pages.Docs+"docs/disaster-recovery.md.",
-		len(lost), len(voters), strings.Join(lost, "; ")).byHuman()
+	word := wait(facts.ReasonQuorumLost, "%s %s", says, o.rebuilding.Message)
+	word.NeedsHuman, word.Overdue = o.rebuilding.NeedsHuman, o.rebuilding.Overdue
+	if word.NeedsHuman || word.Overdue {
+		word.Verdict, word.Recheck = Refuse, recheckSlow
+	}
+	return word
 }
 
 // membershipUnknown waits for an answer, naming what keeps members from giving one.

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,11 @@ func Decide(seen facts.Observation) Decision {
 	rules := rulesFor(o)
 	trace := make(Trace, 0, len(rules))
 	for _, r := range rules {
-		d, said := r.hear(o)
+		p := r.ask(o)
+		if o.rebuilding == nil && slices.Contains(rebuild, r.name) {
+			o.rebuilding = p
+		}
+		d, said := r.hear(o, p)
 		trace = append(trace, said)
 		if said.Ends {
 			d.Trace = trace
@@ -33,12 +38,11 @@ func Decide(seen facts.Observation) Decision {
 	return settled(o, trace)
 }
 
-// hear asks a rule, and the guard about its change.
-func (t turn) hear(o pass) (Decision, Said) {
+// hear takes down what a rule proposes, once the guard was asked about its change.
+func (t turn) hear(o pass, p *proposal) (Decision, Said) {
 	if note, isRefused := refused(o.Observation, t.rule); isRefused {
 		return Decision{}, Said{Note: note, Verdict: Refuse}
 	}
-	p := t.ask(o)
 	if p == nil {
 		return Decision{}, Said{Note: facts.Note{Rule: t.name}}
 	}

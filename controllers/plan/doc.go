@@ -93,13 +93,13 @@
 //   - fence.go: restore-fence, and the survivor that a restore reads. inplace.go: restore-call-off, restore-begin
 //   - prepare.go: restore-prepare, restore-switch-over. places.go holds the places of the members meanwhile
 //   - approval.go: how an EtcdRestore stands, which one is carried out, and the evidence that a person approves
-//   - pods.go: settings, pods, first-pod. stopping.go: which process they may stop, and resize
+//   - pods.go: settings, pods, first-pod. stopping.go: which process they may stop
 //   - objects.go: scaffold, budget, restore-leftover, collect
 //   - blind.go: seal, lead-away, quorum-lost, and the parts of membership that speak while etcd cannot be asked
 //   - membership.go: membership, record-members, label-role, wake-member. copies.go: corruption, compare
 //   - learner.go: abandon-learner, promote. replace.go: replace. size.go: shrink, grow
 //   - alarms.go: alarms, check-room, cover-log
-//   - rollout.go: pod-metadata, roll. versions.go: cancel-downgrade, enable-downgrade, check-minor
+//   - rollout.go: pod-metadata, resize, roll. versions.go: cancel-downgrade, enable-downgrade, check-minor
 //   - health.go: member-health. decide.go: settled
 //   - due.go: no rule, but who is restarted, resized or succeeded next. joining.go: who leaves or joins, and why
 //

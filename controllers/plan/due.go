@@ -17,7 +17,8 @@ import (
 // pass is what rules read: the facts of one incarnation, how each of its members is, and what is due.
 type pass struct {
 	judge.View
-	due Due
+	due        Due
+	rebuilding *proposal // what the rules that carry out a restore in place said first, or nil
 }
 
 // passOf is the view of one incarnation with all that rules read of it.

@@ -105,11 +105,6 @@ func holdsUp(o pass) string {
 	return ""
 }
 
-// isMislabelled reports a member that runs on its own volume, and could not start on it again by what is written there.
-func isMislabelled(o pass, r facts.Replica) bool {
-	return r.IsUp() && r.IsRecorded() && r.IsOnOwnVolume() && !r.IsDoomed() && !o.MayRestart(r)
-}
-
 // isStuckLeaving reports remains of a member that was removed, on a node that does not answer: they go when it is back
 // or deleted, and nothing needs to wait for that.
 func isStuckLeaving(o facts.Observation, r facts.Replica) bool {

@@ -15,22 +15,6 @@ import (
 // Rules of a restore in place, up to the moment when the bootstrap record moves. Until then whatever they made can be
 // taken back.
 
-// rebuilding is what a restore in place waits for, as a word that holds the rules after it back; nil when none is
-// carried out.
-func rebuilding(o pass) *proposal {
-	for _, ask := range []func(pass) *proposal{restoreCallOff, restoreBegin, restorePrepare, restoreSwitchOver} {
-		if p := ask(o); p != nil {
-			word := wait(p.Reason, "%s", p.Message)
-			word.NeedsHuman, word.Overdue = p.NeedsHuman, p.Overdue
-			if p.NeedsHuman || p.Overdue {
-				word.Verdict, word.Recheck = Refuse, recheckSlow
-			}
-			return word
-		}
-	}
-	return nil
-}
-
 // restoreCallOff clears away what was restored for an EtcdRestore that is gone, is another one by now, or had its
 // approval taken back.
 func restoreCallOff(o pass) *proposal {

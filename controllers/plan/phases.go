@@ -179,6 +179,9 @@ var phases = []phase{
 	}},
 }
 
+// rebuild are the rules that carry out a restore in place, which quorum-lost waits for.
+var rebuild = []string{"restore-call-off", "restore-begin", "restore-prepare", "restore-switch-over"}
+
 // isNotBootstrapped reports a cluster of which no bootstrap record was read: there never was one, or its peer Service
 // was deleted. Then it may serve all the same, and bootstrapRecord writes the record anew.
 func isNotBootstrapped(o pass) bool { return !o.Bootstrap.Exists() }

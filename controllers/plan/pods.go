@@ -253,11 +253,6 @@ func isOutOfDate(o pass, r facts.Replica) bool {
 	return r.Pod.Settings != r.Settings() && (!r.Pod.Running || r.Settings() == o.Desired.Settings)
 }
 
-// restartOf is the Pod that follows one of a recorded member.
-func restartOf(r facts.Replica) changes.Start {
-	return changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Settings: r.Settings()}
-}
-
 // missingPods starts the Pods of recorded members on their own volumes, sealed. A member known to be removed is no
 // member. First members that were interrupted before enough of them were recorded start as they were bootstrapped.
 func missingPods(o pass) *proposal {

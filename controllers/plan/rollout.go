@@ -2,6 +2,8 @@ package plan
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -28,6 +30,63 @@ func podMetadata(o pass) *proposal {
 	}
 	return act(changes.DressPods{Pods: undressed}, facts.ReasonPodMetadata,
 		"The labels and annotations of the spec are put on the Pod of %s, in place.", podNames(undressed))
+}
+
+// resizeDeadline is for how long a kubelet may fail before the member is restarted instead, and how long a node may
+// have no room before that is overdue.
+const resizeDeadline = time.Minute
+
+// resize gives members that run other amounts of CPU and memory, in the order of a roll and as carefully: less memory
+// may end a process. Where Kubernetes refuses it, or the kubelet cannot do it, roll restarts the member.
+func resize(o pass) *proposal {
+	r := o.due.Resize
+	for _, other := range o.Voters() {
+		if p := resizing(o, other); p != nil && other.Name != r.Name {
+			return p
+		}
+	}
+	if r.Member == nil {
+		return nil
+	}
+	if r.Settings() != o.Desired.Settings && r.Volume != nil {
+		return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: o.Desired.Settings,
+			Rehearse: true}, facts.ReasonResize,
+			"%s is to have the CPU and memory of the spec; that is written on its volume.", r.Name)
+	}
+	return act(changes.ResizePod{Pod: r.PodRef(), Settings: o.Desired.Settings}, facts.ReasonResize,
+		"%s gets the CPU and memory of the spec, without a restart.", r.Name)
+}
+
+// resizing says what a member's kubelet still has to do. What it cannot do, roll does.
+func resizing(o pass, r facts.Replica) *proposal {
+	if r.Pod == nil || cannotResize(o.Observation, r) {
+		return nil
+	}
+	asked := r.Pod.Resize
+	says := strings.TrimSuffix(asked.Message, ".")
+	switch asked.State {
+	case facts.ResizeInProgress:
+		return wait(facts.ReasonResize, "The kubelet changes CPU and memory of %s, which runs on.", r.Name).
+			due(o, asked.Since, resizeDeadline).yielding()
+	case facts.ResizeDeferred:
+		return wait(facts.ReasonResize, "Node %s has no room now for the CPU and memory of %s: %s. The kubelet tries "+
+			"again by itself. Free room on the node, or put spec.pod.resources back.", r.Pod.Node, r.Name, says).
+			due(o, asked.Since, resizeDeadline).yielding()
+	case facts.ResizeFailed:
+		return wait(facts.ReasonResize, "The kubelet could not change CPU and memory of %s: %s. It tries again. The "+
+			"operator restarts %s with them if that fails for %s. Put spec.pod.resources back to avoid that.",
+			r.Name, says, r.Name, resizeDeadline).yielding()
+	case facts.ResizeNone, facts.ResizeInfeasible:
+	}
+	return nil
+}
+
+// cannotResize reports a member whose Pod was given the amounts of the spec, and whose kubelet cannot give them to the
+// process.
+func cannotResize(o facts.Observation, r facts.Replica) bool {
+	asked := r.Pod.Resize
+	return r.Pod.Settings == o.Desired.Settings && (asked.State == facts.ResizeInfeasible ||
+		asked.State == facts.ResizeFailed && o.Now.Sub(asked.Since) > resizeDeadline)
 }
 
 // roll restarts one member with the settings of the spec: a sick one first, then followers, the leader last, once it
@@ -64,6 +123,25 @@ func roll(o pass) *proposal {
 	return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r), PastBudget: isHeldByBudget(o, r)},
 		facts.ReasonRoll, "%s is restarted to run %s.%s%s", r.Name, difference(r.Settings(), r.Pod.Settings),
 		whyRestarted(o, r), without(o.Desired))
+}
+
+// restartOf is the Pod that follows one of a recorded member.
+func restartOf(r facts.Replica) changes.Start {
+	return changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Settings: r.Settings()}
+}
+
+// whyRestarted says why a member is restarted for amounts, as a sentence to follow another one, or "".
+func whyRestarted(o pass, r facts.Replica) string {
+	if !cannotResize(o.Observation, r) {
+		return ""
+	}
+	return fmt.Sprintf(" Its node cannot change CPU and memory while it runs: %s.",
+		strings.TrimSuffix(r.Pod.Resize.Message, "."))
+}
+
+// isMislabelled reports a member that runs on its own volume, and could not start on it again by what is written there.
+func isMislabelled(o pass, r facts.Replica) bool {
+	return r.IsUp() && r.IsRecorded() && r.IsOnOwnVolume() && !r.IsDoomed() && !o.MayRestart(r)
 }
 
 // catchingUp waits for a voter that serves and is behind, which is all that is wrong with it, before others are

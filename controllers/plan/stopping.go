@@ -1,12 +1,8 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -109,70 +105,4 @@ func mayStopFirst(o pass, r facts.Replica) bool {
 		return !r.Volume.Terminating && isUnresponsive(o.Observation, r)
 	}
 	return r.Ephemeral && hasNeverServed(o.Observation, r) && !o.IsAnyReady()
-}
-
-// resizeDeadline is for how long a kubelet may fail before the member is restarted instead, and how long a node may
-// have no room before that is overdue.
-const resizeDeadline = time.Minute
-
-// resize gives members that run other amounts of CPU and memory, in the order of a roll and as carefully: less memory
-// may end a process. Where Kubernetes refuses it, or the kubelet cannot do it, roll restarts the member.
-func resize(o pass) *proposal {
-	r := o.due.Resize
-	for _, other := range o.Voters() {
-		if p := resizing(o, other); p != nil && other.Name != r.Name {
-			return p
-		}
-	}
-	if r.Member == nil {
-		return nil
-	}
-	if r.Settings() != o.Desired.Settings && r.Volume != nil {
-		return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: o.Desired.Settings,
-			Rehearse: true}, facts.ReasonResize,
-			"%s is to have the CPU and memory of the spec; that is written on its volume.", r.Name)
-	}
-	return act(changes.ResizePod{Pod: r.PodRef(), Settings: o.Desired.Settings}, facts.ReasonResize,
-		"%s gets the CPU and memory of the spec, without a restart.", r.Name)
-}
-
-// resizing says what a member's kubelet still has to do. What it cannot do, roll does.
-func resizing(o pass, r facts.Replica) *proposal {
-	if r.Pod == nil || cannotResize(o.Observation, r) {
-		return nil
-	}
-	asked := r.Pod.Resize
-	says := strings.TrimSuffix(asked.Message, ".")
-	switch asked.State {
-	case facts.ResizeInProgress:
-		return wait(facts.ReasonResize, "The kubelet changes CPU and memory of %s, which runs on.", r.Name).
-			due(o, asked.Since, resizeDeadline).yielding()
-	case facts.ResizeDeferred:
-		return wait(facts.ReasonResize, "Node %s has no room now for the CPU and memory of %s: %s. The kubelet tries "+
-			"again by itself. Free room on the node, or put spec.pod.resources back.", r.Pod.Node, r.Name, says).
-			due(o, asked.Since, resizeDeadline).yielding()
-	case facts.ResizeFailed:
-		return wait(facts.ReasonResize, "The kubelet could not change CPU and memory of %s: %s. It tries again. The "+
-			"operator restarts %s with them if that fails for %s. Put spec.pod.resources back to avoid that.",
-			r.Name, says, r.Name, resizeDeadline).yielding()
-	case facts.ResizeNone, facts.ResizeInfeasible:
-	}
-	return nil
-}
-
-// cannotResize reports a member whose Pod was given the amounts of the spec, and whose kubelet cannot give them to the
-// process.
-func cannotResize(o facts.Observation, r facts.Replica) bool {
-	asked := r.Pod.Resize
-	return r.Pod.Settings == o.Desired.Settings && (asked.State == facts.ResizeInfeasible ||
-		asked.State == facts.ResizeFailed && o.Now.Sub(asked.Since) > resizeDeadline)
-}
-
-// whyRestarted says why a member is restarted for amounts, as a sentence to follow another one, or "".
-func whyRestarted(o pass, r facts.Replica) string {
-	if !cannotResize(o.Observation, r) {
-		return ""
-	}
-	return fmt.Sprintf(" Its node cannot change CPU and memory while it runs: %s.",
-		strings.TrimSuffix(r.Pod.Resize.Message, "."))
 }
