@@ -41,6 +41,7 @@ type Due struct {
 	Dispensable facts.Replica // the doomed voter that the others can do without
 	InTheWay    facts.Replica // the same one, where its own Pod keeps Unplaced from every node
 
+	Replace []Replacing     // the voters whose place a new member is to take
 	Lasting []facts.Replica // the voters that are to stay
 	Leave   Leaving
 
@@ -73,6 +74,7 @@ func dueOf(o judge.View) Due {
 	d.Resize = d.nextOf(o, toResize(o, outdated))
 	d.OtherVersion = d.otherVersion(o)
 	d.Succeeded = d.succeeded(o)
+	d.Replace = toReplace(o)
 	d.Lasting = d.lastingVoters(o)
 	d.Leave = d.leaving(o)
 	d.Settings = d.memberSettings(o)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -24,23 +25,19 @@ func replace(o pass) *proposal {
 		return replacementWaits(o, facts.ReasonLost(lost), "the Secret "+lost[0].Name+
 			" is put back: a new member would get no certificates")
 	}
-	return inTurn(o, o.Voters(), removeLost, removeUnmade, removeOverdue)
-}
-
-// removeLost removes a member whose data is certainly gone.
-func removeLost(o pass, r facts.Replica) *proposal {
-	if j := o.Judge(r); j.MustGo() && !r.IsHealthy(o.Membership) {
-		return replaceNow(o, r, j)
+	if len(o.due.Replace) == 0 {
+		return nil
 	}
-	return nil
+	r := slices.MinFunc(o.due.Replace, func(a, b Replacing) int { return cmp.Compare(a.rank(), b.rank()) })
+	if r.NeverMade && !r.IsLost {
+		return removeUnmade(o, r.Replica)
+	}
+	return replaceNow(o, r.Replica, r.Judged)
 }
 
 // removeUnmade removes a first member that never started, as its volume is not the one that the spec asks for any more.
 // Its claim is not kept: nothing was ever on it.
 func removeUnmade(o pass, r facts.Replica) *proposal {
-	if !o.IsMadeForOther(r) {
-		return nil
-	}
 	if p := learnerFirst(o, r, facts.ReasonRepair); p != nil {
 		return p
 	}
@@ -49,20 +46,12 @@ func removeUnmade(o pass, r facts.Replica) *proposal {
 		"member takes its place.", r.Name)
 }
 
-// removeOverdue removes a member that was dead for as long as the user allows.
-func removeOverdue(o pass, r facts.Replica) *proposal {
-	if j := o.Judge(r); isOverdue(o, j) && !r.IsHealthy(o.Membership) {
-		return replaceNow(o, r, j)
-	}
-	return nil
-}
-
 // replacementWaits says that no member is removed while none can take its place: nothing says how many are wanted, or
 // it could not start.
 func replacementWaits(o pass, reason, until string) *proposal {
-	for _, r := range o.Voters() {
-		if j := o.Judge(r); (j.MustGo() || isOverdue(o, j)) && !r.IsHealthy(o.Membership) {
-			return wait(reason, "%s will be replaced (%s). That waits until %s.", r.Name, j.Says,
+	for _, r := range o.due.Replace {
+		if r.IsLost || r.IsOverdue {
+			return wait(reason, "%s will be replaced (%s). That waits until %s.", r.Name, r.Judged.Says,
 				until).byHuman().yielding()
 		}
 	}
@@ -110,16 +99,50 @@ func successor(o pass) changes.NewVolume {
 	return next
 }
 
+// Replacing is a voter whose place a new member is to take.
+type Replacing struct {
+	facts.Replica
+	Judged    judge.Judgement
+	IsLost    bool // its data is certainly gone
+	NeverMade bool // it never started: see IsMadeForOther
+	IsOverdue bool // it was dead for as long as the user allows
+}
+
+// rank is the order in which voters are replaced.
+func (r Replacing) rank() int {
+	switch {
+	case r.IsLost:
+		return 0
+	case r.NeverMade:
+		return 1
+	}
+	return 2
+}
+
+// toReplace are the voters whose place a new member is to take.
+func toReplace(o judge.View) []Replacing {
+	var out []Replacing
+	for _, r := range o.Voters() {
+		j, isAway := o.Judge(r), !r.IsHealthy(o.Membership)
+		due := Replacing{Replica: r, Judged: j, IsLost: isAway && j.MustGo(), NeverMade: o.IsMadeForOther(r),
+			IsOverdue: isAway && isOverdue(o, j)}
+		if due.IsLost || due.NeverMade || due.IsOverdue {
+			out = append(out, due)
+		}
+	}
+	return out
+}
+
 // isOverdue reports a member that nothing says has lost its data, and that two witnesses have called dead for as long
 // as the user allows. The table sees to the two: each of its rows with a time names them. The time is that of the row
 // which fits now. A Pod that is evicted from a node which stopped answering keeps the node's time: see unheardSince.
-func isOverdue(o pass, j judge.Judgement) bool {
+func isOverdue(o judge.View, j judge.Judgement) bool {
 	at := overdueAt(o, j)
 	return !at.IsZero() && o.IsPast(at)
 }
 
 // overdueAt is when such a member will have been dead for that long; zero where it is not replaced for its silence.
-func overdueAt(o pass, j judge.Judgement) time.Time {
+func overdueAt(o judge.View, j judge.Judgement) time.Time {
 	if j.Cure != judge.Replace || j.Certain || j.Since.IsZero() || o.Desired.ReplaceAfter == 0 {
 		return time.Time{}
 	}
@@ -139,14 +162,14 @@ func untilReplaced(o pass, r facts.Replica) string {
 	if o.Desired.ReplaceAfter == 0 {
 		return " The operator does not replace it, since spec.repair.replaceAfter is 0s: bring it back."
 	}
-	at := overdueAt(o, j)
+	at := overdueAt(o.View, j)
 	if !o.Now.Before(at) && !o.IsPast(at) {
 		return fmt.Sprintf(" The API server's clock says that it is time to replace it, and the clock of the "+
 			"operator's node is %s behind. The operator replaces it once both say so: set the wrong one right.",
 			o.Ahead)
 	}
 	return fmt.Sprintf(" If it is not back by then, the operator replaces it at %s: spec.repair.replaceAfter counts "+
-		"from %s.", at.UTC().Format(time.RFC3339), at.Add(-patience(o)).UTC().Format(time.RFC3339))
+		"from %s.", at.UTC().Format(time.RFC3339), at.Add(-patience(o.View)).UTC().Format(time.RFC3339))
 }
 
 // quorumSince is when the healthy voters became enough for a quorum, by the readiness of their Pods; zero while they
@@ -165,7 +188,7 @@ func quorumSince(o facts.Incarnation) time.Time {
 }
 
 // patience is how long a member may be dead, and what a process may need to read its database before it can answer.
-func patience(o pass) time.Duration {
+func patience(o judge.View) time.Duration {
 	const slowest = 32 << 20 // bytes per second
 	return o.Desired.ReplaceAfter + time.Duration(largestDatabase(o.Incarnation)/slowest)*time.Second
 }

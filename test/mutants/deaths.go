@@ -146,7 +146,7 @@ var deaths = []mutant{
 	},
 	{
 		Name: "a dead member is said to be replaced when it was last heard of", Peer: "",
-		From: "at := overdueAt(o, j)\n\tif !o.Now",
+		From: "at := overdueAt(o.View, j)\n\tif !o.Now",
 		To:   "at := j.Since\n\tif !o.Now",
 		Test: row("a node that died is named, with when its member is replaced"),
 	},
