@@ -17,7 +17,7 @@
 //
 // # Phases
 //
-// A cluster is in every phase that holds, and each phase is a short list of rules (phases.go):
+// A cluster is in every phase that holds, and each phase is a short list of rules (policy.go):
 //
 //   - any: always.
 //   - not bootstrapped: no bootstrap record was read. So is a cluster that serves, and whose peer Service somebody
@@ -27,7 +27,7 @@
 //   - alive: beside that, one is (facts.Incarnation.IsAlive).
 //
 // A rule that follows the spec is not asked while the spec is refused, or while a restore in place is about to end the
-// current incarnation. No rule overrides the order from inside.
+// current incarnation. No rule overrides the order from inside, and none calls another.
 //
 // # The order of rules is the safety argument
 //
@@ -62,7 +62,7 @@
 // When all that spoke yielded, the gravest of them is the decision, and of equals the first. Its Trace has what each
 // rule said that was asked.
 //
-// The field givesWay of a rule in phases.go is another thing. When Kubernetes or etcd refused the rule's change, later
+// The field givesWay of a rule in policy.go is another thing. When Kubernetes or etcd refused the rule's change, later
 // rules are asked in the same pass.
 //
 // A wait for a process or a Pod has a deadline, counted from a time on an object. Past it the verdict is Refuse with

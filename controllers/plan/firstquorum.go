@@ -130,8 +130,8 @@ func recordFirst(o pass) *proposal {
 				"under another name.", o.Membership.ClusterID, m.PeerURLs).byHuman()
 		}
 	}
-	if p := recordMembers(o); p != nil {
-		return p
+	if records := newRecords(o); len(records) > 0 {
+		return writeDown(records)
 	}
 	return waitForQuorum(o)
 }

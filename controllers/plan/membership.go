@@ -57,6 +57,14 @@ func strangeMember(o pass) *proposal {
 
 // recordMembers writes down who lives where, once that very member has answered with its ID.
 func recordMembers(o pass) *proposal {
+	if records := newRecords(o); len(records) > 0 {
+		return writeDown(records)
+	}
+	return nil
+}
+
+// newRecords are those that are not written down yet.
+func newRecords(o pass) []changes.MemberRecord {
 	var records []changes.MemberRecord
 	for _, r := range o.Members {
 		want, ok := recordOf(o, r)
@@ -71,9 +79,10 @@ func recordMembers(o pass) *proposal {
 		}
 		records = append(records, record)
 	}
-	if len(records) == 0 {
-		return nil
-	}
+	return records
+}
+
+func writeDown(records []changes.MemberRecord) *proposal {
 	return act(changes.RecordMembers{Members: records}, facts.ReasonRecordMembers,
 		"%s answered; who lives where is written down.", recordNames(records))
 }

@@ -1,6 +1,13 @@
 package plan
 
 import (
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,4 +65,81 @@ func TestClientsAreLedAwayOnlyAfterASecondLook(t *testing.T) {
 	if MustConfirm(changes.LabelRole{Role: facts.RoleVoter}) {
 		t.Error("a member that serves waits for a second look before clients are led to it")
 	}
+}
+
+func TestNoRuleCallsARule(t *testing.T) {
+	rules, called := map[string]bool{}, map[string]string{}
+	sources, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range sources {
+		if strings.HasSuffix(source, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(gotoken.NewFileSet(), source, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if source == "policy.go" {
+				maps.Copy(rules, ruleOf(n))
+			}
+			for _, name := range calledBy(n) {
+				called[name] = source
+			}
+			return true
+		})
+	}
+	if len(rules) != len(everyRule()) {
+		t.Fatalf("the table has %d rules, and these were found: %v", len(everyRule()), rules)
+	}
+	for name := range rules {
+		if source, isCalled := called[name]; isCalled {
+			t.Errorf("%s calls the rule %s", source, name)
+		}
+	}
+}
+
+// ruleOf is the function in a row of the table.
+func ruleOf(n ast.Node) map[string]bool {
+	row, isLiteral := n.(*ast.CompositeLit)
+	if !isLiteral || len(row.Elts) != 5 {
+		return nil
+	}
+	if _, isList := row.Type.(*ast.ArrayType); isList {
+		return nil
+	}
+	return map[string]bool{row.Elts[2].(*ast.Ident).Name: true}
+}
+
+// calledBy are the functions that a piece of code calls by their names, or lists as steps, or hands on to inTurn.
+func calledBy(n ast.Node) []string {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		called := names([]ast.Expr{n.Fun})
+		if slices.Contains(called, "inTurn") {
+			called = append(called, names(n.Args)...)
+		}
+		return called
+	case *ast.CompositeLit:
+		list, isList := n.Type.(*ast.ArrayType)
+		if !isList {
+			return nil
+		}
+		if _, isOfSteps := list.Elt.(*ast.FuncType); isOfSteps {
+			return names(n.Elts)
+		}
+	}
+	return nil
+}
+
+func names(all []ast.Expr) []string {
+	var out []string
+	for _, e := range all {
+		if name, isName := e.(*ast.Ident); isName {
+			out = append(out, name.Name)
+		}
+	}
+	return out
 }

@@ -116,7 +116,7 @@ func restoreOn(o pass) *proposal {
 	if o.Bootstrap.Next.Origin.IsZero() {
 		return nil
 	}
-	return restored(passOf(o.OfNext()))
+	return followRestores(passOf(o.OfNext()))
 }
 
 // isNextReady reports whether nothing is missing any more of the next incarnation.

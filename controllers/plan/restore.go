@@ -91,6 +91,11 @@ func restored(o pass) *proposal {
 	if o.IsAlive() || o.Bootstrap.Origin.IsZero() {
 		return nil
 	}
+	return followRestores(o)
+}
+
+// followRestores follows the restore Pods of one incarnation.
+func followRestores(o pass) *proposal {
 	done, spent := endedRestores(o.Incarnation)
 	switch {
 	case len(done) > 0:

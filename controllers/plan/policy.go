@@ -1,0 +1,319 @@
+package plan
+
+import "slices"
+
+// rule is one named question. The first rule that acts, or that must hold the others back, wins.
+type rule struct {
+	name string
+	says string // one sentence, for docs/rules.md
+	ask  func(pass) *proposal
+	// givesWay: when its change is refused by Kubernetes or etcd, later rules may act in the same pass
+	givesWay bool
+	// ofSpec: not asked while the spec is refused, or while a restore in place is about to end this incarnation
+	ofSpec bool
+}
+
+// How a row of phases says it.
+const (
+	givesWay, holds = true, false
+	ofSpec, always  = true, false
+)
+
+// phase is a list of rules for a cluster that has come this far.
+type phase struct {
+	name  string
+	holds func(pass) bool
+	rules []rule
+	// beside: what the guard vetoes of these rules does not keep the rules of the phases after it from being asked
+	beside bool
+}
+
+// phases in the order in which they are asked. Their rules are in the order of their priority, which is the safety
+// argument: see doc.go.
+var phases = []phase{
+	{name: "any", holds: func(pass) bool { return true }, rules: inAnyPhase},
+	{name: "not bootstrapped", holds: isNotBootstrapped, rules: beforeBootstrap},
+	{name: "moving", holds: isBegun, beside: true, rules: moving},
+	{name: "bootstrapping", holds: isBootstrapping, rules: bootstrapping},
+	{name: "alive", holds: isLiving,
+		rules: slices.Concat(safeWhileBlind, certain, finishBegun, repair, size, follow, health)},
+}
+
+// Rules that more than one phase asks.
+var (
+	ruleSpecRefused = rule{"spec-refused",
+		"A spec that is refused changes nothing; members that are there are kept alive.",
+		specRefused, holds, always}
+	ruleNameTaken = rule{"name-taken", "An object that does not belong to the cluster is never adopted or changed.",
+		nameTaken, holds, always}
+	ruleRestoreSource = rule{"restore-source",
+		"The backup that a cluster begins with is looked at before its bootstrap record is written.",
+		restoreSource, holds, always}
+	ruleFirstQuorum = rule{"first-quorum", "The cluster is alive once its members agree on one list.",
+		firstQuorum, holds, always}
+)
+
+// inAnyPhase: what must be kept is un-owned, and what is another's is left alone first.
+var inAnyPhase = []rule{
+	{"other-operator",
+		"A cluster that another install looks after is left alone, until a person asks this one to take it over.",
+		otherOperator, holds, always},
+	{"deletion-policy",
+		"Volumes and CAs that must be kept lose their owner at once, even while the cluster is paused.",
+		deletionPolicy, givesWay, always},
+	{"hands-off", "A cluster that is paused, or is being deleted, is looked at and reported, and not touched.",
+		handsOff, holds, always},
+}
+
+// beforeBootstrap: nothing is made over data, and nothing else is made before the bootstrap record.
+var beforeBootstrap = []rule{
+	ruleSpecRefused,
+	{"retained-data",
+		"Data of an earlier cluster of this name is resumed when all of it is of one. Nothing is created over it.",
+		retainedData, holds, always},
+	ruleNameTaken,
+	ruleRestoreSource,
+	{"birth-record",
+		"The bootstrap record is written before anything else is made; a lost one is written anew from the " +
+			"members' records.",
+		bootstrapRecord, holds, always},
+}
+
+// moving: the next incarnation gets its data beside the current one. Nothing of a former one may serve a write when the
+// next one starts.
+var moving = []rule{
+	{"restore-fence",
+		"Members of the previous incarnation are stopped before restored members start. Their volumes are kept.",
+		restoreFence, givesWay, always},
+	{"restore-call-off", "What was made for an EtcdRestore that was taken back is deleted; the cluster goes on.",
+		restoreCallOff, givesWay, always},
+	{"restore-go-back",
+		"Where restored members never came to serve, an approved EtcdRestore makes the previous incarnation the " +
+			"current one again.",
+		restoreGoBack, givesWay, always},
+	{"restore-begin",
+		"An approved EtcdRestore gets new members beside those that serve, once its backup was looked at.",
+		restoreBegin, givesWay, always},
+	{"restore-prepare", "The next incarnation's volumes are restored and marked complete.",
+		restorePrepare, givesWay, always},
+	{"restore-switch-over",
+		"The cluster switches over once every volume is restored and nodes take the next members there, and only " +
+			"on the evidence that was approved.",
+		restoreSwitchOver, givesWay, always},
+}
+
+// bootstrapping: what begins with a backup never starts empty.
+var bootstrapping = []rule{
+	ruleSpecRefused, ruleNameTaken, ruleRestoreSource,
+	{"void-birth",
+		"A bootstrap that cannot succeed is repeated under a new incarnation, where nothing can be lost by that.",
+		voidBootstrap, holds, always},
+	{"bootstrap", "Objects, volumes and then Pods of the first members are made, in parallel.",
+		bootstrap, holds, always},
+	{"restored", "Restored members start only after every volume is restored and marked complete.",
+		restored, holds, always},
+	{"settings", "A member that does not run, or never answers, takes the settings of the spec.",
+		keepSettings, holds, always},
+	{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, holds, always},
+	ruleFirstQuorum,
+}
+
+// safeWhileBlind: nothing here needs a quorum. The cluster may not answer exactly because one of these was not done.
+var safeWhileBlind = []rule{
+	ruleSpecRefused, ruleNameTaken, ruleFirstQuorum,
+	{"scaffold", "Services, Secrets and the NetworkPolicy that are missing or drifted are put right.",
+		scaffold, givesWay, always},
+	{"budget", "The disruption budget never allows less than the voters need.", budget, givesWay, always},
+	{"restore-leftover", "What looked at a backup, or restored a volume, is deleted once the cluster lives.",
+		restoreLeftover, givesWay, always},
+	{"seal",
+		"A recorded member can no longer start from an empty directory. One that stopped because copies differ " +
+			"starts without comparing.", seal, givesWay, always},
+	{"compare",
+		"A member that started from its data gets clients once a majority is heard to hold the same copy.",
+		compare, givesWay, always},
+	{"check-room",
+		"A quota or a memory limit that the data has no room with is refused before the first member: none gets " +
+			"it.",
+		checkRoom, givesWay, always},
+	{"settings", "A member that does not run, or never answers, takes the settings of the spec.",
+		keepSettings, givesWay, always},
+	{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, givesWay, always},
+	{"label-role", "The client Service leads to sealed voters that serve.", labelRole, givesWay, always},
+	{ruleLeadAway,
+		"Clients are led to no process with other data than its member's, nor to one that stopped serving " +
+			"beside a quorum.",
+		leadAway, givesWay, always},
+}
+
+// certain: unknown is not empty. Nothing below is asked before it is certain who is a member, and whose data is right.
+var certain = []rule{
+	{"quorum-lost", "When too many members have certainly lost their data, nothing is rebuilt without a person.",
+		quorumLost, holds, always},
+	{"membership", "While it is not certain who is a member, no member is added or removed.",
+		membership, holds, always},
+	{"corruption",
+		"While members hold different data no member that runs is restarted, and none is removed but one whose " +
+			"copy stands alone against a majority.",
+		corruption, holds, always},
+}
+
+// finishBegun: one change of members at a time, so what was begun is ended first.
+var finishBegun = []rule{
+	{"record-members", "A member that answered is written down beside its data.", recordMembers, holds, always},
+	{"cancel-downgrade",
+		"A downgrade of etcd is cancelled where the spec asks for none, and before a new member joins.",
+		cancelDowngrade, givesWay, always},
+	{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner, holds, always},
+	{"first-pod", "The missing first Pod of a listed member is started.", firstPod, givesWay, always},
+	{"promote", "A sealed learner that has caught up becomes a voter.", promote, holds, always},
+	{"collect", "What belongs to no wanted member or incarnation is deleted, or kept for a while.",
+		collect, givesWay, always},
+}
+
+// repair: what fails comes before what is wished for.
+var repair = []rule{
+	{"alarms",
+		"The alarm that space ran out is taken back once every member has room; all others ask for a person. " +
+			"While one stands, a member is restarted for the spec only to raise its quota.",
+		alarms, givesWay, always},
+	{"replace",
+		"A member that certainly lost its data is removed; one that two witnesses called dead for " +
+			"repair.replaceAfter, or that never got its volume, too. Not before Kubernetes would admit its " +
+			"successor.",
+		replace, givesWay, always},
+}
+
+// size: a doomed voter does not count, so grow also makes its successor.
+var size = []rule{
+	{"shrink",
+		"Unhealthy members first; the leader hands over before it goes. A member on a volume that is going makes " +
+			"room for its successor, where all others serve and no node takes that for five minutes.",
+		shrink, holds, ofSpec},
+	{"grow", "One learner at a time, under a name that was never used.", grow, givesWay, ofSpec},
+	{"wake-member",
+		"A member of 3.7 that got its data as a snapshot serves once something is written: the operator adds an " +
+			"entry that changes no key.",
+		wakeMember, givesWay, always},
+}
+
+// follow: what the spec asks of members that run.
+var follow = []rule{
+	{"pod-metadata", "Labels and annotations of the spec follow on running Pods, in place.",
+		podMetadata, givesWay, always},
+	{"check-minor",
+		"A minor version is left only once nothing has to be put right first: alarms, space, digests, snapshots, " +
+			"scheduled backups, learners.",
+		checkMinor, holds, ofSpec},
+	{ruleResize,
+		"CPU and memory follow the spec on members that run, one at a time, where the kubelet can change them.",
+		resize, givesWay, ofSpec},
+	{"roll", "One member at a time is restarted with the settings of the spec, the leader last.",
+		roll, givesWay, ofSpec},
+	{"enable-downgrade", "A downgrade of etcd is enabled by one minor at a time, once every member serves.",
+		enableDowngrade, givesWay, ofSpec},
+	{"cover-log",
+		"Before 3.7, which cannot read what 3.5 wrote to raft's log, every member writes a snapshot past that.",
+		coverLog, givesWay, ofSpec},
+}
+
+// health: nothing is called settled while a member is not well.
+var health = []rule{
+	{"member-health",
+		"The cluster is settled only when every member is healthy, and etcd's own versions followed the members'.",
+		memberHealth, holds, always},
+}
+
+// rebuild are the rules that carry out a restore in place, which quorum-lost waits for.
+var rebuild = []string{"restore-call-off", "restore-begin", "restore-prepare", "restore-switch-over"}
+
+// isNotBootstrapped reports a cluster of which no bootstrap record was read: there never was one, or its peer Service
+// was deleted. Then it may serve all the same, and bootstrapRecord writes the record anew.
+func isNotBootstrapped(o pass) bool { return !o.Bootstrap.Exists() }
+
+// isBegun reports a cluster with a bootstrap record, whether an EtcdRestore names it or not. Bootstrap.Begun says more:
+// that all first volumes were there.
+func isBegun(o pass) bool { return o.Bootstrap.Exists() }
+
+// isBootstrapping reports a bootstrap record without a cluster ID, which was given up or of which no member is
+// recorded.
+func isBootstrapping(o pass) bool { return o.Bootstrap.Exists() && !o.IsAlive() }
+
+// isLiving reports a cluster whose identity is in its bootstrap record, or on any volume: see IsAlive. The second comes
+// first, so first-quorum is asked here as well.
+func isLiving(o pass) bool { return o.Bootstrap.Exists() && o.IsAlive() }
+
+// rulesFor are the rules of all the phases that a cluster is in, and whether each is asked beside the others.
+func rulesFor(o pass) []turn {
+	var out []turn
+	for _, p := range phases {
+		if !p.holds(o) {
+			continue
+		}
+		for _, r := range p.rules {
+			if !r.ofSpec || followsSpec(o) {
+				out = append(out, turn{r, p.beside})
+			}
+		}
+	}
+	return out
+}
+
+// followsSpec reports whether the rules that only follow the spec are asked.
+func followsSpec(o pass) bool { return o.Desired.Fault == "" && !isEnding(o) }
+
+// turn is a rule in its phase.
+type turn struct {
+	rule
+	beside bool
+}
+
+// isEnding reports that a restore in place is about to end this incarnation. Where that waits for a person, who may be
+// long, it is not.
+func isEnding(o pass) bool {
+	_, isAwaited := o.ApprovedNow(o.Bootstrap.Next.Restore)
+	return o.IsPreparing() && isAwaited
+}
+
+const (
+	// RuleSettled speaks when no other rule does.
+	RuleSettled = "settled"
+	// ruleLeadAway is that of what a replica does that does not lead: see StandBy.
+	ruleLeadAway = "lead-away"
+	// ruleResize is that of changes which roll makes by a restart where Kubernetes refuses them.
+	ruleResize = "resize"
+)
+
+// everyRule is each rule once, in the order in which they are asked.
+func everyRule() []rule {
+	var out []rule
+	seen := map[string]bool{}
+	for _, p := range phases {
+		for _, r := range p.rules {
+			if !seen[r.name] {
+				out = append(out, r)
+			}
+			seen[r.name] = true
+		}
+	}
+	return out
+}
+
+// RuleNames lists the rules in the order in which they are asked.
+func RuleNames() []string {
+	var out []string
+	for _, r := range everyRule() {
+		out = append(out, r.name)
+	}
+	return append(out, RuleSettled)
+}
+
+// RuleSays is the sentence of a rule, or "".
+func RuleSays(name string) string {
+	for _, r := range everyRule() {
+		if r.name == name {
+			return r.says
+		}
+	}
+	return ""
+}
