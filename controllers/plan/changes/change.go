@@ -1,6 +1,6 @@
 // Package changes is the closed set of effects that the operator may have on a cluster. Each stands with its traits and
-// its vetoes: why it must not be made. These are the guard. It finds out for itself, and can import neither a rule nor a
-// judgement. It shares with them the questions of package facts, such as MayRestart: a mistake there reaches both.
+// its vetoes: why it must not be made. These are the guard. It finds out for itself, and can import neither a rule nor
+// a judgement. It shares with them the questions of package facts, such as MayRestart: a mistake there reaches both.
 package changes
 
 import (

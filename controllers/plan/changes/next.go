@@ -25,7 +25,8 @@ func (c BeginNext) veto(o facts.View) Veto {
 	request, isApproved := o.ApprovedNow(c.Restore)
 	switch {
 	case !o.CanBeFollowed() || c.From != o.Bootstrap.Incarnation:
-		return incarnationAtRisk("the incarnation that another one is to follow is not written down, or is another one by now.")
+		return incarnationAtRisk("the incarnation that another one is to follow is not written down, " +
+			"or is another one by now.")
 	case o.IsPreparing():
 		return incarnationAtRisk("another incarnation is being restored already.")
 	case !isApproved || !asksFor(request, c.Next):
@@ -45,8 +46,8 @@ func asksFor(r facts.Request, l record.Next) bool {
 // second.
 func guardRevisions(o facts.View, l record.Next) Veto {
 	if !o.MayBegin(l) {
-		return incarnationAtRisk("it would begin at revision %d, and clients were served up to %d.", o.Bootstrap.BeginsAt(l),
-			o.Served())
+		return incarnationAtRisk("it would begin at revision %d, and clients were served up to %d.",
+			o.Bootstrap.BeginsAt(l), o.Served())
 	}
 	return Veto{}
 }

@@ -109,8 +109,8 @@ const (
 
 // IsVeto reports one of the reasons for which the guard vetoes a change.
 func IsVeto(reason string) bool {
-	return slices.Contains([]string{ReasonQuorumAtRisk, ReasonDataAtRisk, ReasonIdentityAtRisk, ReasonIncarnationAtRisk},
-		reason)
+	return slices.Contains([]string{ReasonQuorumAtRisk, ReasonDataAtRisk, ReasonIdentityAtRisk,
+		ReasonIncarnationAtRisk}, reason)
 }
 
 // Reasons of members: one word that says why a member is not healthy, or will not stay so. The rows of judge have
