@@ -49,14 +49,8 @@ func (r *Reconciler) publish(ctx context.Context, in report.Input) (later time.D
 	r.Metrics.Observe(values)
 	events := report.Events(in, old)
 	if !equality.Semantic.DeepEqual(old, status) {
-		if r.alternates(key, old, status) {
-			if later = r.written.Rest(key, r.Now(), alternateInterval); later > 0 {
-				r.Tell(in.Cluster, report.Done(in))
-				return later, nil
-			}
-		}
-		later = r.written.Rest(key, r.Now(), detailInterval)
-		if later > 0 && len(events) == 0 && !isUrgent(old, status) {
+		if later, done := r.rests(in, old, status, len(events) == 0); later > 0 {
+			r.Tell(in.Cluster, done)
 			return later, nil
 		}
 		updated := in.Cluster.DeepCopy()
@@ -73,6 +67,22 @@ func (r *Reconciler) publish(ctx context.Context, in report.Input) (later time.D
 	}
 	r.Tell(in.Cluster, events)
 	return 0, nil
+}
+
+// rests is how long a status is not written yet, and the events that do not wait for it.
+func (r *Reconciler) rests(
+	in report.Input, old, status v1alpha1.EtcdClusterStatus, isDetail bool,
+) (later time.Duration, done []words.Event) {
+	key := client.ObjectKeyFromObject(in.Cluster)
+	if r.alternates(key, old, status) {
+		if later = r.written.Rest(key, r.Now(), alternateInterval); later > 0 {
+			return later, report.Done(in)
+		}
+	}
+	if !isDetail || isUrgent(old, status) {
+		return 0, nil
+	}
+	return r.written.Rest(key, r.Now(), detailInterval), nil
 }
 
 // alternates reports a status in which nothing is new but messages, and the step's is the one that was replaced last.

@@ -154,13 +154,13 @@ func isQuorumLost(o pass) bool {
 
 // witnesses are the members with a vote that the cluster had, as far as anything says, by ordinal.
 func witnesses(o pass) []facts.Replica {
-	of := o.LastKnownVoters(o.IsLost)
+	voters := o.LastKnownVoters(o.IsLost)
 	if o.HasQuorum() {
-		of = o.Voters()
+		voters = o.Voters()
 	}
-	of = slices.Clone(of)
-	slices.SortFunc(of, func(a, b facts.Replica) int { return o.OrdinalOf(a.Name) - o.OrdinalOf(b.Name) })
-	return of
+	voters = slices.Clone(voters)
+	slices.SortFunc(voters, func(a, b facts.Replica) int { return o.OrdinalOf(a.Name) - o.OrdinalOf(b.Name) })
+	return voters
 }
 
 // evidenceOf takes from the judgement whether data is lost, and why. What the member answered is shown as it is.

@@ -29,7 +29,8 @@ func seal(o pass) *proposal {
 	if len(seals) == 0 {
 		return nil
 	}
-	return act(changes.SealPods{Pods: seals}, facts.ReasonSeal, "%s can from now on only start from the data it has.",
+	return act(changes.SealPods{Pods: seals}, facts.ReasonSeal, "%s has its data; the operator marks it, so "+
+		"that it never starts empty.",
 		sealNames(seals))
 }
 
@@ -193,8 +194,9 @@ func authRequired(o pass) *proposal {
 	help := "Its certificate is that of the user root: see that this user exists and has the role root " +
 		"(etcdctl user grant-role root root)"
 	if !o.Desired.TLS {
-		help = "Without certificates (spec.tls.mode is Disabled) it has no user: turn authentication off (etcdctl " +
-			"auth disable), take a backup, and create a cluster with spec.tls.mode Managed from it"
+		help = "Without certificates (spec.tls.mode is Disabled) it has no user. Turn authentication off " +
+			"(etcdctl auth disable) and take a backup. Then create a cluster with spec.tls.mode Managed from " +
+			"that backup"
 	}
 	return refuse(facts.ReasonAuth, "etcd's authentication is on and does not let the operator in (%s). Members that "+
 		"stop are started again, and nothing else is done. %s.", o.Membership.Why, help).byHuman()

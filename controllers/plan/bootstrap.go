@@ -40,8 +40,8 @@ func bootstrapRecord(o pass) *proposal {
 	}
 	if former := facts.Filter(o.FormerMembers(), facts.Replica.IsRecorded); len(former) > 0 {
 		return refuse(facts.ReasonRecordLost,
-			"The peer Service with the bootstrap record is gone, and only volumes that a restore "+
-				"in place switched over from say which cluster this was: %s. Nothing is bootstrapped over it, "+
+			"The peer Service with the bootstrap record is gone. Only volumes of a previous incarnation say "+
+				"which cluster this was: %s. Nothing is bootstrapped over it, "+
 				"and no data is lost with it: put the Service back, or go back to these volumes as "+
 				pages.Docs+"docs/restore.md says.",
 			strings.Join(facts.Names(former), ", ")).byHuman()

@@ -48,8 +48,8 @@ type Due struct {
 	Settings    facts.Settings    // what a new member is made from
 	NextOrdinal int               // of the next name that was never used
 	Promised    string            // the name that was promised to the member to be added, or ""
-	Next        changes.NewVolume // the next new member, whether one is to be added or not
-	Join        *Joining          // nil: none is to be added
+	Next        changes.NewVolume // the next new member, whether one is added or not
+	Join        *Joining          // nil: none is added
 }
 
 // Leaving is the voter that goes next.

@@ -40,7 +40,7 @@ func fenceMark(o pass) *proposal {
 		return nil
 	}
 	return act(changes.MarkFormer{By: o.Bootstrap.Incarnation, Volumes: volumes}, facts.ReasonFence,
-		"The cluster has switched over; that is written on the volumes of %s, which are kept.",
+		"The operator marks the volumes of %s as those of the previous incarnation, and keeps them.",
 		joinNames(volumes, func(v facts.VolumeRef) string { return v.Name }))
 }
 
@@ -118,8 +118,8 @@ func fenceSecrets(o pass) *proposal {
 // unfenced says why a former incarnation might still serve a write, or "". Pods that were asked to go and whose nodes
 // do not answer are left behind where they are too few for that.
 func unfenced(o pass) string {
-	if of := append(o.Unmarked(), o.StillMarked()...); len(of) > 0 {
-		return fmt.Sprintf("the volume of %s does not say which incarnation is the current one", of[0].Name)
+	if unmarked := append(o.Unmarked(), o.StillMarked()...); len(unmarked) > 0 {
+		return fmt.Sprintf("the volume of %s does not say which incarnation is the current one", unmarked[0].Name)
 	}
 	remaining := map[string]int{}
 	for _, r := range o.FormerMembers() {
@@ -163,8 +163,9 @@ func fenceWait(o pass, why string) *proposal {
 	if len(notLeft(o.Observation)) > 0 {
 		return refuse(facts.ReasonFence,
 			"The next members start once nothing of the previous incarnation can serve a write, and %s.%s", why,
-			cmp.Or(kept, " Bring the nodes back, or taint those that are off with node.kubernetes.io/out-of-service, "+
-				"or delete the Pods by force once it is certain that their machines are off.")).
+			cmp.Or(kept, " Bring the nodes back. Or taint those that are off with "+
+				"node.kubernetes.io/out-of-service. Or delete the Pods by force, once their machines are "+
+				"certainly off.")).
 			byHuman().unlessAlive(o)
 	}
 	return wait(facts.ReasonFence,

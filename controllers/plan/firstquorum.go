@@ -72,10 +72,10 @@ func clearData(o pass, r facts.Replica) *proposal {
 		return waitForName(r, o)
 	case r.Pod != nil:
 		return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, facts.ReasonVoidBootstrap,
-			"The Pod of %s is left from a bootstrap that was given up; it is deleted.", r.Name)
+			"The Pod of %s is left from an earlier bootstrap; the operator deletes it.", r.Name)
 	}
 	return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}}, facts.ReasonVoidBootstrap,
-		"The volume of %s is left from a bootstrap that was given up; it is deleted.", r.Name)
+		"The volume of %s is left from an earlier bootstrap; the operator deletes it.", r.Name)
 }
 
 // clearRestore deletes a restore Pod of a bootstrap that was given up.
@@ -88,7 +88,7 @@ func clearRestore(o pass, r facts.Replica) *proposal {
 			"The restore Pod of %s, of an earlier attempt, is terminating.", r.Name)
 	}
 	return act(changes.DeleteRestores{Pods: []facts.PodRef{restoreRef(r)}}, facts.ReasonVoidBootstrap,
-		"The restore Pod of %s is left from a bootstrap that was given up; it is deleted.", r.Name)
+		"The restore Pod of %s is left from an earlier bootstrap; the operator deletes it.", r.Name)
 }
 
 // isMixed reports a Pod of another incarnation than its volume's.

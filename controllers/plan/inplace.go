@@ -31,12 +31,12 @@ func restoreCallOff(o pass) *proposal {
 }
 
 func dropRestores(o pass) *proposal {
-	of := facts.Filter(o.Next.Members, func(r facts.Replica) bool { return r.Restoring != nil })
-	if len(of) == 0 {
+	members := facts.Filter(o.Next.Members, func(r facts.Replica) bool { return r.Restoring != nil })
+	if len(members) == 0 {
 		return nil
 	}
 	var pods []facts.PodRef
-	for _, r := range of {
+	for _, r := range members {
 		if !r.Restoring.Terminating {
 			pods = append(pods, restoreRef(r))
 		}
@@ -46,22 +46,22 @@ func dropRestores(o pass) *proposal {
 			"The restore in place is called off; the restore Pods of %s are deleted.", podNames(pods))
 	}
 	all := facts.Task{GoneBy: lastGoneBy(passOf(o.OfNext()))}
-	for _, r := range of {
+	for _, r := range members {
 		all.HeldBy = cmp.Or(all.HeldBy, r.Restoring.HeldBy)
 	}
 	return taskLeaving(all, o, facts.ReasonCallOff,
 		"The restore in place is called off; the restore Pods of %s are terminating, and another restore begins once "+
 			"they are gone.",
-		strings.Join(facts.Names(of), ", ")).yielding()
+		strings.Join(facts.Names(members), ", ")).yielding()
 }
 
 func dropVolumes(o pass) *proposal {
-	of := facts.Filter(o.Next.Members, func(r facts.Replica) bool { return r.Volume != nil })
-	if len(of) == 0 {
+	members := facts.Filter(o.Next.Members, func(r facts.Replica) bool { return r.Volume != nil })
+	if len(members) == 0 {
 		return nil
 	}
 	var volumes []facts.VolumeRef
-	for _, r := range of {
+	for _, r := range members {
 		if !r.Volume.Terminating {
 			volumes = append(volumes, r.VolumeRef())
 		}
@@ -69,10 +69,10 @@ func dropVolumes(o pass) *proposal {
 	if len(volumes) > 0 {
 		return act(changes.DeleteVolumes{Volumes: volumes}, facts.ReasonCallOff,
 			"The restore in place is called off; the new volumes of %s, which no member ever used, are deleted.",
-			strings.Join(facts.Names(of), ", "))
+			strings.Join(facts.Names(members), ", "))
 	}
 	return wait(facts.ReasonCallOff, "The restore in place is called off; the new volumes of %s are being deleted.%s",
-		strings.Join(facts.Names(of), ", "), heldAmong(of...)).yielding()
+		strings.Join(facts.Names(members), ", "), heldAmong(members...)).yielding()
 }
 
 func dropSecrets(o pass) *proposal {
@@ -167,8 +167,8 @@ func whyNotSource(o pass, request facts.Request) string {
 	case request.Source == record.SourceBackup:
 		return ""
 	case quorumState(o) != QuorumLost:
-		return "the quorum of this cluster is not certainly lost, and without a backup more would be given up than " +
-			"what is; restore from a backup, or see status.evidence for what is lost"
+		return "the quorum of this cluster is not certainly lost. Without a backup more would be lost than is. " +
+			"Restore from a backup, or see status.evidence for what is lost"
 	case request.Source == record.SourceSurvivor:
 		return whyNotSurvivor(o, o.Find(request.Survivor))
 	}
@@ -251,7 +251,10 @@ func leaveOut(o pass, c *changes.Bootstrap) {
 		return
 	}
 	c.Secrets = nil
-	c.Pods = slices.DeleteFunc(c.Pods, func(s changes.Start) bool { _, is := facts.Find(able, s.Name); return !is })
+	c.Pods = slices.DeleteFunc(c.Pods, func(s changes.Start) bool {
+		_, isAble := facts.Find(able, s.Name)
+		return !isAble
+	})
 }
 
 // firstMembers are those that a bootstrap makes: all of them, or those whose volumes are what they were, where it goes
@@ -267,10 +270,10 @@ func firstMembers(o pass) []facts.Replica {
 
 // unsaid restores nothing anew on volumes that the cluster switched over to: all of it was there then, and only the
 // word of that is gone. What a survivor held could not even be had again.
-func unsaid(o pass, of []changes.Restoring) *proposal {
-	members := joinNames(of, func(l changes.Restoring) string { return l.Name })
-	return refuse(facts.ReasonRestoreHeld, "The cluster switched over to what was restored on the volumes of %s, and "+
-		"the annotation etcdsteward.dev/restored that said so is gone. Nothing is restored over it. Put it back: "+
+func unsaid(o pass, restorings []changes.Restoring) *proposal {
+	members := joinNames(restorings, func(l changes.Restoring) string { return l.Name })
+	return refuse(facts.ReasonRestoreHeld, "The data on the volumes of %s is restored, and the annotation "+
+		"etcdsteward.dev/restored that said so is gone. Nothing is restored over it. Put it back: "+
 		"kubectl annotate pvc %s -n %s etcdsteward.dev/restored=%s", members,
 		strings.ReplaceAll(members, ",", ""), o.Cluster.Namespace, o.Bootstrap.Incarnation).byHuman()
 }
@@ -287,7 +290,7 @@ func lostAfterMove(o pass) *proposal {
 			lost = append(lost, r.Name)
 		}
 	}
-	return refuse(facts.ReasonRestoreLost, "The cluster switched over to what an EtcdRestore restored, and before "+
-		"that served, the volumes of %s were lost. What is left is no quorum. The volumes of the previous "+
+	return refuse(facts.ReasonRestoreLost, "The volumes of %s, which an EtcdRestore restored, were lost before "+
+		"they served. What is left is no quorum. The volumes of the previous "+
 		"incarnation are kept. Make and approve another EtcdRestore.", strings.Join(lost, ", ")).byHuman()
 }

@@ -370,11 +370,11 @@ func inPlace() []row {
 		{"a Pod on a node that does not answer asks for a person",
 			unrequested(restoring.next(3, cleared).next(4, lostTask).next(5, cleared)), Refuse, "restore-call-off",
 			facts.ReasonCallOff, "",
-			"out-of-service, or delete the Pod by force"},
+			"out-of-service. Or delete the Pod by force"},
 		{"so it does while something is restored", restoring.next(4, lostTask), Refuse, rule, facts.ReasonPodLeaving, "",
-			"out-of-service, or delete the Pod by force"},
+			"out-of-service. Or delete the Pod by force"},
 		{"and beside a volume that is gone", restoring.next(4, lostTask, func(r *facts.Replica) { r.Volume = nil }),
-			Refuse, rule, facts.ReasonInPlace, "", "out-of-service, or delete the Pod by force"},
+			Refuse, rule, facts.ReasonInPlace, "", "out-of-service. Or delete the Pod by force"},
 		{"volumes wait for the Pods on them", unrequested(restoring.next(3, cleared).next(4, goingTask).next(5, cleared)),
 			Wait, "restore-call-off", facts.ReasonCallOff, "", "demo-4"},
 		{"the cluster is looked after meanwhile, too",
@@ -415,7 +415,7 @@ func inPlace() []row {
 			""},
 		{"not while a name that its members need is taken", taken(taskDone), Refuse, "restore-switch-over",
 			facts.ReasonRestoreHeld, "",
-			"serve on: something that the cluster needs is not to be had. Service demo exists"},
+			"serve on: an object that the cluster needs is not the cluster's own. Service demo exists"},
 		{"nor while the spec is refused", refusing(taskDone), Refuse, "spec-refused", facts.ReasonSpecRefused, "", ""},
 		{"nor while something that failed would be the same again", restoring.next(4, task(func(p *facts.RestorePod) {
 			p.Phase, p.Finished, p.Reason, p.Failure = facts.PodFailed, now, "DataExists", "it is so"

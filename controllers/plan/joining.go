@@ -113,7 +113,7 @@ func isLasting(o judge.View, r facts.Replica) bool {
 	return state != judge.Doomed && state != judge.Lost
 }
 
-// joining is what is to be known of the member to be added, or nil.
+// joining is what is known of the member to add, or nil.
 func (d Due) joining(o judge.View) *Joining {
 	if !d.wantsGrowth(o) {
 		return nil
@@ -121,7 +121,7 @@ func (d Due) joining(o judge.View) *Joining {
 	return &Joining{IsPrepared: d.Promised != "" && isPrepared(o, d.Promised), Because: d.whyJoin(o)}
 }
 
-// wantsGrowth reports whether a member is to be added.
+// wantsGrowth reports whether a member is added.
 func (d Due) wantsGrowth(o judge.View) bool {
 	return len(o.Learners()) == 0 && len(d.Lasting) < o.Desired.Size
 }
@@ -185,7 +185,7 @@ func (d Due) memberSettings(o judge.View) facts.Settings {
 			return c
 		}
 	}
-	if all := append(serving, known...); len(all) > 0 { // where nobody serves, as well one's as another's
+	if all := append(serving, known...); len(all) > 0 { // where no member serves, as well one's as another's
 		return all[0].RunsWith()
 	}
 	return o.Desired.Settings

@@ -84,7 +84,7 @@ func newRecords(o pass) []changes.MemberRecord {
 
 func writeDown(records []changes.MemberRecord) *proposal {
 	return act(changes.RecordMembers{Members: records}, facts.ReasonRecordMembers,
-		"%s answered; who lives where is written down.", recordNames(records))
+		"%s answered; the operator records each member ID on its volume.", recordNames(records))
 }
 
 // recordOf is what can be written about the replica's data in this very observation.
@@ -141,7 +141,7 @@ func labelRole(o pass) *proposal {
 		}
 		if want := roleOf(o, r); want != r.Pod.Role {
 			return act(changes.LabelRole{Pod: r.PodRef(), Role: want}, facts.ReasonLabelRole,
-				"%s is a %s; clients are told.", r.Name, want)
+				"%s is a %s now; the operator labels its Pod, and the client Service follows.", r.Name, want)
 		}
 	}
 	return nil

@@ -115,7 +115,7 @@ func collectFormer(o pass) *proposal {
 		return nil
 	}
 	return act(changes.DeleteVolumes{Volumes: volumes}, facts.ReasonLeftover,
-		"The restore asks to give up what was there before it; the volumes of %s are deleted.",
+		"The EtcdRestore does not keep the previous volumes: the operator deletes those of %s.",
 		joinNames(volumes, func(v facts.VolumeRef) string { return v.Name }))
 }
 

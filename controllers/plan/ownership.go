@@ -145,8 +145,8 @@ func stillWritten(o pass) string {
 		!slices.ContainsFunc(o.FormerMembers(), func(r facts.Replica) bool { return r.Pod != nil }) {
 		return ""
 	}
-	return " The cluster has switched over to what an EtcdRestore restored, and members of before still run: what is " +
-		"written to them is lost. Take spec.paused back, and they are stopped."
+	return " The restored members are in charge, and previous members still run: what is written to them is " +
+		"lost. Set spec.paused to false, and the operator stops them."
 }
 
 // specRefused stops a bootstrap, and nothing that members need to live.
@@ -186,7 +186,7 @@ func whyTaken(o pass) string {
 	if p == nil {
 		return ""
 	}
-	return "something that the cluster needs is not to be had. " + strings.TrimSuffix(p.Message, ".")
+	return "an object that the cluster needs is not the cluster's own. " + strings.TrimSuffix(p.Message, ".")
 }
 
 func takenBy(object facts.Object) *proposal {

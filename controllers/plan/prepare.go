@@ -214,13 +214,11 @@ func whyNotMove(o pass, request facts.Request) string {
 			". Look at status.evidence and approve that, or delete the EtcdRestore"
 	}
 	if incarnation.Source != record.SourceBackup && o.HasQuorum() {
-		return "the quorum came back, and without a backup more would be given up than what was lost. Delete " +
-			"the EtcdRestore"
+		return "the quorum came back, and without a backup more would be lost than was. Delete the EtcdRestore"
 	}
 	if incarnation.Source != record.SourceBackup && quorumState(o) != QuorumLost {
-		return "it is not certain any more that the quorum is lost, and without a backup more could be given up than " +
-			"what was: members may serve that the operator cannot reach. " +
-			"Let it reach them, or delete the EtcdRestore"
+		return "it is not certain any more that the quorum is lost: members may serve that the operator cannot " +
+			"reach. Without a backup more could be lost than was. Let it reach them, or delete the EtcdRestore"
 	}
 	if incarnation.Source == record.SourceSurvivor && !o.IsAsRestored() {
 		return incarnation.Survivor +

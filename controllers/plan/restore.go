@@ -100,7 +100,7 @@ func followRestores(o pass) *proposal {
 	switch {
 	case len(done) > 0:
 		return act(changes.RecordRestored{Incarnation: o.Bootstrap.Incarnation, Volumes: done}, facts.ReasonRestore,
-			"The backup lies on the volumes of %s; that is written down there.",
+			"The backup is restored on the volumes of %s; the operator marks them.",
 			joinNames(done, func(v facts.VolumeRef) string { return v.Name }))
 	case len(spent) > 0:
 		return act(changes.DeleteRestores{Pods: spent}, facts.ReasonRestore,
@@ -269,9 +269,8 @@ func taskLeaving(t facts.Task, o pass, reason, format string, args ...any) *prop
 	case t.HeldBy != "":
 		p.Message += heldBy("it", t.HeldBy)
 	case p.Overdue:
-		p.Message += " It should be gone by now. Bring its node back, or taint one that is off with " +
-			"node.kubernetes.io/out-of-service, or delete the Pod by force once " +
-			"it is certain that its machine is off."
+		p.Message += " It should be gone by now. Bring its node back. Or taint one that is off with " +
+			"node.kubernetes.io/out-of-service. Or delete the Pod by force, once its machine is certainly off."
 	}
 	return p
 }

@@ -149,9 +149,9 @@ func whyNotOneIncarnation(o facts.Incarnation, volumes []facts.Retained) string 
 	hasEnded := slices.ContainsFunc(volumes, func(v facts.Retained) bool { return v.Superseded != "" })
 	switch {
 	case len(known) == 0 && hasEnded:
-		return "a restore in place had switched over from them, and nothing of what it moved to says that it served; " +
-			"to go on with them as they are, take the annotation " +
-			"etcdsteward.dev/superseded-by off all of one incarnation (label etcdsteward.dev/incarnation)"
+		return "a restore in place replaced them, and no restored volume says that it served. To go on with " +
+			"them as they are, take the annotation etcdsteward.dev/superseded-by off all of one incarnation " +
+			"(label etcdsteward.dev/incarnation)"
 	case len(known) == 0:
 		return "no volume says which cluster it was"
 	case differ(known, func(r facts.Retained) string { return r.Record.ClusterID.String() }):

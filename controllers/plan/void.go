@@ -21,7 +21,7 @@ func voidBootstrap(o pass) *proposal {
 	if !o.Bootstrap.Void {
 		if why := voidable(o); why != "" {
 			return act(changes.VoidBootstrap{Incarnation: o.Bootstrap.Incarnation}, facts.ReasonVoidBootstrap,
-				"The bootstrap begins anew, with nothing lost: %s.", why)
+				"The operator restarts the bootstrap; no data was written yet: %s.", why)
 		}
 		return otherIncarnation(o)
 	}
@@ -50,10 +50,10 @@ func voidPods(o pass) *proposal {
 	}
 	if len(pods) > 0 {
 		return act(changes.DeletePods{Pods: pods}, facts.ReasonVoidBootstrap,
-			"%d Pods of the bootstrap that was given up are deleted.", len(pods))
+			"The operator deletes %d Pods of the abandoned bootstrap.", len(pods))
 	}
 	if leaving {
-		return wait(facts.ReasonVoidBootstrap, "Pods of the bootstrap that was given up are terminating.%s",
+		return wait(facts.ReasonVoidBootstrap, "Pods of the abandoned bootstrap are terminating.%s",
 			heldAmong(o.Members...)).due(o, lastGoneBy(o), facts.LeavingDeadline)
 	}
 	return nil
@@ -73,10 +73,10 @@ func voidRestores(o pass) *proposal {
 	}
 	if len(pods) > 0 {
 		return act(changes.DeleteRestores{Pods: pods}, facts.ReasonVoidBootstrap,
-			"%d restore Pods of the bootstrap that was given up are deleted.", len(pods))
+			"The operator deletes %d restore Pods of the abandoned bootstrap.", len(pods))
 	}
 	if leaving {
-		return wait(facts.ReasonVoidBootstrap, "Restore Pods of the bootstrap that was given up are terminating.%s",
+		return wait(facts.ReasonVoidBootstrap, "Restore Pods of the abandoned bootstrap are terminating.%s",
 			heldAmong(o.Members...)).due(o, lastGoneBy(o), facts.LeavingDeadline)
 	}
 	return nil
@@ -96,10 +96,10 @@ func voidVolumes(o pass) *proposal {
 	}
 	if len(volumes) > 0 {
 		return act(changes.DeleteVolumes{Volumes: volumes}, facts.ReasonVoidBootstrap,
-			"%d volumes of the bootstrap that was given up are deleted.", len(volumes))
+			"The operator deletes %d volumes of the abandoned bootstrap.", len(volumes))
 	}
 	if leaving {
-		return wait(facts.ReasonVoidBootstrap, "Volumes of the bootstrap that was given up are being deleted.%s",
+		return wait(facts.ReasonVoidBootstrap, "Volumes of the abandoned bootstrap are being deleted.%s",
 			heldAmong(o.Members...))
 	}
 	return nil

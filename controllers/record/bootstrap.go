@@ -212,7 +212,7 @@ func (o *Origin) UnmarshalJSON(data []byte) error {
 func (o Origin) fits(source Source) error {
 	switch {
 	case (source == SourceEmpty) != o.IsZero():
-		return fmt.Errorf("its source is %s, and whether there is data says otherwise", source)
+		return fmt.Errorf("its source is %s, which does not agree with whether there is data", source)
 	case source == SourceBackup && (o.Key == "" || o.SHA256 == ""):
 		return errors.New("the backup that it begins with lacks its key or sum")
 	}

@@ -244,8 +244,8 @@ func guardVoid(o facts.View) Veto {
 		return incarnationAtRisk("the cluster lives, or may hold data.")
 	}
 	if o.HasSwitchedOver() {
-		return incarnationAtRisk("a restore in place switched over to this incarnation, and nothing " +
-			"takes its place without a person.")
+		return incarnationAtRisk("a restore in place began this incarnation, and nothing takes its place " +
+			"without a person.")
 	}
 	return Veto{}
 }

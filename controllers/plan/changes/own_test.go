@@ -14,7 +14,7 @@ func TestEachChangeHasTraitsAndVetoesOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := map[string]map[string]bool{"traits": {}, "veto": {}}
+	have := map[string]map[string]bool{"traits": {}, "veto": {}}
 	all := map[string]bool{}
 	for _, file := range files {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
@@ -23,14 +23,14 @@ func TestEachChangeHasTraitsAndVetoesOfItsOwn(t *testing.T) {
 		}
 		for _, decl := range parsed.Decls {
 			f, isFunc := decl.(*ast.FuncDecl)
-			if !isFunc || f.Recv == nil || of[f.Name.Name] == nil {
+			if !isFunc || f.Recv == nil || have[f.Name.Name] == nil {
 				continue
 			}
 			name := f.Recv.List[0].Type.(*ast.Ident).Name
-			of[f.Name.Name][name], all[name] = true, true
+			have[f.Name.Name][name], all[name] = true, true
 		}
 	}
-	for method, own := range of {
+	for method, own := range have {
 		for name := range all {
 			if !own[name] {
 				t.Errorf("%s has no %s of its own", name, method)

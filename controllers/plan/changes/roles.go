@@ -79,9 +79,9 @@ func (c LabelRole) veto(o facts.View) Veto {
 	case ledTo(o, r.Name) >= etcdutil.Quorum(len(o.Voters())):
 		return Veto{}
 	case r.Pod.Ready && servesNobody(o, r):
-		return quorumAtRisk("%s does not serve, and those that clients are led to are no quorum.", r.Name)
+		return quorumAtRisk("%s does not serve, and the members that clients reach are no quorum.", r.Name)
 	case isNotHeardYet(o, r):
-		return quorumAtRisk("the copy of %s is not compared yet, and those that clients are led to are no quorum.",
+		return quorumAtRisk("the copy of %s is not compared yet, and the members that clients reach are no quorum.",
 			r.Name)
 	}
 	return Veto{}

@@ -121,7 +121,7 @@ func guardMark(o facts.View, by string, ref facts.VolumeRef) Veto {
 // guardSwitched believes that an incarnation ended only of the bootstrap record, and once its volumes say so.
 func guardSwitched(o facts.View, name string) Veto {
 	if !o.Bootstrap.Exists() || len(o.Unmarked()) > 0 {
-		return incarnationAtRisk("nothing says that the cluster switched over from %s.", name)
+		return incarnationAtRisk("nothing says that %s is of a previous incarnation.", name)
 	}
 	return Veto{}
 }
@@ -177,11 +177,11 @@ func (c GoBack) veto(o facts.View) Veto {
 	case c.From != o.Bootstrap.Incarnation || c.Incarnation != last.Incarnation ||
 		last.Incarnation == "" || o.Bootstrap.Void ||
 		o.IsPreparing():
-		return incarnationAtRisk("it is not the incarnation that the cluster switched over from.")
+		return incarnationAtRisk("it is not the previous incarnation.")
 	case !isApproved || request.Source != record.SourcePrevious:
 		return incarnationAtRisk("no EtcdRestore asks for this with an approval of the evidence that there is.")
 	case o.IsAlive() || o.Membership.Known || o.IsAnyReady():
-		return incarnationAtRisk("what the cluster switched over to serves, or is about to.")
+		return incarnationAtRisk("the current incarnation serves, or is about to.")
 	}
 	return cmp.Or(guardFence(o), guardPrevious(members, last.Voters, c))
 }

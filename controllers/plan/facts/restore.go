@@ -113,7 +113,7 @@ func (o View) WhyKeepFormer(r Replica) string {
 	case r.Pod != nil || r.Restoring != nil:
 		return "a Pod still uses it"
 	case r.Volume.Superseded == "" || r.Volume.Incarnation == o.Bootstrap.Incarnation:
-		return "nothing on it says that the cluster switched over"
+		return "it is not marked as a volume of a previous incarnation"
 	case o.Bootstrap.ClusterID == 0 || !o.Membership.Known ||
 		o.Membership.ClusterID != o.Bootstrap.ClusterID || o.Margin() < 0:
 		return "what took its place does not serve"
@@ -215,7 +215,7 @@ func (o View) WhyServedOn(gone func(Replica) bool) string {
 		return "members answer, and did not say just now who else is one"
 	case len(strangers) > 0:
 		return fmt.Sprintf("member %s, with others like it, "+others+
-			"Remove it with etcdctl member remove; or, where that cannot be done, delete the EtcdRestore, and begin "+
+			"Remove it with etcdctl member remove. Where that cannot be done, delete the EtcdRestore, and begin "+
 			"a new EtcdCluster with the backup", strangers[0].ID)
 	}
 	return ""

@@ -11,10 +11,10 @@ import (
 // checkBeginning holds a bootstrap to what the spec asks for at that moment.
 func (w *World) checkBeginning(origin record.Origin) {
 	if (origin.Hash != w.Spec.Restore.Hash || w.Spec.Restore.Fault != "") && !w.trouble.isRaced {
-		w.violate("a birth begins with %q, and the spec asks for %+v", origin.Hash, w.Spec.Restore)
+		w.violate("a bootstrap begins with %q, and the spec asks for %+v", origin.Hash, w.Spec.Restore)
 	}
 	if origin.AuthEnabled && !w.Spec.TLS {
-		w.violate("a birth begins with authentication on, and there are no certificates")
+		w.violate("a bootstrap begins with authentication on, and there are no certificates")
 	}
 }
 
@@ -22,7 +22,7 @@ func (w *World) checkBeginning(origin record.Origin) {
 func (w *World) checkVoid() {
 	for name, a := range w.answers(w.objects) {
 		if a.Revision > 1 {
-			w.violate("a birth was given up, and %s answers with revision %d", name, a.Revision)
+			w.violate("a bootstrap was abandoned, and %s answers with revision %d", name, a.Revision)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func (w *World) checkFirstStart(name string, p pod, d *disk) {
 		return
 	}
 	if p.seen == facts.FlagsBootstrap {
-		w.violate("%s starts as at birth, in a cluster that begins with a backup", name)
+		w.violate("%s starts as at the bootstrap, in a cluster that begins with a backup", name)
 	}
 	if !d.isEmpty() && !isFrom(d.from, origin) {
 		w.violate("%s starts from %q, and the cluster began with %q", name, d.from, origin.SHA256)

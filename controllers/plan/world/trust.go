@@ -14,7 +14,7 @@ func (w *World) ReplaceCA() {
 	if w.objects.made["demo-ca"] {
 		w.replaced++
 		w.objects.ca = fmt.Sprintf("ca-%d", 1+w.replaced)
-		w.logf("user: the Secret of the authority holds %s by now", w.objects.ca)
+		w.logf("user: the Secret of the CA holds %s by now", w.objects.ca)
 	}
 }
 
@@ -22,7 +22,7 @@ func (w *World) ReplaceCA() {
 func (w *World) PutCABack() {
 	if trusted := w.trusted(w.objects); trusted != "" && trusted != w.objects.ca {
 		w.objects.ca = trusted
-		w.logf("user: the Secret of the authority holds %s again", trusted)
+		w.logf("user: the Secret of the CA holds %s again", trusted)
 	}
 }
 
