@@ -537,5 +537,9 @@ func (o scene) unwritten() scene {
 
 // Veto says why a change must not be made in this world, or "": the guard's answer, which no rule is asked for.
 func Veto(o facts.Observation, c changes.Change) string {
-	return changes.VetoOf(current(o).View.View, c).Message
+	v := o.On(o.Current)
+	if len(o.Requests) > 0 {
+		v = current(o).View.View // which knows what is approved
+	}
+	return changes.VetoOf(v, c).Message
 }
