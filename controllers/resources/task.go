@@ -43,7 +43,7 @@ func agentTask(name, image string, args []string) corev1.Container {
 
 // agentResources have the limits of CPU and memory that members have: a quota may refuse Pods without. Members without
 // limits have tasks without. A limit of memory counts the files that are written as well, and slows a backup down to
-// the speed of the node's disk; a limit of CPU keeps its hashing from using what nobody else wants.
+// the speed of the node's disk; a limit of CPU keeps its hashing from using CPU that others may want.
 func agentResources(members *v1alpha1.PodSpec) corev1.ResourceRequirements {
 	asked := corev1.ResourceRequirements{Requests: corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi"),
