@@ -47,7 +47,7 @@ func (r *Reconciler) look(seen *v1alpha1.EtcdCluster, refused []facts.Note) appl
 		}
 		view, err := observeWith(ctx, r.LiveObserver, cluster)
 		view.Refused = refused
-		if err == nil && !r.Standing.mayAct(ctx) {
+		if err == nil && !r.Leadership.mayAct(ctx) {
 			return apply.View{}, apply.ErrStale
 		}
 		return view, err

@@ -48,7 +48,7 @@ type Reconciler struct {
 	Secrets      *observe.SecretCache
 	Pinger       *observe.Pinger // asks members between two passes whether they serve
 	Metrics      *Metrics
-	Standing     *Standing
+	Leadership   *Leadership
 
 	changed chan event.GenericEvent // clusters of which the pinger has news
 
@@ -75,7 +75,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if r.Unseen.IsBehind(ctx, r.Client, request.NamespacedName) {
 		return ctrl.Result{RequeueAfter: kit.AfterChange}, nil
 	}
-	if !r.Standing.leads(request.NamespacedName) {
+	if !r.Leadership.leads(request.NamespacedName) {
 		return r.standBy(ctx, request.NamespacedName)
 	}
 	observer := r.observer(request.NamespacedName)
@@ -172,7 +172,7 @@ func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context)
 	r.Metrics = registered
 	if install.Lease != nil {
 		r.Applier.Leads = leadsBy(r.Live, install.Lease)
-		r.Standing = &Standing{Elected: mgr.Elected(), IsSilent: install.Lease.IsSilent}
+		r.Leadership = &Leadership{Elected: mgr.Elected(), IsSilent: install.Lease.IsSilent}
 		if err := mgr.Add(r.lookAtAll(lookAgain(r.changed))); err != nil {
 			return fmt.Errorf("adding what begins to lead: %w", err)
 		}

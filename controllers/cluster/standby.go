@@ -26,8 +26,8 @@ const (
 	lookBeforeSilent = 300 * time.Millisecond
 )
 
-// Standing is how this replica stands to the leader. Nil where no leader is elected.
-type Standing struct {
+// Leadership is whether this replica leads, and how the one that does is seen. Nil where no leader is elected.
+type Leadership struct {
 	Elected <-chan struct{} // closed once this replica leads
 	// IsSilent reports whether the leader is not heard for so long, and waits until that can be said.
 	IsSilent func(ctx context.Context, long time.Duration) bool
@@ -37,7 +37,7 @@ type Standing struct {
 }
 
 // leads reports whether this replica leads. A cluster that it passes over before is looked at again once it does.
-func (s *Standing) leads(key types.NamespacedName) bool {
+func (s *Leadership) leads(key types.NamespacedName) bool {
 	if s == nil || s.isElected() {
 		return true
 	}
@@ -50,7 +50,7 @@ func (s *Standing) leads(key types.NamespacedName) bool {
 	return s.isElected()
 }
 
-func (s *Standing) isElected() bool {
+func (s *Leadership) isElected() bool {
 	select {
 	case <-s.Elected:
 		return true
@@ -60,12 +60,12 @@ func (s *Standing) isElected() bool {
 }
 
 // mayAct reports whether this replica may make a change now: it leads, or the leader is not heard.
-func (s *Standing) mayAct(ctx context.Context) bool {
+func (s *Leadership) mayAct(ctx context.Context) bool {
 	return s == nil || s.isElected() || s.IsSilent(ctx, leaderSilent)
 }
 
 // clusters are those that passes saw before this replica led.
-func (s *Standing) clusters() []types.NamespacedName {
+func (s *Leadership) clusters() []types.NamespacedName {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.passed))
@@ -97,7 +97,7 @@ func (r *Reconciler) standBy(ctx context.Context, key types.NamespacedName) (ctr
 		r.brake.paused(key, plan.Wait)
 		return ctrl.Result{RequeueAfter: standByEvery}, nil
 	}
-	if !r.Standing.IsSilent(ctx, leaderSilent-lookBeforeSilent) {
+	if !r.Leadership.IsSilent(ctx, leaderSilent-lookBeforeSilent) {
 		return ctrl.Result{RequeueAfter: afterHeard}, nil
 	}
 	tried := r.act(ctx, cluster, view, decision)
@@ -114,11 +114,11 @@ func (r *Reconciler) standBy(ctx context.Context, key types.NamespacedName) (ctr
 func (r *Reconciler) lookAtAll(look func(context.Context, types.NamespacedName)) manager.RunnableFunc {
 	return func(ctx context.Context) error {
 		select {
-		case <-r.Standing.Elected: // it is told after what waits for that is started
+		case <-r.Leadership.Elected: // it is told after what waits for that is started
 		case <-ctx.Done():
 			return nil
 		}
-		for _, key := range r.Standing.clusters() {
+		for _, key := range r.Leadership.clusters() {
 			r.Secrets.ForgetCluster(key)
 			look(ctx, key)
 		}

@@ -16,7 +16,7 @@ import (
 // standBy makes the operator a replica that does not lead, under a leader that is so late with the Lease.
 func (w *world) standBy(late *time.Duration) (elect func()) {
 	elected := make(chan struct{})
-	w.operator.Standing = &Standing{Elected: elected, IsSilent: func(_ context.Context, long time.Duration) bool {
+	w.operator.Leadership = &Leadership{Elected: elected, IsSilent: func(_ context.Context, long time.Duration) bool {
 		return *late >= long
 	}}
 	return func() { close(elected) }
@@ -179,7 +179,7 @@ func TestAReplicaThatBeginsToLeadLooksAtEveryClusterOnceItIsElected(t *testing.T
 	ended := make(chan error)
 	go func() {
 		ended <- w.operator.lookAtAll(func(_ context.Context, key types.NamespacedName) {
-			if !w.operator.Standing.isElected() {
+			if !w.operator.Leadership.isElected() {
 				t.Error("a pass begins that stands by")
 			}
 			looked <- key

@@ -25,7 +25,7 @@ func (o ownership) judge(kind, name string, object metav1.Object, isAbsent bool,
 		judged.State = facts.ObjectAbsent
 		return judged
 	}
-	if judged.State, judged.Detail = o.standing(object); judged.State != "" {
+	if judged.State, judged.Detail = o.stateOf(object); judged.State != "" {
 		judged.HeldBy = resources.HeldBy(object)
 		return judged
 	}
@@ -175,7 +175,7 @@ const detailEarlier = "it goes with an earlier cluster of this name"
 // what an earlier cluster left is for a person to decide about; anything else has taken a name.
 func (g gathered) others(ours ownership) (objects []facts.Object, left []facts.Retained) {
 	for _, pod := range g.otherPods {
-		state, detail := ours.standing(&pod)
+		state, detail := ours.stateOf(&pod)
 		objects = append(objects, facts.Object{Kind: resources.KindPod, Name: pod.Name, State: state, Detail: detail,
 			HeldBy: resources.PodHeldBy(&pod)})
 	}
@@ -206,9 +206,9 @@ func ownershipOf(cluster *v1alpha1.EtcdCluster) ownership {
 	return ownership{namespace: cluster.Namespace, cluster: cluster.Name, uid: cluster.UID}
 }
 
-// standing says how an object stands that goes with its cluster: ours (and then empty), leaving, or of another owner.
+// stateOf says how an object stands that goes with its cluster: ours (and then empty), leaving, or of another owner.
 // What an earlier cluster of this name controlled is the garbage collector's already.
-func (o ownership) standing(object metav1.Object) (state facts.ObjectState, detail string) {
+func (o ownership) stateOf(object metav1.Object) (state facts.ObjectState, detail string) {
 	switch controller := metav1.GetControllerOf(object); {
 	case controller == nil:
 		return facts.ObjectForeign, "it has no owner"

@@ -249,7 +249,7 @@ func (k *keyring) witness(ctx context.Context, secret, named string) (cert, ca [
 	if err != nil || there == nil {
 		return nil, nil, err
 	}
-	if state, _ := k.ours.standing(there); state != "" {
+	if state, _ := k.ours.stateOf(there); state != "" {
 		return nil, nil, nil
 	}
 	if named == resources.PeerCASecret(k.cluster.Name) {

@@ -124,7 +124,7 @@ var phases = []mutant{
 	},
 	{
 		Name: "a replica that stands by does not ask again for the leader after its look", Peer: "",
-		From: "if err == nil && !r.Standing.mayAct(ctx) {",
+		From: "if err == nil && !r.Leadership.mayAct(ctx) {",
 		To:   "if false {",
 		Test: "TestAReplicaThatStandsByLeadsClientsAwayOnceTheLeaderIsNotHeard",
 	},
