@@ -88,8 +88,11 @@ func (r *Reconciler) rests(
 // alternates reports a status in which nothing is new but messages, and the step's is the one that was replaced last.
 func (r *Reconciler) alternates(key types.NamespacedName, old, status v1alpha1.EtcdClusterStatus) bool {
 	said, isKept := r.said.Get(key)
-	if !isKept || old.NextStep == nil || status.NextStep == nil || !words.Alike(said, status.NextStep.Message) ||
-		len(old.Conditions) != len(status.Conditions) {
+	if !isKept || old.NextStep == nil || status.NextStep == nil || len(old.Conditions) != len(status.Conditions) {
+		return false
+	}
+	next := status.NextStep.Message
+	if !words.Alike(said, next) || words.Alike(old.NextStep.Message, next) { // other numbers alone are progress
 		return false
 	}
 	same := status.DeepCopy()

@@ -116,6 +116,19 @@ func TestTwoWebhooksThatRefuseInTurnAreToldOnceAMinuteAndWhatIsNewAtOnce(t *test
 	}
 }
 
+func TestProgressIsWrittenAsItComes(t *testing.T) {
+	w := newWorld(t, demo(3))
+	for _, share := range []string{"10 %", "20 %", "30 %", "40 %"} {
+		w.now = w.now.Add(10 * time.Second)
+		if _, err := w.operator.publish(t.Context(), w.waiting("of the data "+share+" is there")); err != nil {
+			t.Fatal(err)
+		}
+		if said := w.status().NextStep.Message; !strings.Contains(said, share) {
+			t.Errorf("at %s it still says %s", share, said)
+		}
+	}
+}
+
 // told takes the events that were sent.
 func (w *world) told() []string {
 	var told []string
