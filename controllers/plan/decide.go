@@ -39,16 +39,16 @@ func Decide(seen facts.Observation) Decision {
 }
 
 // hear takes down what a rule proposes, once the guard was asked about its change.
-func (t turn) hear(o pass, p *proposal) (Decision, Said) {
-	if note, isRefused := refused(o.Observation, t.rule); isRefused {
-		return Decision{}, Said{Note: note, Verdict: Refuse}
+func (r rule) hear(o pass, p *proposal) (Decision, Said) {
+	if note, isRefused := refused(o.Observation, r); isRefused {
+		return Decision{}, Said{Note: note, Verdict: Wait} // it is tried again in the next pass
 	}
 	if p == nil {
-		return Decision{}, Said{Note: facts.Note{Rule: t.name}}
+		return Decision{}, Said{Note: facts.Note{Rule: r.name}}
 	}
-	p.Rule, p.GivesWay = t.name, t.givesWay
+	p.Rule, p.GivesWay = r.name, r.givesWay
 	d, isVetoed := guarded(o, p.Decision)
-	yields := p.yields || isVetoed && t.beside
+	yields := p.yields || isVetoed && r.givesWay
 	return d, Said{Note: d.Note(), Verdict: d.Verdict, Ends: !yields}
 }
 
@@ -95,21 +95,20 @@ func guarded(o pass, d Decision) (_ Decision, isVetoed bool) {
 // settled ends a walk in which every rule that spoke yielded. The gravest note is the decision, and of equals the
 // first; the verdict is Settled only when there is none.
 func settled(o pass, trace Trace) Decision {
-	notes := trace.Yielded()
-	if len(notes) == 0 {
+	said := trace.Spoken()
+	if len(said) == 0 {
 		return Decision{Verdict: Settled, Rule: RuleSettled, Reason: facts.ReasonSettled, Recheck: recheckSettled,
 			Message: allHealthy(len(o.Voters())), Trace: trace}
 	}
-	worst := 0
-	for i, n := range notes {
-		if gravity(n) > gravity(notes[worst]) {
-			worst = i
+	worst := said[0]
+	for _, s := range said {
+		if gravity(s.Verdict, s.NeedsHuman) > gravity(worst.Verdict, worst.NeedsHuman) {
+			worst = s
 		}
 	}
-	n := notes[worst]
-	d := Decision{Verdict: Wait, Rule: n.Rule, Reason: n.Reason, Message: n.Message,
-		NeedsHuman: n.NeedsHuman, Overdue: n.Overdue, Recheck: recheckWait, Trace: trace}
-	if n.NeedsHuman || n.Overdue {
+	d := Decision{Verdict: Wait, Rule: worst.Rule, Reason: worst.Reason, Message: worst.Message,
+		NeedsHuman: worst.NeedsHuman, Overdue: worst.Overdue, Recheck: recheckWait, Trace: trace}
+	if gravity(worst.Verdict, worst.NeedsHuman) > 0 {
 		d.Verdict, d.Recheck = Refuse, recheckSlow
 	}
 	return d
@@ -122,11 +121,12 @@ func allHealthy(voters int) string {
 	return fmt.Sprintf("All %d members are healthy and as the spec asks.", voters)
 }
 
-func gravity(n facts.Note) int {
+// gravity puts what needs a person before what is refused, and that before what waits.
+func gravity(v Verdict, needsHuman bool) int {
 	switch {
-	case n.NeedsHuman:
+	case needsHuman:
 		return 2
-	case n.Overdue:
+	case v == Refuse:
 		return 1
 	}
 	return 0

@@ -24,10 +24,11 @@
 //     deleted.
 //   - moving: there is a bootstrap record. Its rules say nothing where no EtcdRestore is, or was.
 //   - being bootstrapped: beside that, no identity is written down, neither in the bootstrap record nor on a volume.
-//   - alive: beside that, one is (facts.Incarnation.IsAlive).
+//   - alive: beside that, one is (facts.Incarnation.IsAlive). Its seven groups are the safety argument, top to bottom.
+//   - following the spec: beside that, the spec is not refused, and no restore in place is about to end the current
+//     incarnation.
 //
-// A rule that follows the spec is not asked while the spec is refused, or while a restore in place is about to end the
-// current incarnation. No rule overrides the order from inside, and none calls another.
+// No rule overrides the order from inside, and none calls another.
 //
 // # The order of rules is the safety argument
 //
@@ -57,13 +58,13 @@
 //
 // # When later rules are asked
 //
-// A rule that returns nil has nothing to say. A proposal that yields is reported, and later rules are asked. Any other
-// proposal ends the walk, even when it only waits. So does a change that the guard vetoes, but in the phase moving.
-// When all that spoke yielded, the gravest of them is the decision, and of equals the first. Its Trace has what each
-// rule said that was asked.
+// A rule that returns nil has nothing to say. Two switches say the rest. A proposal that yields is reported, and later
+// rules are asked. Any other proposal ends the walk, even when it only waits. A rule that gives way (policy.go) lets
+// later ones act in the same pass where its change is refused: by the guard, or by Kubernetes or etcd, which the
+// planner hears of when it is asked again.
 //
-// The field givesWay of a rule in policy.go is another thing. When Kubernetes or etcd refused the rule's change, later
-// rules are asked in the same pass.
+// When all that spoke yielded, the gravest of them is the decision, and of equals the first: what needs a person, then
+// what is refused, then what waits. Its Trace has what each rule said that was asked.
 //
 // A wait for a process or a Pod has a deadline, counted from a time on an object. Past it the verdict is Refuse with
 // the same rule, and every later pass looks again. What a person or the garbage collector ends has none.

@@ -18,7 +18,8 @@ func memberHealth(o pass) *proposal {
 	var gravest *proposal
 	for _, r := range o.Members {
 		p := ailment(o, r)
-		if p != nil && (gravest == nil || gravity(p.Note()) > gravity(gravest.Note())) {
+		if p != nil && (gravest == nil ||
+			gravity(p.Verdict, p.NeedsHuman) > gravity(gravest.Verdict, gravest.NeedsHuman)) {
 			gravest = p
 		}
 	}

@@ -1,68 +1,64 @@
 package plan
 
-import "slices"
-
 // rule is one named question. The first rule that acts, or that must hold the others back, wins.
 type rule struct {
 	name string
 	says string // one sentence, for docs/rules.md
 	ask  func(pass) *proposal
-	// givesWay: when its change is refused by Kubernetes or etcd, later rules may act in the same pass
+	// givesWay: where its change is refused, by the guard, Kubernetes or etcd, later rules may act in the same pass
 	givesWay bool
-	// ofSpec: not asked while the spec is refused, or while a restore in place is about to end this incarnation
-	ofSpec bool
 }
 
-// How a row of phases says it.
-const (
-	givesWay, holds = true, false
-	ofSpec, always  = true, false
-)
+// How a row says it.
+const givesWay, holds = true, false
 
-// phase is a list of rules for a cluster that has come this far.
+// phase is a group of rules for a cluster that has come this far.
 type phase struct {
-	name  string
 	holds func(pass) bool
 	rules []rule
-	// beside: what the guard vetoes of these rules does not keep the rules of the phases after it from being asked
-	beside bool
 }
 
 // phases in the order in which they are asked. Their rules are in the order of their priority, which is the safety
 // argument: see doc.go.
 var phases = []phase{
-	{name: "any", holds: func(pass) bool { return true }, rules: inAnyPhase},
-	{name: "not bootstrapped", holds: isNotBootstrapped, rules: beforeBootstrap},
-	{name: "moving", holds: isBegun, beside: true, rules: moving},
-	{name: "bootstrapping", holds: isBootstrapping, rules: bootstrapping},
-	{name: "alive", holds: isLiving,
-		rules: slices.Concat(safeWhileBlind, certain, finishBegun, repair, size, follow, health)},
+	{isAny, inAnyPhase},
+	{isNotBootstrapped, beforeBootstrap},
+	{isBegun, moving},
+	{isBootstrapping, bootstrapping},
+	{isLiving, safeWhileBlind},
+	{isLiving, certain},
+	{isLiving, finishBegun},
+	{isLiving, repair},
+	{isFollowing, size},
+	{isLiving, harmless},
+	{isFollowing, follow},
+	{isLiving, health},
 }
 
 // Rules that more than one phase asks.
 var (
 	ruleSpecRefused = rule{"spec-refused",
 		"A spec that is refused changes nothing; members that are there are kept alive.",
-		specRefused, holds, always}
+		specRefused, holds}
 	ruleNameTaken = rule{"name-taken", "An object that does not belong to the cluster is never adopted or changed.",
-		nameTaken, holds, always}
+		nameTaken, holds}
 	ruleRestoreSource = rule{"restore-source",
 		"The backup that a cluster begins with is looked at before its bootstrap record is written.",
-		restoreSource, holds, always}
+		restoreSource, holds}
 	ruleFirstQuorum = rule{"first-quorum", "The cluster is alive once its members agree on one list.",
-		firstQuorum, holds, always}
+		firstQuorum, holds}
 )
 
 // inAnyPhase: what must be kept is un-owned, and what is another's is left alone first.
 var inAnyPhase = []rule{
 	{"other-operator",
 		"A cluster that another install looks after is left alone, until a person asks this one to take it over.",
-		otherOperator, holds, always},
+		otherOperator, holds},
 	{"deletion-policy",
 		"Volumes and CAs that must be kept lose their owner at once, even while the cluster is paused.",
-		deletionPolicy, givesWay, always},
+		deletionPolicy, givesWay},
 	{"hands-off", "A cluster that is paused, or is being deleted, is looked at and reported, and not touched.",
-		handsOff, holds, always},
+		handsOff, holds},
 }
 
 // beforeBootstrap: nothing is made over data, and nothing else is made before the bootstrap record.
@@ -70,13 +66,13 @@ var beforeBootstrap = []rule{
 	ruleSpecRefused,
 	{"retained-data",
 		"Data of an earlier cluster of this name is resumed when all of it is of one. Nothing is created over it.",
-		retainedData, holds, always},
+		retainedData, holds},
 	ruleNameTaken,
 	ruleRestoreSource,
 	{"birth-record",
 		"The bootstrap record is written before anything else is made; a lost one is written anew from the " +
 			"members' records.",
-		bootstrapRecord, holds, always},
+		bootstrapRecord, holds},
 }
 
 // moving: the next incarnation gets its data beside the current one. Nothing of a former one may serve a write when the
@@ -84,22 +80,22 @@ var beforeBootstrap = []rule{
 var moving = []rule{
 	{"restore-fence",
 		"Members of the previous incarnation are stopped before restored members start. Their volumes are kept.",
-		restoreFence, givesWay, always},
+		restoreFence, givesWay},
 	{"restore-call-off", "What was made for an EtcdRestore that was taken back is deleted; the cluster goes on.",
-		restoreCallOff, givesWay, always},
+		restoreCallOff, givesWay},
 	{"restore-go-back",
 		"Where restored members never came to serve, an approved EtcdRestore makes the previous incarnation the " +
 			"current one again.",
-		restoreGoBack, givesWay, always},
+		restoreGoBack, givesWay},
 	{"restore-begin",
 		"An approved EtcdRestore gets new members beside those that serve, once its backup was looked at.",
-		restoreBegin, givesWay, always},
+		restoreBegin, givesWay},
 	{"restore-prepare", "The next incarnation's volumes are restored and marked complete.",
-		restorePrepare, givesWay, always},
+		restorePrepare, givesWay},
 	{"restore-switch-over",
 		"The cluster switches over once every volume is restored and nodes take the next members there, and only " +
 			"on the evidence that was approved.",
-		restoreSwitchOver, givesWay, always},
+		restoreSwitchOver, givesWay},
 }
 
 // bootstrapping: what begins with a backup never starts empty.
@@ -107,14 +103,14 @@ var bootstrapping = []rule{
 	ruleSpecRefused, ruleNameTaken, ruleRestoreSource,
 	{"void-birth",
 		"A bootstrap that cannot succeed is repeated under a new incarnation, where nothing can be lost by that.",
-		voidBootstrap, holds, always},
+		voidBootstrap, holds},
 	{"bootstrap", "Objects, volumes and then Pods of the first members are made, in parallel.",
-		bootstrap, holds, always},
+		bootstrap, holds},
 	{"restored", "Restored members start only after every volume is restored and marked complete.",
-		restored, holds, always},
+		restored, holds},
 	{"settings", "A member that does not run, or never answers, takes the settings of the spec.",
-		keepSettings, holds, always},
-	{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, holds, always},
+		keepSettings, holds},
+	{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, holds},
 	ruleFirstQuorum,
 }
 
@@ -122,53 +118,53 @@ var bootstrapping = []rule{
 var safeWhileBlind = []rule{
 	ruleSpecRefused, ruleNameTaken, ruleFirstQuorum,
 	{"scaffold", "Services, Secrets and the NetworkPolicy that are missing or drifted are put right.",
-		scaffold, givesWay, always},
-	{"budget", "The disruption budget never allows less than the voters need.", budget, givesWay, always},
+		scaffold, givesWay},
+	{"budget", "The disruption budget never allows less than the voters need.", budget, givesWay},
 	{"restore-leftover", "What looked at a backup, or restored a volume, is deleted once the cluster lives.",
-		restoreLeftover, givesWay, always},
+		restoreLeftover, givesWay},
 	{"seal",
 		"A recorded member can no longer start from an empty directory. One that stopped because copies differ " +
-			"starts without comparing.", seal, givesWay, always},
+			"starts without comparing.", seal, givesWay},
 	{"compare",
 		"A member that started from its data gets clients once a majority is heard to hold the same copy.",
-		compare, givesWay, always},
+		compare, givesWay},
 	{"check-room",
 		"A quota or a memory limit that the data has no room with is refused before the first member: none gets " +
 			"it.",
-		checkRoom, givesWay, always},
+		checkRoom, givesWay},
 	{"settings", "A member that does not run, or never answers, takes the settings of the spec.",
-		keepSettings, givesWay, always},
-	{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, givesWay, always},
-	{"label-role", "The client Service leads to sealed voters that serve.", labelRole, givesWay, always},
+		keepSettings, givesWay},
+	{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, givesWay},
+	{"label-role", "The client Service leads to sealed voters that serve.", labelRole, givesWay},
 	{ruleLeadAway,
 		"Clients are led to no process with other data than its member's, nor to one that stopped serving " +
 			"beside a quorum.",
-		leadAway, givesWay, always},
+		leadAway, givesWay},
 }
 
 // certain: unknown is not empty. Nothing below is asked before it is certain who is a member, and whose data is right.
 var certain = []rule{
 	{"quorum-lost", "When too many members have certainly lost their data, nothing is rebuilt without a person.",
-		quorumLost, holds, always},
+		quorumLost, holds},
 	{"membership", "While it is not certain who is a member, no member is added or removed.",
-		membership, holds, always},
+		membership, holds},
 	{"corruption",
 		"While members hold different data no member that runs is restarted, and none is removed but one whose " +
 			"copy stands alone against a majority.",
-		corruption, holds, always},
+		corruption, holds},
 }
 
 // finishBegun: one change of members at a time, so what was begun is ended first.
 var finishBegun = []rule{
-	{"record-members", "A member that answered is written down beside its data.", recordMembers, holds, always},
+	{"record-members", "A member that answered is written down beside its data.", recordMembers, holds},
 	{"cancel-downgrade",
 		"A downgrade of etcd is cancelled where the spec asks for none, and before a new member joins.",
-		cancelDowngrade, givesWay, always},
-	{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner, holds, always},
-	{"first-pod", "The missing first Pod of a listed member is started.", firstPod, givesWay, always},
-	{"promote", "A sealed learner that has caught up becomes a voter.", promote, holds, always},
+		cancelDowngrade, givesWay},
+	{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner, holds},
+	{"first-pod", "The missing first Pod of a listed member is started.", firstPod, givesWay},
+	{"promote", "A sealed learner that has caught up becomes a voter.", promote, holds},
 	{"collect", "What belongs to no wanted member or incarnation is deleted, or kept for a while.",
-		collect, givesWay, always},
+		collect, givesWay},
 }
 
 // repair: what fails comes before what is wished for.
@@ -176,12 +172,12 @@ var repair = []rule{
 	{"alarms",
 		"The alarm that space ran out is taken back once every member has room; all others ask for a person. " +
 			"While one stands, a member is restarted for the spec only to raise its quota.",
-		alarms, givesWay, always},
+		alarms, givesWay},
 	{"replace",
 		"A member that certainly lost its data is removed; one that two witnesses called dead for " +
 			"repair.replaceAfter, or that never got its volume, too. Not before Kubernetes would admit its " +
 			"successor.",
-		replace, givesWay, always},
+		replace, givesWay},
 }
 
 // size: a doomed voter does not count, so grow also makes its successor.
@@ -189,43 +185,49 @@ var size = []rule{
 	{"shrink",
 		"Unhealthy members first; the leader hands over before it goes. A member on a volume that is going makes " +
 			"room for its successor, where all others serve and no node takes that for five minutes.",
-		shrink, holds, ofSpec},
-	{"grow", "One learner at a time, under a name that was never used.", grow, givesWay, ofSpec},
+		shrink, holds},
+	{"grow", "One learner at a time, under a name that was never used.", grow, givesWay},
+}
+
+// harmless: what stops no process and changes no list of members. It goes on while the spec is refused.
+var harmless = []rule{
 	{"wake-member",
 		"A member of 3.7 that got its data as a snapshot serves once something is written: the operator adds an " +
 			"entry that changes no key.",
-		wakeMember, givesWay, always},
+		wakeMember, givesWay},
+	{"pod-metadata", "Labels and annotations of the spec follow on running Pods, in place.",
+		podMetadata, givesWay},
 }
 
 // follow: what the spec asks of members that run.
 var follow = []rule{
-	{"pod-metadata", "Labels and annotations of the spec follow on running Pods, in place.",
-		podMetadata, givesWay, always},
 	{"check-minor",
 		"A minor version is left only once nothing has to be put right first: alarms, space, digests, snapshots, " +
 			"scheduled backups, learners.",
-		checkMinor, holds, ofSpec},
+		checkMinor, holds},
 	{ruleResize,
 		"CPU and memory follow the spec on members that run, one at a time, where the kubelet can change them.",
-		resize, givesWay, ofSpec},
+		resize, givesWay},
 	{"roll", "One member at a time is restarted with the settings of the spec, the leader last.",
-		roll, givesWay, ofSpec},
+		roll, givesWay},
 	{"enable-downgrade", "A downgrade of etcd is enabled by one minor at a time, once every member serves.",
-		enableDowngrade, givesWay, ofSpec},
+		enableDowngrade, givesWay},
 	{"cover-log",
 		"Before 3.7, which cannot read what 3.5 wrote to raft's log, every member writes a snapshot past that.",
-		coverLog, givesWay, ofSpec},
+		coverLog, givesWay},
 }
 
 // health: nothing is called settled while a member is not well.
 var health = []rule{
 	{"member-health",
 		"The cluster is settled only when every member is healthy, and etcd's own versions followed the members'.",
-		memberHealth, holds, always},
+		memberHealth, holds},
 }
 
 // rebuild are the rules that carry out a restore in place, which quorum-lost waits for.
 var rebuild = []string{"restore-call-off", "restore-begin", "restore-prepare", "restore-switch-over"}
+
+func isAny(pass) bool { return true }
 
 // isNotBootstrapped reports a cluster of which no bootstrap record was read: there never was one, or its peer Service
 // was deleted. Then it may serve all the same, and bootstrapRecord writes the record anew.
@@ -243,29 +245,21 @@ func isBootstrapping(o pass) bool { return o.Bootstrap.Exists() && !o.IsAlive() 
 // first, so first-quorum is asked here as well.
 func isLiving(o pass) bool { return o.Bootstrap.Exists() && o.IsAlive() }
 
-// rulesFor are the rules of all the phases that a cluster is in, and whether each is asked beside the others.
-func rulesFor(o pass) []turn {
-	var out []turn
+// isFollowing reports a living cluster whose size and members follow the spec: that is not refused, and no restore in
+// place is about to end this incarnation.
+func isFollowing(o pass) bool { return isLiving(o) && followsSpec(o) }
+
+func followsSpec(o pass) bool { return o.Desired.Fault == "" && !isEnding(o) }
+
+// rulesFor are the rules of all the phases that a cluster is in.
+func rulesFor(o pass) []rule {
+	var out []rule
 	for _, p := range phases {
-		if !p.holds(o) {
-			continue
-		}
-		for _, r := range p.rules {
-			if !r.ofSpec || followsSpec(o) {
-				out = append(out, turn{r, p.beside})
-			}
+		if p.holds(o) {
+			out = append(out, p.rules...)
 		}
 	}
 	return out
-}
-
-// followsSpec reports whether the rules that only follow the spec are asked.
-func followsSpec(o pass) bool { return o.Desired.Fault == "" && !isEnding(o) }
-
-// turn is a rule in its phase.
-type turn struct {
-	rule
-	beside bool
 }
 
 // isEnding reports that a restore in place is about to end this incarnation. Where that waits for a person, who may be

@@ -42,12 +42,12 @@ func TestATraceSaysWhatARuleWantedAndWhatHeldItBack(t *testing.T) {
 	}{
 		{"nothing has to be done", settledWorld(3), []string{"nothing to say: other-operator, deletion-policy, "}},
 		{"Kubernetes refused one change in this pass, and another one is made", refusing,
-			[]string{"budget: Refuse QuotaExceeded, and yields: exceeded quota: ten.", "replace: Act ",
+			[]string{"budget: Wait QuotaExceeded, and yields: exceeded quota: ten.", "replace: Act ",
 				"nothing to say: "}},
-		{"the guard vetoes the change, which ends the walk", onlyOneHealthy, []string{
+		{"the guard vetoes the change of a rule that holds, which ends the walk", onlyOneHealthy, []string{
 			"shrink: Refuse QuorumAtRisk: demo-2 is removed: the spec asks for 1 members, there are 3. Held back: " +
 				"without demo-2 only 1 healthy of 2 voters would be left", "nothing to say: "}},
-		{"or does not, beside a move", moving, []string{
+		{"or of one that gives way, which does not", moving, []string{
 			"restore-switch-over: Refuse DataAtRisk, and yields: ", "pods: Act PodMissing: ", "nothing to say: "}},
 	} {
 		lines := strings.Split(Decide(row.world.Observation).Trace.String(), "\n")

@@ -182,8 +182,8 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "a veto of a restore keeps the cluster from being looked after", Peer: "",
-		From: `{name: "moving", holds: isBegun, beside: true, rules: moving},`,
-		To:   `{name: "moving", holds: isBegun, rules: moving},`,
+		From: "yields := p.yields || isVetoed && r.givesWay",
+		To:   "yields := p.yields",
 		Test: row("what cannot be moved to keeps nobody from looking after the cluster"),
 	},
 	{

@@ -40,9 +40,9 @@ var lifecycle = []mutant{
 	},
 	{
 		Name: "rules are swapped: what is left over goes before what was begun is recorded", Peer: "",
-		From: `{"record-members", "A member that answered is written down beside its data.", recordMembers, holds, always},`,
-		To: `{"collect", "", collect, givesWay, always},
-		{"record-members", "A member that answered is written down beside its data.", recordMembers, holds, always},`,
+		From: `{"record-members", "A member that answered is written down beside its data.", recordMembers, holds},`,
+		To: `{"collect", "", collect, givesWay},
+		{"record-members", "A member that answered is written down beside its data.", recordMembers, holds},`,
 		Test: "TestTheRulesAreInTheirOrderInDocGoAndInTheUsersDocs",
 	},
 	{

@@ -10,20 +10,20 @@ var phases = []mutant{
 	},
 	{
 		Name: "a cluster grows to a size that is refused", Peer: "",
-		From: `{"grow", "One learner at a time, under a name that was never used.", grow, givesWay, ofSpec},`,
-		To:   `{"grow", "One learner at a time, under a name that was never used.", grow, givesWay, always},`,
+		From: "{isFollowing, size},",
+		To:   "{isLiving, size},",
 		Test: row("a refused spec adds no member"),
 	},
 	{
 		Name: "a cluster shrinks to a size that is refused", Peer: "",
-		From: "shrink, holds, ofSpec},",
-		To:   "shrink, holds, always},",
+		From: "	{isFollowing, size},\n	{isLiving, harmless},",
+		To:   "	{isLiving, size},\n	{isLiving, harmless},",
 		Test: row("and removes none"),
 	},
 	{
 		Name: "members are restarted with settings that are refused", Peer: "",
-		From: "roll, givesWay, ofSpec}",
-		To:   "roll, givesWay, always}",
+		From: "{isFollowing, follow},",
+		To:   "{isLiving, follow},",
 		Test: row("and restarts none"),
 	},
 	{

@@ -28,7 +28,7 @@ var restores = []mutant{
 	},
 	{
 		Name: "a member that needs a person is hidden behind one that is waited for", Peer: "",
-		From: "if p != nil && (gravest == nil || gravity(p.Note()) > gravity(gravest.Note())) {",
+		From: "if p != nil && (gravest == nil ||\n\t\t\tgravity(p.Verdict, p.NeedsHuman) > gravity(gravest.Verdict, gravest.NeedsHuman)) {",
 		To:   "if p != nil && gravest == nil {",
 		Test: row("of members that are not well the one that needs a person is told"),
 	},
