@@ -181,11 +181,14 @@ var _ = Describe("A change that Kubernetes would not admit", Label("specs"), fun
 
 	It("by a Pod Security that became stricter stops no member, says so, and goes on by itself when it is as before", perStory, func(ctx context.Context) {
 		enforce(ctx, "privileged")
-		cluster := story.Create(ctx, "strict", 3, func(c *v1alpha1.EtcdCluster) {
-			// A profile that only privileged namespaces admit, and that nodes without AppArmor run.
-			c.Spec.Pod.Annotations = map[string]string{"container.apparmor.security.beta.kubernetes.io/etcd": "unconfined"}
-		})
+		cluster := story.Create(ctx, "strict", 3)
 		cluster.AwaitReady(ctx, 3)
+		member, err := cluster.Pod(ctx, cluster.Member(0))
+		Expect(err).NotTo(HaveOccurred())
+		// What the operator makes is restricted. What a webhook adds to it, only privileged namespaces admit.
+		story.ChangePods(ctx, member, `Object{spec: Object.spec{securityContext: Object.spec.securityContext{
+			appArmorProfile: Object.spec.securityContext.appArmorProfile{type: "Unconfined"}}}}`,
+			func(pod *corev1.Pod) bool { return pod.Spec.SecurityContext.AppArmorProfile != nil })
 		was := identityOf(ctx, cluster)
 		traffic := cluster.Write(ctx)
 		traffic.During(ctx, func() {
