@@ -36,9 +36,9 @@ var _ = Describe("A cluster that is paused", Label("lifecycle"), func() {
 	})
 
 	It("before it is born is not born", perStory, func(ctx context.Context) {
-		cluster := story.Create(ctx, "not bootstrapped", 1, world.Ephemeral, func(c *v1alpha1.EtcdCluster) { c.Spec.Paused = true })
+		cluster := story.Create(ctx, "unstarted", 1, world.Ephemeral, func(c *v1alpha1.EtcdCluster) { c.Spec.Paused = true })
 		cluster.AwaitStep(ctx, "Paused")
-		Consistently(ctx, func() types.UID { return uidOf(ctx, &corev1.Service{}, key("unborn-peers")) }).WithTimeout(watching / 3).Should(BeEmpty())
+		Consistently(ctx, func() types.UID { return uidOf(ctx, &corev1.Service{}, key("unstarted-peers")) }).WithTimeout(watching / 3).Should(BeEmpty())
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Paused = false })
 		cluster.AwaitReady(ctx, 1)
 	})
