@@ -35,9 +35,9 @@ func compareRows() []row {
 	unled := again.edit(1, unlabelledOld)
 	all := allStarted(3)
 	return []row{
-		{"clients are led away from a member that started beside a quorum", again, Act, ruleLeadAway,
+		{"clients are led away from a member that started beside a quorum", again, Act, nameLeadAway,
 			facts.ReasonLabelRole, "LabelRole", "demo-1 started anew"},
-		{"also before it answers", again.edit(1, stopped), Act, ruleLeadAway, facts.ReasonLabelRole, "LabelRole",
+		{"also before it answers", again.edit(1, stopped), Act, nameLeadAway, facts.ReasonLabelRole, "LabelRole",
 			"demo-1 started anew"},
 		{"then it is asked for its hash", unled, Wait, "corruption", facts.ReasonCompare, "", "demo-1 started"},
 		{"and clients come back once it holds what a majority does", hashing(unled, 7, 7, 0), Act, "compare",

@@ -57,7 +57,7 @@ func (r rule) hear(o pass, p *proposal) (Decision, Said) {
 func StandBy(seen facts.Observation) Decision {
 	d := Decide(seen)
 	label, isLabel := d.Change.(changes.LabelRole)
-	if !isLabel || d.Rule != ruleLeadAway {
+	if !isLabel || d.Rule != nameLeadAway {
 		return Decision{}
 	}
 	in := current(seen).Incarnation

@@ -151,7 +151,7 @@ func isStuck(o judge.View, r facts.Replica) bool {
 func isResizable(o judge.View, r facts.Replica) bool {
 	wanted := o.Desired.Settings
 	return r.IsHealthy(o.Membership) && wanted.IsLike(r.Pod.Settings) && wanted.IsLike(r.Settings()) &&
-		!cannotResize(o.Observation, r) && !isRejected(o.Observation, ruleResize)
+		!cannotResize(o.Observation, r) && !isRejected(o.Observation, nameResize)
 }
 
 // toResize are the voters that lack nothing of the spec but CPU and memory, and can get these while they run. There are

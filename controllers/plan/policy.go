@@ -1,11 +1,15 @@
 package plan
 
-// rule is one named question. The first rule that acts, or that must hold the others back, wins.
+// The policy: which question is asked when. Its words are explained in doc.go. A rule proposes a change, waits, or
+// refuses; the guard (package changes) may veto the change. decide.go walks the rules.
+
+// rule is one named question. The first one that acts wins. So does one that waits or refuses, unless it says that it
+// yields, which is told and lets later rules be asked.
 type rule struct {
 	name string
 	says string // one sentence, for docs/rules.md
 	ask  func(pass) *proposal
-	// givesWay: where its change is refused, by the guard, Kubernetes or etcd, later rules may act in the same pass
+	// givesWay: where its change is refused, by the guard, Kubernetes or etcd, later rules are asked in the same pass
 	givesWay bool
 }
 
@@ -14,7 +18,7 @@ const givesWay, holds = true, false
 
 // phase is a group of rules for a cluster that has come this far.
 type phase struct {
-	holds func(pass) bool
+	when  func(pass) bool
 	rules []rule
 }
 
@@ -23,7 +27,7 @@ type phase struct {
 var phases = []phase{
 	{isAny, inAnyPhase},
 	{isNotBootstrapped, beforeBootstrap},
-	{isBegun, moving},
+	{hasRecord, moving},
 	{isBootstrapping, bootstrapping},
 	{isLiving, safeWhileBlind},
 	{isLiving, certain},
@@ -38,7 +42,7 @@ var phases = []phase{
 // Rules that more than one phase asks.
 var (
 	ruleSpecRefused = rule{"spec-refused",
-		"A spec that is refused changes nothing; members that are there are kept alive.",
+		"While the spec is refused, members that are there are kept alive, and their number and settings stay.",
 		specRefused, holds}
 	ruleNameTaken = rule{"name-taken", "An object that does not belong to the cluster is never adopted or changed.",
 		nameTaken, holds}
@@ -75,8 +79,9 @@ var beforeBootstrap = []rule{
 		bootstrapRecord, holds},
 }
 
-// moving: the next incarnation gets its data beside the current one. Nothing of a former one may serve a write when the
-// next one starts.
+// moving: the next incarnation gets its data beside the current one. The rows stand by priority: in time restore-begin
+// comes first, and restore-fence last, once the cluster switched over. Nothing of a former incarnation may serve a
+// write when the next one starts; the guard holds that as well, also where the fence gives way.
 var moving = []rule{
 	{"restore-fence",
 		"Members of the previous incarnation are stopped before restored members start. Their volumes are kept.",
@@ -136,7 +141,7 @@ var safeWhileBlind = []rule{
 		keepSettings, givesWay},
 	{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, givesWay},
 	{"label-role", "The client Service leads to sealed voters that serve.", labelRole, givesWay},
-	{ruleLeadAway,
+	{nameLeadAway,
 		"Clients are led to no process with other data than its member's, nor to one that stopped serving " +
 			"beside a quorum.",
 		leadAway, givesWay},
@@ -167,7 +172,8 @@ var finishBegun = []rule{
 		collect, givesWay},
 }
 
-// repair: what fails comes before what is wished for.
+// repair: what fails comes before what is wished for. While the spec is refused, replace waits: nothing could be made
+// in place of what it removes.
 var repair = []rule{
 	{"alarms",
 		"The alarm that space ran out is taken back once every member has room; all others ask for a person. " +
@@ -199,13 +205,14 @@ var harmless = []rule{
 		podMetadata, givesWay},
 }
 
-// follow: what the spec asks of members that run.
+// follow: what the spec asks of members that run. The last two prepare the next minor once all members are at this one;
+// then roll goes there.
 var follow = []rule{
 	{"check-minor",
 		"A minor version is left only once nothing has to be put right first: alarms, space, digests, snapshots, " +
 			"scheduled backups, learners.",
 		checkMinor, holds},
-	{ruleResize,
+	{nameResize,
 		"CPU and memory follow the spec on members that run, one at a time, where the kubelet can change them.",
 		resize, givesWay},
 	{"roll", "One member at a time is restarted with the settings of the spec, the leader last.",
@@ -233,16 +240,15 @@ func isAny(pass) bool { return true }
 // was deleted. Then it may serve all the same, and bootstrapRecord writes the record anew.
 func isNotBootstrapped(o pass) bool { return !o.Bootstrap.Exists() }
 
-// isBegun reports a cluster with a bootstrap record, whether an EtcdRestore names it or not. Bootstrap.Begun says more:
-// that all first volumes were there.
-func isBegun(o pass) bool { return o.Bootstrap.Exists() }
+// hasRecord reports a cluster with a bootstrap record, whether an EtcdRestore names it or not.
+func hasRecord(o pass) bool { return o.Bootstrap.Exists() }
 
-// isBootstrapping reports a bootstrap record without a cluster ID, which was given up or of which no member is
-// recorded.
+// isBootstrapping reports a cluster of which no identity is written down yet, neither in the bootstrap record nor on a
+// volume.
 func isBootstrapping(o pass) bool { return o.Bootstrap.Exists() && !o.IsAlive() }
 
-// isLiving reports a cluster whose identity is in its bootstrap record, or on any volume: see IsAlive. The second comes
-// first, so first-quorum is asked here as well.
+// isLiving reports a cluster whose identity is in its bootstrap record, or on any volume. It gets onto a volume before
+// it gets into the record, so first-quorum is asked here as well.
 func isLiving(o pass) bool { return o.Bootstrap.Exists() && o.IsAlive() }
 
 // isFollowing reports a living cluster whose size and members follow the spec: that is not refused, and no restore in
@@ -255,27 +261,27 @@ func followsSpec(o pass) bool { return o.Desired.Fault == "" && !isEnding(o) }
 func rulesFor(o pass) []rule {
 	var out []rule
 	for _, p := range phases {
-		if p.holds(o) {
+		if p.when(o) {
 			out = append(out, p.rules...)
 		}
 	}
 	return out
 }
 
-// isEnding reports that a restore in place is about to end this incarnation. Where that waits for a person, who may be
-// long, it is not.
+// isEnding reports that a restore in place is about to end this incarnation: the next one is prepared, and a person
+// approved the switch-over.
 func isEnding(o pass) bool {
-	_, isAwaited := o.ApprovedNow(o.Bootstrap.Next.Restore)
-	return o.IsPreparing() && isAwaited
+	_, isApproved := o.ApprovedNow(o.Bootstrap.Next.Restore)
+	return o.IsPreparing() && isApproved
 }
 
 const (
 	// RuleSettled speaks when no other rule does.
 	RuleSettled = "settled"
-	// ruleLeadAway is that of what a replica does that does not lead: see StandBy.
-	ruleLeadAway = "lead-away"
-	// ruleResize is that of changes which roll makes by a restart where Kubernetes refuses them.
-	ruleResize = "resize"
+	// nameLeadAway is that of what a replica does that does not lead: see StandBy.
+	nameLeadAway = "lead-away"
+	// nameResize is that of changes which roll makes by a restart where Kubernetes refuses them.
+	nameResize = "resize"
 )
 
 // everyRule is each rule once, in the order in which they are asked.

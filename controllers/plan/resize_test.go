@@ -77,7 +77,7 @@ func TestOtherAmountsReachMembersThatRunOneAfterTheOther(t *testing.T) {
 			edit(2, func(r *facts.Replica) { r.Volume.Settings = few }), "resize", "ResizePod", "demo-2"},
 		{"what fails is tried for a while", rest.edit(2, having(many, failed)), "resize", "", "in use. It tries again"},
 		{"and then is a restart", rest.edit(2, having(many, failedLong)), "roll", "EvictPod", "in use"},
-		{"what Kubernetes refuses is a restart", rejecting(running(many).edit(2, written), ruleResize), "roll",
+		{"what Kubernetes refuses is a restart", rejecting(running(many).edit(2, written), nameResize), "roll",
 			"EvictPod", "demo-2"},
 		{"what goes with another setting is one too", running(flagged), "roll", "WriteSettings", "demo-2"},
 		{"a Pod that does not say what it was made from is not given any", running(many).edit(2, written).
@@ -113,7 +113,7 @@ func TestAPodThatOthersGaveOtherAmountsIsLeftAlone(t *testing.T) {
 func TestANodeWithoutRoomIsToldAsOverdueAndRestartsNobody(t *testing.T) {
 	deferred := facts.Resize{State: facts.ResizeDeferred, Message: "no room", Since: now.Add(-time.Hour)}
 	d := Decide(running(many).edit(2, having(many, deferred)).Observation)
-	if d.Verdict != Refuse || d.Rule != ruleResize || !d.Overdue || d.NeedsHuman {
+	if d.Verdict != Refuse || d.Rule != nameResize || !d.Overdue || d.NeedsHuman {
 		t.Errorf("%+v", d)
 	}
 }

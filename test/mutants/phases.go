@@ -40,8 +40,8 @@ var phases = []mutant{
 	},
 	{
 		Name: "a restore that waits for a person keeps lost members from being made up for", Peer: "",
-		From: "return o.IsPreparing() && isAwaited",
-		To:   "return o.IsPreparing() || isAwaited",
+		From: "return o.IsPreparing() && isApproved",
+		To:   "return o.IsPreparing() || isApproved",
 		Test: row("unless it waits for a person: then lost members are made up for"),
 	},
 	{
