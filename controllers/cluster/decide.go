@@ -126,7 +126,7 @@ func (r *Reconciler) leave(ctx context.Context, in report.Input, recheck time.Du
 	key, o := client.ObjectKeyFromObject(in.Cluster), in.Observation
 	r.Metrics.Keep(key, o.Keeper(), o.IsKeeperUp())
 	if o.IsKeeperGone() {
-		_, err := r.publish(ctx, in)
+		_, err := r.publish(ctx, in, report.Status(in))
 		return ctrl.Result{RequeueAfter: recheck}, errors.Join(in.Outcome.Err, err)
 	}
 	r.Metrics.Forget(key)

@@ -38,16 +38,16 @@ const doubtInterval = time.Second
 // publish writes the status if it differs, and only when it is stored says what became different, so that a repeated
 // pass does not say it again. What was done is said in any case: no later pass would say it. A result above zero means
 // that details wait to be written until then.
-func (r *Reconciler) publish(ctx context.Context, in report.Input) (later time.Duration, err error) {
-	key, values := client.ObjectKeyFromObject(in.Cluster), report.Metrics(in)
-	old, status := in.Cluster.Status, report.Status(in)
+func (r *Reconciler) publish(ctx context.Context, in report.Input,
+	status v1alpha1.EtcdClusterStatus) (later time.Duration, err error) {
+	key, old, values := client.ObjectKeyFromObject(in.Cluster), in.Cluster.Status, report.Metrics(in, status)
 	if later = r.doubt(key, old, status); later > 0 {
 		r.Metrics.Count(values)
 		r.Tell(in.Cluster, report.Done(in))
 		return later, nil
 	}
 	r.Metrics.Observe(values)
-	events := report.Events(in, old)
+	events := report.Events(in, status)
 	if !equality.Semantic.DeepEqual(old, status) {
 		if later, done := r.rests(in, old, status, len(events) == 0); later > 0 {
 			r.Tell(in.Cluster, done)
@@ -124,8 +124,8 @@ func (r *Reconciler) publishUnreadable(ctx context.Context, cluster *v1alpha1.Et
 	if !errors.As(err, &unreadable) || o.IsAnothers() {
 		return nil
 	}
-	_, err = r.publish(ctx, report.Input{Cluster: cluster, Observation: o, IsBlind: true,
-		Decision: unreadableRefusal(unreadable)})
+	in := report.Input{Cluster: cluster, Observation: o, IsBlind: true, Decision: unreadableRefusal(unreadable)}
+	_, err = r.publish(ctx, in, report.Status(in))
 	return err
 }
 
@@ -163,7 +163,7 @@ func turns(conditions []metav1.Condition) map[string]metav1.ConditionStatus {
 
 // publishRestores writes the status of the EtcdRestores that name the cluster. Only the pass that carries them out
 // knows how they stand. One that was written meanwhile is told of by the next pass.
-func (r *Reconciler) publishRestores(ctx context.Context, in report.Input) error {
+func (r *Reconciler) publishRestores(ctx context.Context, in report.Input, evidence *v1alpha1.EvidenceStatus) error {
 	if len(in.Observation.Requests) == 0 {
 		r.Metrics.ObserveRestores(client.ObjectKeyFromObject(in.Cluster), nil)
 		return nil
@@ -177,7 +177,7 @@ func (r *Reconciler) publishRestores(ctx context.Context, in report.Input) error
 		seen []v1alpha1.EtcdRestoreStatus
 	)
 	for i := range restores {
-		status, ok := report.Restore(in, &restores[i])
+		status, ok := report.Restore(in, evidence, &restores[i])
 		if !ok {
 			seen = append(seen, restores[i].Status)
 			continue

@@ -20,11 +20,16 @@ func (w *world) waiting(message string) report.Input {
 	}}
 }
 
+// publish publishes a pass as Reconcile does.
+func (w *world) publish(in report.Input) (time.Duration, error) {
+	return w.operator.publish(w.t.Context(), in, report.Status(in))
+}
+
 func TestDetailsOfAStatusAreWrittenAtMostOnceInTwoSeconds(t *testing.T) {
 	w := newWorld(t, demo(3))
 	publish := func(message string) time.Duration {
 		t.Helper()
-		later, err := w.operator.publish(t.Context(), w.waiting(message))
+		later, err := w.publish(w.waiting(message))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,12 +48,12 @@ func TestDetailsOfAStatusAreWrittenAtMostOnceInTwoSeconds(t *testing.T) {
 
 func TestAConditionThatTurnsIsWrittenAtOnce(t *testing.T) {
 	w := newWorld(t, demo(3))
-	if _, err := w.operator.publish(t.Context(), w.waiting("one")); err != nil {
+	if _, err := w.publish(w.waiting("one")); err != nil {
 		t.Fatal(err)
 	}
 	stalled := w.waiting("two")
 	stalled.Decision.Verdict, stalled.Decision.NeedsHuman = plan.Refuse, true
-	if later, err := w.operator.publish(t.Context(), stalled); err != nil || later != 0 || len(w.writes) != 2 {
+	if later, err := w.publish(stalled); err != nil || later != 0 || len(w.writes) != 2 {
 		t.Errorf("it waits %s after %d writes: %v", later, len(w.writes), err)
 	}
 }
@@ -57,7 +62,7 @@ func TestAStatusOfAnOlderStateOfTheClusterIsNotWritten(t *testing.T) {
 	w := newWorld(t, demo(3))
 	in := w.waiting("one")
 	w.resize(5)
-	if _, err := w.operator.publish(t.Context(), in); err != nil {
+	if _, err := w.publish(in); err != nil {
 		t.Fatal(err)
 	}
 	if next := w.status().NextStep; next != nil {
@@ -74,7 +79,7 @@ func TestWhatBecameDifferentIsToldOnlyOnceTheStatusIsStored(t *testing.T) {
 	}
 	publish := func(in report.Input) {
 		t.Helper()
-		if _, err := w.operator.publish(t.Context(), in); err != nil {
+		if _, err := w.publish(in); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -99,7 +104,7 @@ func TestTwoWebhooksThatRefuseInTurnAreToldOnceAMinuteAndWhatIsNewAtOnce(t *test
 		w.now = w.now.Add(10 * time.Second)
 		in := w.waiting("creates a Pod")
 		in.Outcome = report.Outcome{Rejected: true, Reason: "Webhook", Message: message}
-		if _, err := w.operator.publish(t.Context(), in); err != nil {
+		if _, err := w.publish(in); err != nil {
 			t.Fatal(err)
 		}
 		return w.status().NextStep.Message
@@ -120,7 +125,7 @@ func TestProgressIsWrittenAsItComes(t *testing.T) {
 	w := newWorld(t, demo(3))
 	for _, share := range []string{"10 %", "20 %", "30 %", "40 %"} {
 		w.now = w.now.Add(10 * time.Second)
-		if _, err := w.operator.publish(t.Context(), w.waiting("of the data "+share+" is there")); err != nil {
+		if _, err := w.publish(w.waiting("of the data " + share + " is there")); err != nil {
 			t.Fatal(err)
 		}
 		if said := w.status().NextStep.Message; !strings.Contains(said, share) {

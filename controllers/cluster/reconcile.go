@@ -110,8 +110,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return r.leave(ctx, in, attempt.recheck)
 	}
 	r.Metrics.Keep(request.NamespacedName, r.Operator, true)
-	later, err := r.publish(ctx, in)
-	if err = errors.Join(attempt.Err, err, r.publishRestores(ctx, in)); err != nil {
+	status := report.Status(in)
+	later, err := r.publish(ctx, in, status)
+	if err = errors.Join(attempt.Err, err, r.publishRestores(ctx, in, status.Evidence)); err != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: cmp.Or(words.Sooner(attempt.recheck, later), afterAny)}, nil

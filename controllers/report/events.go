@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -21,18 +22,10 @@ const (
 )
 
 // Events are the few things of this pass that a person wants to hear of: what was done, and what became different. The
-// caller sends them after the status was stored, so that a pass that is repeated does not tell them twice. old is the
-// status that the stored one replaced.
-func Events(in Input, old v1alpha1.EtcdClusterStatus) []words.Event {
-	before := *in.Cluster
-	before.Status = old
-	in.Cluster = &before
-	t := transition{in: in, old: old, now: Status(in)}
-
-	events := append(t.availability(), t.health()...)
-	events = append(events, Done(in)...)
-	events = append(events, t.progress()...)
-	events = append(events, t.warnings()...)
+// caller sends them after the status was stored, so that a pass that is repeated does not tell them twice.
+func Events(in Input, status v1alpha1.EtcdClusterStatus) []words.Event {
+	t := transition{in: in, old: in.old(), now: status}
+	events := slices.Concat(t.availability(), t.health(), Done(in), t.progress(), t.warnings())
 	for i := range events {
 		events[i].Note = shorten(events[i].Note)
 	}

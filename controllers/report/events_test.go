@@ -25,10 +25,10 @@ func (w *scene) heard(t *testing.T) []string {
 
 func hear(t *testing.T, w *scene, in Input) []string {
 	t.Helper()
-	old := w.cluster.Status
-	w.cluster.Status = stored(t, Status(in))
-	heard := []string{}
-	for _, e := range Events(in, old) {
+	status := Status(in)
+	events, heard := Events(in, status), []string{}
+	w.cluster.Status = stored(t, status)
+	for _, e := range events {
 		heard = append(heard, e.Type()+" "+e.Reason)
 		if e.Action == "" || e.Note == "" || len(e.Note) > noteLimit {
 			t.Errorf("the API server would not take %+v", e)
@@ -387,7 +387,7 @@ func TestALongNoteIsCutBetweenCharacters(t *testing.T) {
 	in.Decision = plan.Decision{Verdict: plan.Refuse, Rule: "spec-refused", Reason: "SpecRefused",
 		Message: strings.Repeat("–", 1000)}
 	in.Outcome = Outcome{}
-	for _, e := range Events(in, v1alpha1.EtcdClusterStatus{}) {
+	for _, e := range Events(in, Status(in)) {
 		if len(e.Note) > noteLimit || !strings.HasSuffix(e.Note, "–…") {
 			t.Errorf("the note has %d bytes and ends with %q", len(e.Note), e.Note[len(e.Note)-8:])
 		}

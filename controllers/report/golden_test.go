@@ -48,9 +48,10 @@ func (s *story) after(d time.Duration) *story {
 // pass looks at the world as it is now, and stores the status as the API server would.
 func (s *story) pass() *story {
 	in := s.input()
-	old := s.cluster.Status
-	s.cluster.Status = stored(s.t, Status(in))
-	for _, e := range Events(in, old) {
+	status := Status(in)
+	events := Events(in, status)
+	s.cluster.Status = stored(s.t, status)
+	for _, e := range events {
 		s.events = append(s.events, corev1.Event{
 			Type: e.Type(), Reason: e.Reason, Action: e.Action, Message: e.Note, Count: 0,
 			EventTime: metav1.NewMicroTime(time.Now()), ReportingController: "etcdsteward.dev/controller",

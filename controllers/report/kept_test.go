@@ -77,7 +77,7 @@ func TestKeptVolumesAreCountedByReasonsOfAClosedSet(t *testing.T) {
 			Since: begin.Add(-time.Hour)})
 	}
 	want := map[string]int{"Disk": 2, "Corruption": 1, "Unknown": 2}
-	if got := Metrics(w.input()).Kept; !reflect.DeepEqual(got, want) {
+	if got := metrics(w.input()).Kept; !reflect.DeepEqual(got, want) {
 		t.Errorf("the volumes count as %v, want %v", got, want)
 	}
 }

@@ -26,15 +26,16 @@ type restore struct {
 }
 
 // Restore is the complete new status of an EtcdRestore that names the cluster; false when the pass did not see it. What
-// the cluster's own status says of the evidence is said here in the same words, and as seldom.
-func Restore(in Input, r *v1alpha1.EtcdRestore) (v1alpha1.EtcdRestoreStatus, bool) {
+// the cluster's new status says of the evidence is said here in the same words, and as seldom.
+func Restore(in Input, evidence *v1alpha1.EvidenceStatus,
+	r *v1alpha1.EtcdRestore) (v1alpha1.EtcdRestoreStatus, bool) {
 	i := slices.IndexFunc(in.Observation.Requests, func(q facts.Request) bool { return q.Name == r.Name })
 	if i < 0 || in.IsBlind {
 		return v1alpha1.EtcdRestoreStatus{}, false
 	}
 	request := in.Observation.Requests[i]
 	x := restore{Input: in, object: r, request: request, standing: plan.StandingOf(in.Observation, request),
-		evidence: Status(in).Evidence}
+		evidence: evidence}
 	if x.standing == plan.StandingMoved && r.Status.CompletedAt != nil { // a cluster that went back served since
 		x.standing = plan.StandingComplete
 	}

@@ -69,7 +69,7 @@ func toldOf(t *testing.T, w *scene, r *v1alpha1.EtcdRestore) v1alpha1.EtcdRestor
 	in := w.input()
 	in.Backups = []Backup{{Name: "nightly", ClusterID: clusterID.String(), Revision: 40, StartedAt: begin,
 		Proven: true}}
-	status, ok := Restore(in, r)
+	status, ok := Restore(in, Status(in).Evidence, r)
 	if !ok {
 		t.Fatal("nothing is told of it")
 	}
@@ -260,13 +260,13 @@ func TestWhatBecameOfARestoreIsToldOnce(t *testing.T) {
 func TestOfARestoreThatThePassDidNotSeeNothingIsTold(t *testing.T) {
 	w, r := inPlaceScene()
 	r.Name = "later"
-	if _, ok := Restore(w.input(), r); ok {
+	if _, ok := Restore(w.input(), nil, r); ok {
 		t.Error("something is told")
 	}
 	r.Name = "back"
 	in := w.input()
 	in.IsBlind = true
-	if _, ok := Restore(in, r); ok {
+	if _, ok := Restore(in, Status(in).Evidence, r); ok {
 		t.Error("something is told of a cluster of which nothing is known")
 	}
 }

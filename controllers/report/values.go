@@ -44,9 +44,9 @@ type Values struct {
 // never served, and are not counted as unhealthy.
 type Members struct{ Voters, Learners, Unhealthy, Unstarted int }
 
-// Metrics are the values of the cluster's metrics after this pass.
-func Metrics(in Input) Values {
-	o, status := in.Observation, Status(in)
+// Metrics are the values of the cluster's metrics after this pass, which made that status.
+func Metrics(in Input, status v1alpha1.EtcdClusterStatus) Values {
+	o := in.Observation
 	v := Values{
 		Namespace: in.Cluster.Namespace, Name: in.Cluster.Name,
 		Version: status.Version, TLS: string(v1alpha1.TLSManaged), Storage: "Volume",

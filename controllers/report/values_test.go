@@ -21,7 +21,7 @@ func TestValuesOfASettledCluster(t *testing.T) {
 		Kept:              map[string]int{},
 		CertificateExpiry: begin.AddDate(0, 3, 0),
 	}
-	if got := Metrics(w.input()); !reflect.DeepEqual(got, want) {
+	if got := metrics(w.input()); !reflect.DeepEqual(got, want) {
 		t.Errorf("\ngot  %+v\nwant %+v", got, want)
 	}
 }
@@ -37,7 +37,7 @@ func TestMembersAreCountedByState(t *testing.T) {
 		"a promised volume alone":  {demo(3, begin).settled().without("demo-1").promised(3), &Members{Voters: 2}},
 		"a list that is not known": {demo(3, begin).settled().unreadable("no answer"), nil},
 	} {
-		if got := Metrics(row.scene.input()).Members; !reflect.DeepEqual(got, row.want) {
+		if got := metrics(row.scene.input()).Members; !reflect.DeepEqual(got, row.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, row.want)
 		}
 	}
@@ -45,10 +45,10 @@ func TestMembersAreCountedByState(t *testing.T) {
 
 func TestTheWaitCountsFromWhenTheStepWasFirstWanted(t *testing.T) {
 	w := demo(3, begin).starting().written(t).later(time.Minute)
-	if got := Metrics(w.input()); got.Rule != "first-quorum" || !got.Since.Equal(begin) {
+	if got := metrics(w.input()); got.Rule != "first-quorum" || !got.Since.Equal(begin) {
 		t.Errorf("rule %q since %s, want first-quorum since %s", got.Rule, got.Since, begin)
 	}
-	if got := Metrics(w.settled().input()); got.Rule != "" {
+	if got := metrics(w.settled().input()); got.Rule != "" {
 		t.Errorf("a settled cluster waits for %q", got.Rule)
 	}
 }
@@ -63,7 +63,7 @@ func TestAClusterThatMovedToAnotherIncarnationHasServedBefore(t *testing.T) {
 		"one that serves":                        {demo(3, begin).settled(), true},
 		"one that moved, and does not serve yet": {moving.moved(), true},
 	} {
-		if got := Metrics(row.scene.input()).Served; got != row.want {
+		if got := metrics(row.scene.input()).Served; got != row.want {
 			t.Errorf("%s: served %v", name, got)
 		}
 	}
@@ -73,7 +73,7 @@ func TestAlarmsAreCountedOnce(t *testing.T) {
 	w := demo(3, begin).settled()
 	w.find("demo-0").Answer.Alarms = []facts.Alarm{{Name: "NOSPACE"}, {Name: "CORRUPT"}}
 	w.find("demo-1").Answer.Alarms = []facts.Alarm{{Name: "NOSPACE", Member: 1}}
-	if got := Metrics(w.input()).Alarms; !reflect.DeepEqual(got, []string{"CORRUPT", "NOSPACE"}) {
+	if got := metrics(w.input()).Alarms; !reflect.DeepEqual(got, []string{"CORRUPT", "NOSPACE"}) {
 		t.Errorf("alarms %q", got)
 	}
 }
@@ -89,7 +89,7 @@ func TestEachOutcomeHasItsResult(t *testing.T) {
 	} {
 		in := demo(3, begin).settled().input()
 		in.Outcome = outcome
-		if got := Metrics(in); got.Result != want || (got.Change != "") != (want != "") {
+		if got := metrics(in); got.Result != want || (got.Change != "") != (want != "") {
 			t.Errorf("%+v gives change %q, result %q, want %q", outcome, got.Change, got.Result, want)
 		}
 	}
@@ -112,8 +112,11 @@ func TestOnlyAMemberThatWasGivenUpIsReplaced(t *testing.T) {
 	} {
 		in := demo(3, begin).settled().input()
 		in.Decision.Reason, in.Outcome = row.reason, row.outcome
-		if got := Metrics(in).Replaced; got != row.want {
+		if got := metrics(in).Replaced; got != row.want {
 			t.Errorf("%s: replaced because of %q, want %q", name, got, row.want)
 		}
 	}
 }
+
+// metrics are those of a pass with the status that it makes.
+func metrics(in Input) Values { return Metrics(in, Status(in)) }
