@@ -90,18 +90,19 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+	self := types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
 	install, err := newInstall(config, o, clock, lock)
 	if err != nil {
 		return err
 	}
+	install.AskImage = observe.AgentImage(o.agentImage, mgr.GetAPIReader(), self)
 	ctx := ctrl.SetupSignalHandler()
 	var stopTracing func()
 	if install.Tracer, stopTracing, err = startTracing(ctx, o.otlpEndpoint, ctrl.Log); err != nil {
 		return err
 	}
 	defer stopTracing()
-	self := types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
-	if err := addWings(mgr, install, observe.AgentImage(o.agentImage, mgr.GetAPIReader(), self)); err != nil {
+	if err := addWings(mgr, install); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
@@ -119,20 +120,17 @@ func newInstall(config *rest.Config, o options, clock *kit.ServerClock, lock *le
 			return kit.Install{}, err
 		}
 	}
-	return kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease(), Domain: o.clusterDomain,
-		Webhook: webhook, Watches: o.namespaces, PlatformIDs: observe.PlatformIDs(o.platformIDs, apis),
-		Images: o.images}, nil
+	install := kit.Install{Operator: identity(), Now: clock.Now, Lease: lock.lease(), Webhook: webhook,
+		Watches: o.namespaces}
+	install.Domain, install.Images = o.clusterDomain, o.images
+	install.AskIDs = observe.PlatformIDs(o.platformIDs, apis)
+	return install, nil
 }
 
 // addWings adds what looks after each kind of object.
-func addWings(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context) (string, error)) error {
-	for _, add := range []func(ctrl.Manager, kit.Install, func(context.Context) (string, error)) error{cluster.Add,
-		backup.Add, schedule.Add} {
-		if err := add(mgr, install, agentImage); err != nil {
-			return err
-		}
-	}
-	return restore.Add(mgr, install)
+func addWings(mgr ctrl.Manager, install kit.Install) error {
+	return errors.Join(cluster.Add(mgr, install), backup.Add(mgr, install), schedule.Add(mgr, install),
+		restore.Add(mgr, install))
 }
 
 // beginAnew ends all that this process does at once, as in a crash, and begins again in its place: another replica

@@ -50,20 +50,11 @@ type Applier struct {
 	Now      func() time.Time
 	Operator string // namespace/name of this install
 
-	// ClusterDomain is the DNS domain of this Kubernetes, for names in certificates; empty when it is not known.
-	ClusterDomain string
+	Platform
 
 	// Source tells where the backup of that hash is, which the cluster or an EtcdRestore of it asks for; one without a
 	// hash when neither does. Nil where none can be asked for.
 	Source func(ctx context.Context, cluster *v1alpha1.EtcdCluster, hash string) (Source, error)
-
-	// AgentImage tells which image restores run from; empty when that is not known.
-	AgentImage func(context.Context) (string, error)
-
-	// PlatformIDs tells whether users and groups of Pods are left to the platform.
-	PlatformIDs PlatformIDs
-	// Images say where images come from as far as the spec of a cluster does not.
-	Images resources.ImageDefaults
 
 	// Leads fails unless this process holds the Lease of its install just now, and says until when. Kubernetes refuses
 	// a write that rests on an older state; etcd does not. Nil where no leader is elected.
@@ -231,13 +222,27 @@ func (e NameTaken) Error() string {
 	return fmt.Sprintf("%s %s exists and belongs to %s", e.Kind, e.Name, e.Owner)
 }
 
-// PlatformIDs tells whether the platform chooses users and groups of Pods, where the spec names none. Nil: it does not.
-type PlatformIDs func(context.Context) (bool, error)
+// Platform is the Kubernetes of this install: what is known from the start, and what tells the rest once it is needed.
+type Platform struct {
+	resources.Platform
+	AskImage func(context.Context) (string, error)
+	AskIDs   func(context.Context) (bool, error) // nil: the platform chooses none
+}
 
-// Ask tells it, also where there is nothing to ask.
-func (p PlatformIDs) Ask(ctx context.Context) (bool, error) {
-	if p == nil {
-		return false, nil
+// ForMembers is what members' Pods are made with.
+func (p Platform) ForMembers(ctx context.Context) (known resources.Platform, err error) {
+	known = p.Platform
+	if p.AskIDs != nil {
+		known.PlatformIDs, err = p.AskIDs(ctx)
 	}
-	return p(ctx)
+	return known, err
+}
+
+// ForTasks is what Pods of the agent are made with.
+func (p Platform) ForTasks(ctx context.Context) (resources.Platform, error) {
+	known, err := p.ForMembers(ctx)
+	if err == nil {
+		known.AgentImage, err = p.AskImage(ctx)
+	}
+	return known, err
 }

@@ -126,7 +126,7 @@ func (i *issuer) ensureNamed(ctx context.Context, object facts.Object) error {
 // ensureMember makes or renews a member's Secret.
 func (i *issuer) ensureMember(ctx context.Context, member string) error {
 	return i.ensure(ctx, resources.BuildMemberSecret(i.cluster, member, nil),
-		resources.MemberCertificates(i.cluster, member, i.ClusterDomain, i.view.LoadBalancer...),
+		resources.MemberCertificates(i.cluster, member, i.Domain, i.view.LoadBalancer...),
 		i.view.Current.Find(member).Secret.State)
 }
 

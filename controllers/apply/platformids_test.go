@@ -14,9 +14,9 @@ import (
 )
 
 // onPlatform is a step of an operator that learns in this way who chooses users and groups.
-func (w *world) onPlatform(platform PlatformIDs) step {
+func (w *world) onPlatform(platform func(context.Context) (bool, error)) step {
 	a := w.applier()
-	a.PlatformIDs = platform
+	a.AskIDs = platform
 	a.Source = func(context.Context, *v1alpha1.EtcdCluster, string) (Source, error) {
 		return Source{Hash: "hash", Store: store}, nil
 	}

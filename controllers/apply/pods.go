@@ -40,7 +40,7 @@ func (s step) needSecret(ctx context.Context, member string) error {
 		return err
 	}
 	if found == nil || !resources.HasEveryKey(found.(*corev1.Secret).Data,
-		resources.MemberCertificates(s.cluster, member, s.ClusterDomain)) {
+		resources.MemberCertificates(s.cluster, member, s.Domain)) {
 		return Later{Reason: LaterMissing,
 			Message: fmt.Sprintf("Secret %s, which the Pod mounts, is not there or not complete", name)}
 	}
@@ -66,15 +66,14 @@ func (s step) buildPod(ctx context.Context, start changes.Start) (*corev1.Pod, e
 		return nil, Rejected{Reason: RejectedUnreadable,
 			Message: fmt.Sprintf("starting member %s: %v", start.Name, err)}
 	}
-	platformIDs, err := s.PlatformIDs.Ask(ctx)
+	platform, err := s.ForMembers(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return resources.BuildPod(s.cluster, resources.PodStart{
 		Name: start.Name, Incarnation: s.incarnationOf(start.Name), Token: s.view.Current.Bootstrap.Token,
 		Flags: resources.StartFlags(start.Flags), Initial: start.Initial, Inputs: inputs, Role: start.Role,
-		Operator: s.Operator, PlatformIDs: platformIDs, Images: s.Images,
-		SelectedByName: s.view.SelectedByName,
+		Operator: s.Operator, Platform: platform, SelectedByName: s.view.SelectedByName,
 	})
 }
 

@@ -24,12 +24,6 @@ type Source struct {
 	LatestOf v1alpha1.BackedUpCluster
 }
 
-// runner is what Pods of a restore run with.
-type runner struct {
-	image       string
-	platformIDs bool // the platform chooses users and groups
-}
-
 // sourceOf finds the source that a decision was made for. Another one by now makes the decision stale.
 func (s step) sourceOf(ctx context.Context, hash string) (Source, error) {
 	if s.Source == nil {
@@ -45,16 +39,14 @@ func (s step) sourceOf(ctx context.Context, hash string) (Source, error) {
 	return source, nil
 }
 
-func (s step) runner(ctx context.Context) (r runner, err error) {
-	if r.image, err = s.AgentImage(ctx); err != nil {
-		return r, err
-	}
-	if r.image == "" {
-		return r, Later{Reason: LaterMissing,
+// forRestores is what Pods of a restore are made with.
+func (s step) forRestores(ctx context.Context) (resources.Platform, error) {
+	platform, err := s.ForTasks(ctx)
+	if err == nil && platform.AgentImage == "" {
+		err = Later{Reason: LaterMissing,
 			Message: "the operator does not know which image it runs from, which restores run from too"}
 	}
-	r.platformIDs, err = s.PlatformIDs.Ask(ctx)
-	return r, err
+	return platform, err
 }
 
 // startPreflight creates the Pod that looks at the backup to begin with.
@@ -63,15 +55,13 @@ func (s step) startPreflight(ctx context.Context, c changes.StartPreflight) erro
 	if err != nil {
 		return err
 	}
-	with, err := s.runner(ctx)
+	platform, err := s.forRestores(ctx)
 	if err != nil {
 		return err
 	}
 	_, err = s.create(ctx, resources.KindPod, resources.BuildPreflightPod(s.cluster, resources.PreflightStart{
-		AgentImage: with.image, Store: source.Store, Hash: source.Hash, Key: source.Key, SHA256: source.SHA256,
-		LatestOf: source.LatestOf,
-		Version:  c.Asked.Version.String(), VolumeBytes: c.Asked.Bytes, PlatformIDs: with.platformIDs,
-		Images: s.Images,
+		Platform: platform, Store: source.Store, Hash: source.Hash, Key: source.Key, SHA256: source.SHA256,
+		LatestOf: source.LatestOf, Version: c.Asked.Version.String(), VolumeBytes: c.Asked.Bytes,
 	}))
 	return err
 }
@@ -105,7 +95,7 @@ func (s step) restore(ctx context.Context, incarnation incarnationToRestore, res
 	if incarnation.Origin.IsZero() {
 		return ErrStale
 	}
-	with, err := s.runner(ctx)
+	platform, err := s.forRestores(ctx)
 	if err != nil {
 		return err
 	}
@@ -116,13 +106,13 @@ func (s step) restore(ctx context.Context, incarnation incarnationToRestore, res
 		}
 	}
 	return each(ctx, restorings, func(ctx context.Context, l changes.Restoring) error {
-		return s.restoreOne(ctx, incarnation, tools{runner: with, Source: source}, l)
+		return s.restoreOne(ctx, incarnation, tools{platform, source}, l)
 	})
 }
 
 // tools are what restores a backup.
 type tools struct {
-	runner
+	resources.Platform
 	Source
 }
 
@@ -139,10 +129,9 @@ func (s step) restoreOne(ctx context.Context, incarnation incarnationToRestore, 
 		build = resources.BuildPlacePod
 	}
 	pod, err := build(s.cluster, resources.RestoreStart{
-		Next: incarnation.Next, Member: l.Name, Initial: l.Initial, Inputs: inputs, AgentImage: with.image,
-		Store: with.Store, Hash: with.Hash, ClusterID: incarnation.clusterID, Mounts: l.Mounts,
+		Next: incarnation.Next, Member: l.Name, Initial: l.Initial, Inputs: inputs,
+		Platform: with.Platform, Store: with.Store, Hash: with.Hash, ClusterID: incarnation.clusterID, Mounts: l.Mounts,
 		RestoredIn: s.incarnationOf(incarnation.Survivor), MemberID: s.recordedOn(incarnation.Survivor),
-		PlatformIDs: with.platformIDs, Images: s.Images,
 	})
 	if err != nil {
 		return err

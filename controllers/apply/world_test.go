@@ -85,7 +85,7 @@ func newWorld(t *testing.T, c *v1alpha1.EtcdCluster) *world {
 
 func (w *world) applier() *Applier {
 	return &Applier{Client: w.client, Live: w.client, Now: func() time.Time { return now }, Operator: operator,
-		Source: w.source, AgentImage: w.agentImage, Leads: w.leads}
+		Source: w.source, Platform: Platform{AskImage: w.agentImage}, Leads: w.leads}
 }
 
 // agentImage is what restores run from.

@@ -115,15 +115,11 @@ func (r *Reconciler) lookAtStart(ctx context.Context, b *v1alpha1.EtcdBackup, se
 	if seen.Backup.ClaimOf, err = observe.MemberOfClaim(ctx, r.Client, b.Namespace, b.Spec.Store); err != nil {
 		return err
 	}
-	if seen.start.AgentImage, err = r.AgentImage(ctx); err != nil {
+	if seen.start.Platform, err = r.ForTasks(ctx); err != nil {
 		return err
 	}
 	seen.AgentImage = seen.start.AgentImage
-	if seen.start.PlatformIDs, err = r.PlatformIDs.Ask(ctx); err != nil {
-		return err
-	}
 	seen.Cluster.Members, err = jobs.Start(ctx, r.Client, seen.cluster, &seen.start)
-	seen.start.PullSecrets = r.Images.AddSecrets(seen.start.PullSecrets)
 	return err
 }
 

@@ -9,7 +9,7 @@ import (
 
 func TestUsersAndGroupsOfABackupAreLeftToAPlatformThatChoosesThem(t *testing.T) {
 	w := newBackupWorld(t, jobworld.Nightly(), jobworld.Serving()...)
-	w.operator.PlatformIDs = func(context.Context) (bool, error) { return true, nil }
+	w.operator.AskIDs = func(context.Context) (bool, error) { return true, nil }
 	w.passes(3)
 	if s := w.Job().Spec.Template.Spec.SecurityContext; s.RunAsUser != nil || s.RunAsGroup != nil || s.FSGroup != nil {
 		t.Errorf("%+v", s)

@@ -29,8 +29,6 @@ type Reconciler struct {
 	Metrics *Metrics
 	Secrets *observe.SecretCache // for the keys that records are signed with
 
-	// AgentImage is the image that backups run from; empty when it is not known.
-	AgentImage func(context.Context) (string, error)
 	// Progress asks a Pod how far it is; nil when it does not say.
 	Progress func(ctx context.Context, address string) *backupplan.Progress
 
@@ -110,15 +108,14 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 // parallelPasses bounds the passes at once; one may wait a second for a Pod to tell its progress.
 const parallelPasses = 8
 
-// Add adds the controller of backups to a manager. Install is what this operator is and which clock it reads,
-// agentImage tells what backups run from.
-func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context) (string, error)) error {
+// Add adds the controller of backups to a manager. Install is what this operator is and which clock it reads.
+func Add(mgr ctrl.Manager, install kit.Install) error {
 	registered, err := NewMetrics(metrics.Registry)
 	if err != nil {
 		return err
 	}
 	frame := kit.NewFrame(mgr, install)
-	r := &Reconciler{Frame: frame, Metrics: registered, AgentImage: agentImage, Progress: observe.AskProgress(),
+	r := &Reconciler{Frame: frame, Metrics: registered, Progress: observe.AskProgress(),
 		Secrets: observe.NewSecretCache(frame.Live, frame.Now)}
 	if err := kit.ServeAdmission(mgr, install, r.admit); err != nil {
 		return err

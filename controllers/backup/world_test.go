@@ -43,7 +43,6 @@ func (w *backupWorld) restart() {
 	}
 	w.operator = &Reconciler{
 		Frame: w.Frame(), Metrics: metrics, Secrets: observe.NewSecretCache(w.Readable(w.Kube), func() time.Time { return w.Now }),
-		AgentImage: func(context.Context) (string, error) { return "agent:v1", nil },
 		Progress: func(context.Context, string) *backupplan.Progress {
 			w.asked++
 			return w.progress

@@ -141,7 +141,7 @@ func (r *Reconciler) lookAhead(ctx context.Context, cluster *v1alpha1.EtcdCluste
 	live := r.LiveObserver
 	view, err := observeWith(ctx, &observe.Observer{
 		Reader: r.Live, Secrets: observe.NewSecretCache(r.Live, r.Now), Dial: observe.NoDialer{}, Now: r.Now,
-		Own: r.Own, Operator: r.Operator, ClusterDomain: r.Domain, Images: r.Images, WantedBackup: live.WantedBackup,
+		Own: r.Own, Operator: r.Operator, Platform: r.Platform.Platform, WantedBackup: live.WantedBackup,
 		Requests: live.Requests,
 	}, cluster)
 	return view.Observation, err

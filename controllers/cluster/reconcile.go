@@ -162,14 +162,13 @@ func (r *Reconciler) forget(key types.NamespacedName) error {
 // parallelPasses bounds the passes at once.
 const parallelPasses = 16
 
-// Add adds the controller of clusters to a manager. Install is what this operator is and which clock it reads,
-// agentImage tells what restores run from.
-func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context) (string, error)) error {
+// Add adds the controller of clusters to a manager. Install is what this operator is and which clock it reads.
+func Add(mgr ctrl.Manager, install kit.Install) error {
 	registered, err := NewMetrics(metrics.Registry)
 	if err != nil {
 		return err
 	}
-	r := newReconciler(kit.NewFrame(mgr, install), etcd.EtcdDialer{}, agentImage)
+	r := newReconciler(kit.NewFrame(mgr, install), etcd.EtcdDialer{})
 	r.Metrics = registered
 	if install.Lease != nil {
 		r.Applier.Leads = leadsBy(r.Live, install.Lease)
@@ -196,7 +195,7 @@ func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context)
 
 // newReconciler wires what reads and what writes to each other: a Secret that was written is not believed from memory
 // any more.
-func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.Context) (string, error)) *Reconciler {
+func newReconciler(frame kit.Frame, dialer etcd.Dialer) *Reconciler {
 	secrets := observe.NewSecretCache(frame.Live, frame.Now)
 	pods := observe.NewPodDialer(dialer, secrets)
 	changed := make(chan event.GenericEvent)
@@ -206,7 +205,7 @@ func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.
 		sources := observe.Sources{Reader: reader}
 		return &observe.Observer{
 			Reader: reader, Live: frame.Live, Secrets: secrets, Dial: pods, Now: frame.Now, Own: frame.Own,
-			Operator: frame.Operator, ClusterDomain: frame.Domain, Images: frame.Images, Backups: frame.Client,
+			Operator: frame.Operator, Platform: frame.Platform.Platform, Backups: frame.Client,
 			Pinger: pinger, WantedBackup: sources.WantedBackup, Requests: sources.Requests,
 		}
 	}
@@ -217,8 +216,7 @@ func newReconciler(frame kit.Frame, dialer etcd.Dialer, agentImage func(context.
 		Bystander: bystander, Dialer: pods, Secrets: secrets, Pinger: pinger, changed: changed,
 		Applier: &apply.Applier{
 			Client: writer, Live: frame.Live, Now: frame.Now, Operator: frame.Operator,
-			ClusterDomain: frame.Domain, PlatformIDs: frame.PlatformIDs, Images: frame.Images,
-			Source: sourcesFrom(frame.Live), AgentImage: agentImage,
+			Platform: frame.Platform, Source: sourcesFrom(frame.Live),
 		},
 	}
 }

@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
@@ -107,9 +108,9 @@ func (w *world) restart() {
 	now, own := func() time.Time { return w.now.Add(w.date) }, func() time.Time { return w.now }
 	w.events = events.NewFakeRecorder(1000)
 	w.operator = newReconciler(kit.Frame{
-		Client: w.writing(), Live: w.kube, Recorder: w.events, Operator: "ops/etcd-steward", Now: now, Own: own, Domain: w.domain, Images: w.images,
-		Unseen: kit.NewUnseenWrites(own),
-	}, w.network.Dialer(), image)
+		Client: w.writing(), Live: w.kube, Recorder: w.events, Operator: "ops/etcd-steward", Now: now, Own: own, Unseen: kit.NewUnseenWrites(own),
+		Platform: apply.Platform{Platform: resources.Platform{Domain: w.domain, Images: w.images}, AskImage: image},
+	}, w.network.Dialer())
 	w.operator.Metrics = metrics
 }
 

@@ -25,7 +25,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
-	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // How long until the next pass, where the decision does not say.
@@ -43,26 +42,20 @@ type Frame struct {
 	Operator string // namespace/name by which this install claims clusters
 	Now      func() time.Time
 	Own      func() time.Time // the clock of this machine; nil: Now is
-	Domain   string           // DNS domain of this Kubernetes; empty when it is not known
 	Unseen   *UnseenWrites
-
-	PlatformIDs apply.PlatformIDs
-	Tracer      trace.Tracer            // of passes; nil where traces are off
-	Images      resources.ImageDefaults // as far as the spec of a cluster says nothing
+	Tracer   trace.Tracer // of passes; nil where traces are off
+	apply.Platform
 }
 
 // Install is one install of the operator.
 type Install struct {
 	Operator string           // namespace/name by which it claims clusters
 	Now      func() time.Time // see ServerClock
-	Domain   string           // DNS domain of this Kubernetes; empty when it is not known
 	Lease    *Lease           // nil where no leader is elected
 	Webhook  *Webhook         // answers the API server about objects before it stores them; nil: it does not ask
 	Watches  []string         // the namespaces that it looks after; empty for all
-
-	PlatformIDs apply.PlatformIDs
-	Tracer      trace.Tracer            // of passes; nil where traces are off
-	Images      resources.ImageDefaults // as far as the spec of a cluster says nothing
+	Tracer   trace.Tracer     // of passes; nil where traces are off
+	apply.Platform
 }
 
 // NewFrame makes a frame that reads and writes through a manager.
@@ -70,9 +63,8 @@ func NewFrame(mgr ctrl.Manager, install Install) Frame {
 	return Frame{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(),
 		Recorder: mgr.GetEventRecorder(v1alpha1.Group + "/controller"),
-		Operator: install.Operator, Now: install.Now, Own: time.Now, Domain: install.Domain,
-		Unseen:      NewUnseenWrites(time.Now),
-		PlatformIDs: install.PlatformIDs, Tracer: install.Tracer, Images: install.Images,
+		Operator: install.Operator, Now: install.Now, Own: time.Now,
+		Unseen: NewUnseenWrites(time.Now), Tracer: install.Tracer, Platform: install.Platform,
 	}
 }
 

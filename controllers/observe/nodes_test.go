@@ -268,7 +268,7 @@ func TestAPlaceIsNoneOnceItsNodeWouldTakeTheMemberNoMore(t *testing.T) {
 		})
 		p.world.put(p.world.volumeOf("demo-3", later))
 		pod, err := resources.BuildPlacePod(p.world.cluster, resources.RestoreStart{Member: "demo-3",
-			Next: comingIncarnation("demo-3"), Inputs: resources.Inputs(p.world.cluster), AgentImage: "steward:1"})
+			Next: comingIncarnation("demo-3"), Inputs: resources.Inputs(p.world.cluster), Platform: resources.Platform{AgentImage: "steward:1"}})
 		if err != nil {
 			t.Fatal(err)
 		}

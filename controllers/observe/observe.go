@@ -40,13 +40,10 @@ type Observer struct {
 	Operator string           // namespace/name of this install
 	Pinger   *Pinger          // is told what each look saw; nil where nothing is asked between looks
 
-	// ClusterDomain is the DNS domain of this Kubernetes, for names in certificates; empty when it is not known.
-	ClusterDomain string
+	resources.Platform
 	// AsksNoHashes: what the copies of members hold is not asked. To tell it stops their writes for a moment, and one
 	// replica of an install asks.
 	AsksNoHashes bool
-	// Images say where images come from as far as the spec of a cluster does not.
-	Images resources.ImageDefaults
 
 	// WantedBackup tells which backup a cluster is asked to begin with; it is not asked of one that is bootstrapped.
 	// Nil where none can be.

@@ -32,7 +32,7 @@ const manifest = `{"formatVersion":1,"key":"shop/demo/snapshot.db","sizeBytes":1
 // preflightPod is a preflight Pod of ours whose only container ended so.
 func (w *world) preflightPod(phase corev1.PodPhase, code int32, says string) *corev1.Pod {
 	pod := resources.BuildPreflightPod(w.cluster, resources.PreflightStart{
-		AgentImage: "steward:1", Store: backups, Hash: "hash", Key: "k/snapshot.db", Version: "3.6.16",
+		Platform: resources.Platform{AgentImage: "steward:1"}, Store: backups, Hash: "hash", Key: "k/snapshot.db", Version: "3.6.16",
 		VolumeBytes: 8 << 30,
 	})
 	pod.Status = corev1.PodStatus{Phase: phase}
@@ -52,7 +52,7 @@ func (w *world) restorePod(member string) *corev1.Pod {
 	w.t.Helper()
 	pod, err := resources.BuildRestorePod(w.cluster, resources.RestoreStart{
 		Member: member, Next: record.Next{Incarnation: incarnation, Token: "token", Origin: found},
-		Inputs: resources.Inputs(w.cluster), AgentImage: "steward:1",
+		Inputs: resources.Inputs(w.cluster), Platform: resources.Platform{AgentImage: "steward:1"},
 		Store: backups, Hash: "hash", Initial: []etcdutil.NamedURL{{Name: member, URL: w.peerURL(member)}},
 	})
 	if err != nil {

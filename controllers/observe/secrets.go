@@ -25,7 +25,7 @@ type keyring struct {
 	cluster *v1alpha1.EtcdCluster
 	ours    ownership
 	now     time.Time
-	domain  string // see Observer.ClusterDomain
+	domain  string // see resources.Platform
 	// of the load balancer, for names in certificates
 	addresses []string
 
@@ -37,7 +37,7 @@ type keyring struct {
 
 func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster, addresses []string) *keyring {
 	return &keyring{reader: o.Secrets, cluster: cluster, ours: ownershipOf(cluster), now: o.Now(),
-		domain: o.ClusterDomain, addresses: addresses, read: map[string]*corev1.Secret{}, trusted: map[string][]byte{}}
+		domain: o.Domain, addresses: addresses, read: map[string]*corev1.Secret{}, trusted: map[string][]byte{}}
 }
 
 // parallelReads bounds how many Secrets are read at a time. A bootstrap waits for these reads, and no cache has them

@@ -160,9 +160,16 @@ func milliseconds(d *metav1.Duration) *int64 {
 	return new(int64(d.Duration / time.Millisecond))
 }
 
-// ImageDefaults say where the images of a cluster come from as far as its spec does not. They are flags of the operator
-// and no settings of a user, so they are not among RollInputs: other flags restart no member, and count for each Pod
-// that is made from then on.
+// Platform is what the operator knows of the Kubernetes that it runs on. Nothing of it is a setting of a user, so it is
+// not among RollInputs: another platform restarts no member, and counts for each Pod that is made from then on.
+type Platform struct {
+	Domain      string // DNS domain of Services, for names in certificates; empty when it is not known
+	AgentImage  string // that Pods of the agent run from; empty when it is not known
+	PlatformIDs bool   // the platform chooses the user and the groups that the spec does not name
+	Images      ImageDefaults
+}
+
+// ImageDefaults say where the images of a cluster come from as far as its spec does not.
 type ImageDefaults struct {
 	Repository  string            // empty: DefaultRepository
 	Digests     map[string]string // of the images there, by version without a leading v

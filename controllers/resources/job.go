@@ -43,11 +43,10 @@ const (
 
 // BackupStart is what a backup's Job is made from beside the EtcdBackup and its cluster.
 type BackupStart struct {
-	AgentImage  string
+	Platform
 	EtcdImage   string            // that the members run: its etcdutl restores what they wrote
 	PullPolicy  corev1.PullPolicy // of EtcdImage alone
 	PullSecrets []corev1.LocalObjectReference
-	PlatformIDs bool        // the platform chooses the user and the groups that the spec does not name
 	ClusterID   etcdutil.ID // that the members must have
 	Incarnation int
 	Members     []string      // names of members to choose from

@@ -67,7 +67,7 @@ func unverified(b *v1alpha1.EtcdBackup) { b.Spec.Verify = new(false) }
 
 func backupStart() BackupStart {
 	return BackupStart{
-		AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", EtcdImage: "gcr.io/etcd-development/etcd:v3.6.16",
+		Platform: Platform{AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1"}, EtcdImage: "gcr.io/etcd-development/etcd:v3.6.16",
 		PullPolicy: corev1.PullIfNotPresent, PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}},
 		ClusterID: 0xcdf818194e3a8c32, Incarnation: 2, Members: []string{"demo-0", "demo-1", "demo-2"}, Deadline: 59*time.Minute + time.Millisecond,
 		Schedule: "nightly",

@@ -35,8 +35,7 @@ type PodStart struct {
 	Inputs      RollInputs
 	Operator    string // namespace/name of the install that looks after the cluster
 	Role        string // role label, for sealed Pods only
-	PlatformIDs bool   // the platform chooses the user and the groups that the spec does not name
-	Images      ImageDefaults
+	Platform
 
 	SelectedByName bool // what selects members still asks for the name that Pods had in earlier releases
 }

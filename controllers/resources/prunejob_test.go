@@ -32,13 +32,13 @@ func nightly(options ...func(*v1alpha1.EtcdBackup)) *v1alpha1.EtcdBackupSchedule
 
 func pruneStart() PruneStart {
 	return PruneStart{
-		AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}},
+		BackupStart: BackupStart{Platform: Platform{AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1"},
+			PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}}, Deadline: 6 * time.Minute},
 		At:        time.Date(2026, time.March, 29, 3, 0, 0, 0, time.UTC),
 		Held:      []string{"etcd/prod/demo/8f0d8f6e-0000-4000-8000-000000000001/20260301T030000Z-1a2b3c4d/snapshot.db"},
 		Ask:       []string{"etcd/prod/demo/8f0d8f6e-0000-4000-8000-000000000001/20260302T030000Z-1a2b3c4d/snapshot.db"},
 		NotBefore: time.Date(2026, time.March, 29, 2, 55, 0, 0, time.UTC),
 		NotAfter:  time.Date(2026, time.March, 29, 3, 5, 0, 0, time.UTC),
-		Deadline:  6 * time.Minute,
 	}
 }
 

@@ -34,12 +34,10 @@ type RestoreStart struct {
 	// the incarnation as the bootstrap record has it: which data it begins with, and by how much the revision is raised
 	record.Next
 
-	Member      string
-	Initial     []etcdutil.NamedURL // all first members of the incarnation, in the same order for each
-	Inputs      RollInputs          // of the member: where it will run, and with which etcd
-	AgentImage  string
-	PlatformIDs bool // the platform chooses the user and the groups that the spec does not name
-	Images      ImageDefaults
+	Member  string
+	Initial []etcdutil.NamedURL // all first members of the incarnation, in the same order for each
+	Inputs  RollInputs          // of the member: where it will run, and with which etcd
+	Platform
 
 	Store v1alpha1.BackupStore
 	Hash  string // of the source
@@ -236,9 +234,7 @@ const preflightDeadline int64 = 3600
 
 // PreflightStart names a backup, by its key or as the newest of a cluster, and what is restored from it.
 type PreflightStart struct {
-	AgentImage  string
-	PlatformIDs bool // the platform chooses the user and the groups that the spec does not name
-	Images      ImageDefaults
+	Platform
 
 	Store    v1alpha1.BackupStore
 	Hash     string // of the source

@@ -30,7 +30,7 @@ func restoring(c *v1alpha1.EtcdCluster, store v1alpha1.BackupStore) RestoreStart
 			Incarnation: bootstrap.Incarnation, Token: bootstrap.Token, Bump: v1alpha1.DefaultBumpRevision,
 			Origin: record.Origin{Key: snapshotKey, SHA256: strings.Repeat("ab", 32), SizeBytes: 24608, Revision: 1234},
 		},
-		Member: bootstrap.Name, Initial: bootstrap.Initial, Inputs: bootstrap.Inputs, AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", Store: store, Hash: "5e884898",
+		Member: bootstrap.Name, Initial: bootstrap.Initial, Inputs: bootstrap.Inputs, Platform: Platform{AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1"}, Store: store, Hash: "5e884898",
 	}
 }
 
@@ -52,8 +52,8 @@ func unbumped(s RestoreStart) RestoreStart {
 
 func preflighting(store v1alpha1.BackupStore) PreflightStart {
 	return PreflightStart{
-		AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", Images: ImageDefaults{PullSecrets: []string{"registry"}},
-		Store: store, Hash: "5e884898", Key: snapshotKey, SHA256: strings.Repeat("ab", 32), Version: "3.6.16", VolumeBytes: 8 << 30,
+		Platform: Platform{AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", Images: ImageDefaults{PullSecrets: []string{"registry"}}},
+		Store:    store, Hash: "5e884898", Key: snapshotKey, SHA256: strings.Repeat("ab", 32), Version: "3.6.16", VolumeBytes: 8 << 30,
 	}
 }
 

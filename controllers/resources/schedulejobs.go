@@ -33,16 +33,13 @@ const (
 
 // PruneStart is what a Job that prunes is made from beside its schedule and the cluster.
 type PruneStart struct {
-	AgentImage  string
-	PullSecrets []corev1.LocalObjectReference
-	PlatformIDs bool          // the platform chooses the user and the groups that the spec does not name
-	At          time.Time     // of the run: part of the Job's name, so that a crash never makes a second one
-	Ask         []string      // keys of snapshots: the Job says which of them have gone
-	Held        []string      // keys of snapshots that no rule removes: somebody restores from them
-	KeepAll     bool          // no rule is passed on, and so no backup is removed
-	NotBefore   time.Time     // a clock that says less is wrong: nothing is removed by it
-	NotAfter    time.Time     // until when what is held is believed: later nothing is removed
-	Deadline    time.Duration // of the whole run
+	BackupStart           // it asks no member
+	At          time.Time // of the run: part of the Job's name, so that a crash never makes a second one
+	Ask         []string  // keys of snapshots: the Job says which of them have gone
+	Held        []string  // keys of snapshots that no rule removes: somebody restores from them
+	KeepAll     bool      // no rule is passed on, and so no backup is removed
+	NotBefore   time.Time // a clock that says less is wrong: nothing is removed by it
+	NotAfter    time.Time // until when what is held is believed: later nothing is removed
 }
 
 // PruneJob is the name of the Job of one run: by the cluster, so that people see what it works on, and by the

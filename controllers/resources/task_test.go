@@ -21,11 +21,11 @@ func tasksOf(t *testing.T, c *v1alpha1.EtcdCluster, over *v1alpha1.TaskSpec) map
 		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "hourly", UID: "uid-of-hourly"},
 		Spec:       v1alpha1.EtcdBackupScheduleSpec{ClusterRef: b.Spec.ClusterRef, Store: b.Spec.Store, Tasks: over},
 	}
-	start := BackupStart{AgentImage: "agent:v1", EtcdImage: "etcd:v3.6.16", Members: []string{"demo-0"}, Deadline: time.Hour}
+	start := BackupStart{Platform: Platform{AgentImage: "agent:v1"}, EtcdImage: "etcd:v3.6.16", Members: []string{"demo-0"}, Deadline: time.Hour}
 	preflight, restore := BuildPreflightPod(c, preflighting(stored())), mustRestorePod(t, c, restoring(c, stored()))
 	return map[string]corev1.PodTemplateSpec{
 		v1alpha1.ComponentBackup:    BuildBackupJob(b, c, start).Spec.Template,
-		ComponentPrune:              BuildPruneJob(s, c, PruneStart{AgentImage: "agent:v1", At: time.Unix(1, 0)}).Spec.Template,
+		ComponentPrune:              BuildPruneJob(s, c, PruneStart{BackupStart: start, At: time.Unix(1, 0)}).Spec.Template,
 		ComponentTestRestore:        BuildTestRestoreJob(s, c, TestRestoreStart{BackupStart: start, At: time.Unix(1, 0)}).Spec.Template,
 		v1alpha1.ComponentPreflight: {ObjectMeta: preflight.ObjectMeta, Spec: preflight.Spec},
 		v1alpha1.ComponentRestore:   {ObjectMeta: restore.ObjectMeta, Spec: restore.Spec},

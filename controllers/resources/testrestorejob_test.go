@@ -19,7 +19,7 @@ func testRestoreStart() TestRestoreStart {
 	return TestRestoreStart{
 		At: time.Date(2026, time.March, 29, 5, 0, 0, 0, time.UTC),
 		BackupStart: BackupStart{
-			AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1", EtcdImage: "gcr.io/etcd-development/etcd:v3.6.16", PullPolicy: corev1.PullNever,
+			Platform: Platform{AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1"}, EtcdImage: "gcr.io/etcd-development/etcd:v3.6.16", PullPolicy: corev1.PullNever,
 			PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}}, Deadline: time.Hour,
 		},
 	}

@@ -187,11 +187,10 @@ func (r *Reconciler) beginPrune(
 	if err != nil {
 		return err
 	}
+	start.Deadline = pruneDeadline
 	return r.createChore(ctx, s, resources.BuildPruneJob(s, cluster, resources.PruneStart{
-		AgentImage: start.AgentImage, PullSecrets: start.PullSecrets, At: change.At,
-		Held: append(held, change.Held...), KeepAll: change.KeepAll, Ask: change.Ask,
-		NotBefore: now.Add(-pruneWindow), NotAfter: now.Add(pruneWindow), Deadline: pruneDeadline,
-		PlatformIDs: start.PlatformIDs,
+		BackupStart: start, At: change.At, Held: append(held, change.Held...), KeepAll: change.KeepAll,
+		Ask: change.Ask, NotBefore: now.Add(-pruneWindow), NotAfter: now.Add(pruneWindow),
 	}))
 }
 

@@ -427,7 +427,7 @@ func TestAClockThatGoesBackRecordsNoChoreAgainAndAgain(t *testing.T) {
 func TestJobsOfAnotherScheduleAreNotTakenForItsOwn(t *testing.T) {
 	w := newScheduleWorld(t, hourly(keepingTwo), jobworld.Serving()...)
 	other := hourly(func(s *v1alpha1.EtcdBackupSchedule) { s.UID = "an-earlier-one-of-that-name" })
-	job := resources.BuildPruneJob(other, jobworld.Demo(3), resources.PruneStart{At: w.Now, Deadline: time.Hour})
+	job := resources.BuildPruneJob(other, jobworld.Demo(3), resources.PruneStart{At: w.Now, BackupStart: resources.BackupStart{Deadline: time.Hour}})
 	if err := w.Kube.Create(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}

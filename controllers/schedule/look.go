@@ -204,18 +204,14 @@ func (r *Reconciler) startChore(ctx context.Context,
 	if err != nil {
 		return nil, start, err
 	}
-	if start.AgentImage, err = r.AgentImage(ctx); err != nil {
+	if start.Platform, err = r.ForTasks(ctx); err != nil {
 		return nil, start, err
 	}
 	if start.AgentImage == "" {
 		return nil, start, apply.Rejected{Reason: backupplan.ReasonAgentImageUnknown,
 			Message: "The operator does not know which image it runs from: start it with --agent-image."}
 	}
-	if start.PlatformIDs, err = r.PlatformIDs.Ask(ctx); err != nil {
-		return nil, start, err
-	}
 	_, err = jobs.Start(ctx, r.Client, cluster, &start)
-	start.PullSecrets = r.Images.AddSecrets(start.PullSecrets)
 	return cluster, start, err
 }
 

@@ -25,9 +25,6 @@ type Reconciler struct {
 	kit.Frame
 	Metrics *Metrics
 	Secrets observe.SecretReader // for the keys that records are signed with
-
-	// AgentImage is the image that its Jobs run from; empty when it is not known.
-	AgentImage func(context.Context) (string, error)
 }
 
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdbackupschedules,verbs=get;list;watch;patch
@@ -74,16 +71,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // parallelPasses bounds the passes at once; one waits for nothing but the API server.
 const parallelPasses = 2
 
-// Add adds the controller of schedules to a manager. Install is what this operator is and which clock it reads,
-// agentImage tells what the Jobs of schedules run from.
-func Add(mgr ctrl.Manager, install kit.Install, agentImage func(context.Context) (string, error)) error {
+// Add adds the controller of schedules to a manager. Install is what this operator is and which clock it reads.
+func Add(mgr ctrl.Manager, install kit.Install) error {
 	registered, err := NewMetrics(metrics.Registry)
 	if err != nil {
 		return err
 	}
 	frame := kit.NewFrame(mgr, install)
-	r := &Reconciler{Frame: frame, Metrics: registered, AgentImage: agentImage,
-		Secrets: observe.NewSecretCache(frame.Live, frame.Now)}
+	r := &Reconciler{Frame: frame, Metrics: registered, Secrets: observe.NewSecretCache(frame.Live, frame.Now)}
 	if err := kit.ServeAdmission(mgr, install, r.admit); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -66,8 +65,7 @@ func (w *scheduleWorld) restartKeeper() {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	w.keeper = &Reconciler{Frame: w.Frame(), Metrics: metrics, Secrets: observe.NewSecretCache(w.Readable(w.Kube), func() time.Time { return w.Now }),
-		AgentImage: func(context.Context) (string, error) { return "agent:v1", nil }}
+	w.keeper = &Reconciler{Frame: w.Frame(), Metrics: metrics, Secrets: observe.NewSecretCache(w.Readable(w.Kube), func() time.Time { return w.Now })}
 }
 
 // looks lets the operator look so often, and begins a new one when it was killed. It returns when the last look wants

@@ -71,7 +71,7 @@ func (t *trial) savePod(like backup, claim string) (*corev1.Pod, error) {
 	}
 	asked := t.etcdBackup(to)
 	asked.Spec.Verify = new(false)
-	spec := resources.BuildBackupJob(asked, cluster, resources.BackupStart{AgentImage: image, EtcdImage: image, Deadline: time.Hour}).Spec.Template.Spec
+	spec := resources.BuildBackupJob(asked, cluster, resources.BackupStart{Platform: resources.Platform{AgentImage: image}, EtcdImage: image, Deadline: time.Hour}).Spec.Template.Spec
 	if len(spec.Containers) != 1 {
 		return nil, fmt.Errorf("the Pod of a backup has %d containers, not one", len(spec.Containers))
 	}

@@ -68,10 +68,12 @@ func New(t *testing.T, b *v1alpha1.EtcdBackup, others ...client.Object) *World {
 func (w *World) Frame() kit.Frame {
 	now := func() time.Time { return w.Now }
 	w.Events = events.NewFakeRecorder(1000)
-	return kit.Frame{
+	frame := kit.Frame{
 		Client: w.AsOperator(), Live: w.Readable(w.Kube), Recorder: w.Events, Operator: "ops/etcd-steward", Now: now,
-		Unseen: kit.NewUnseenWrites(now), Images: w.Images,
+		Unseen: kit.NewUnseenWrites(now),
 	}
+	frame.Images, frame.AskImage = w.Images, func(context.Context) (string, error) { return "agent:v1", nil }
+	return frame
 }
 
 // Nightly is a backup of the cluster demo to a volume.

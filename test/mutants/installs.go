@@ -40,7 +40,7 @@ var installs = []mutant{
 	},
 	{
 		Name: "a backup is made without the credentials of the operator's image",
-		From: "	seen.start.PullSecrets = r.Images.AddSecrets(seen.start.PullSecrets)\n",
+		From: "	start.PullSecrets = start.Images.AddSecrets(start.PullSecrets)\n",
 		To:   "",
 		Test: "TestTheJobPullsWithTheSecretsOfTheOperatorBesideThoseOfTheMembers",
 	},

@@ -377,8 +377,8 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a member names an ID where the platform hands them out", Peer: "",
-		From: "PlatformIDs: platformIDs,",
-		To:   "PlatformIDs: platformIDs && false,",
+		From: "known.PlatformIDs, err = p.AskIDs(ctx)",
+		To:   "_, err = p.AskIDs(ctx)",
 		Test: "TestUsersAndGroupsOfEachPodAreLeftToAPlatformThatChoosesThem",
 	},
 	{

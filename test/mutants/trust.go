@@ -112,7 +112,7 @@ var trust = []mutant{
 	},
 	{
 		Name: "certificates do not follow the domain of the cluster", Peer: "",
-		From: "domain: o.ClusterDomain,",
+		From: "domain: o.Domain,",
 		To:   "domain: \"\",",
 		Test: "TestCertificatesFollowTheDomainOfTheClusterWithoutARestartAndKeepTheUsualNames",
 	},
@@ -130,8 +130,8 @@ var trust = []mutant{
 	},
 	{
 		Name: "clients do not know members by the address of the load balancer", Peer: "",
-		From: "i.ClusterDomain, i.view.LoadBalancer...",
-		To:   "i.ClusterDomain, i.view.LoadBalancer[:0]...",
+		From: "i.Domain, i.view.LoadBalancer...",
+		To:   "i.Domain, i.view.LoadBalancer[:0]...",
 		Test: "TestTheAddressesOfALoadBalancerAreInCertificatesAndEndpointsWhileItHasThem",
 	},
 	{

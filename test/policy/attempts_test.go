@@ -63,7 +63,7 @@ func job() *batchv1.Job {
 	b := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "nightly", UID: "0b4c2d1e"},
 		Spec: v1alpha1.EtcdBackupSpec{ClusterRef: v1alpha1.ClusterReference{Name: "demo"},
 			Store: store()}}
-	return resources.BuildBackupJob(b, cluster(), resources.BackupStart{AgentImage: "agent", EtcdImage: "etcd"})
+	return resources.BuildBackupJob(b, cluster(), resources.BackupStart{Platform: resources.Platform{AgentImage: "agent"}, EtcdImage: "etcd"})
 }
 
 func foreign(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "prod", Name: name} }

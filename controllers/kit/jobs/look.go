@@ -17,7 +17,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// Start takes the image that a member runs, and returns how many members there are.
+// Start takes the image that a member runs, with what it is pulled with, and returns how many members there are.
 func Start(ctx context.Context, reader client.Reader, cluster *v1alpha1.EtcdCluster,
 	start *resources.BackupStart) (int, error) {
 	var pods corev1.PodList
@@ -29,7 +29,9 @@ func Start(ctx context.Context, reader client.Reader, cluster *v1alpha1.EtcdClus
 	members := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool {
 		return !resources.IsControlledBy(&pod, cluster.UID)
 	})
-	return startFrom(members, start), nil
+	count := startFrom(members, start)
+	start.PullSecrets = start.Images.AddSecrets(start.PullSecrets)
+	return count, nil
 }
 
 // PodsOf are a Job's Pods, the oldest first, by a label that they have from it.
