@@ -1,6 +1,6 @@
 // Package controllers is the house of the operator's passes; no code stands in its hall.
 //
-// A wing looks after one kind of object: cluster, backup, schedule and restore. Each is restored out alike:
+// A wing looks after one kind of object: cluster (restores with it), backup and schedule. Each is laid out alike:
 // reconcile.go is one pass, look.go reads, apply.go writes, publish.go tells. What becomes of an object is decided
 // apart: in plan for clusters and restores, in backupplan and scheduleplan for theirs.
 //

@@ -42,7 +42,6 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/pages"
-	"github.com/etcdsteward/etcd-steward/controllers/restore"
 	"github.com/etcdsteward/etcd-steward/controllers/schedule"
 )
 
@@ -129,8 +128,7 @@ func newInstall(config *rest.Config, o options, clock *kit.ServerClock, lock *le
 
 // addWings adds what looks after each kind of object.
 func addWings(mgr ctrl.Manager, install kit.Install) error {
-	return errors.Join(cluster.Add(mgr, install), backup.Add(mgr, install), schedule.Add(mgr, install),
-		restore.Add(mgr, install))
+	return errors.Join(cluster.Add(mgr, install), backup.Add(mgr, install), schedule.Add(mgr, install))
 }
 
 // beginAnew ends all that this process does at once, as in a crash, and begins again in its place: another replica

@@ -8,6 +8,7 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -16,6 +17,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/report"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -153,4 +155,51 @@ func whatHolds(now *v1alpha1.EtcdCluster) string {
 			"follow this change, take spec.mode out."
 	}
 	return ""
+}
+
+// admitRestore says what passes would say of an EtcdRestore, before it is stored. It refuses nothing: all that a restore
+// needs may come later, and until then it waits.
+func (r *Reconciler) admitRestore(ctx context.Context, mayGet kit.MayGet,
+	before, now *v1alpha1.EtcdRestore) (kit.Said, error) {
+	var said kit.Said
+	key := types.NamespacedName{Namespace: now.Namespace, Name: now.Spec.ClusterRef.Name}
+	cluster, err := find(ctx, r.Observer, key)
+	if err != nil {
+		return said, err
+	}
+	if cluster == nil {
+		said.Warn(report.NoCluster(now))
+	} else if before == nil || before.Spec.Approval != now.Spec.Approval {
+		said.Warn(whyOutdated(now, cluster))
+	}
+	source := now.Spec.Source.Backup()
+	if before != nil || source == nil {
+		return said, nil // the source cannot change
+	}
+	_, fault, err := observe.Sources{Reader: r.Client}.Named(ctx, now.Namespace, source)
+	if err != nil {
+		return said, err
+	}
+	if fault != "" {
+		said.Warn(fmt.Sprintf("spec.source names a backup that cannot be restored: %s. The restore waits until it can "+
+			"be. To restore another backup, create another EtcdRestore.", fault))
+	}
+	absent, err := observe.Absent(ctx, r.Live, mayGet, now.Namespace,
+		observe.ReferencesOfStore("spec.source.store", now.Spec.Source.Store, "the restore does not start"))
+	said.Warnings = append(said.Warnings, absent...)
+	return said, err
+}
+
+// whyOutdated says that an approval is not of the evidence that the cluster shows, or "".
+func whyOutdated(restore *v1alpha1.EtcdRestore, cluster *v1alpha1.EtcdCluster) string {
+	approval, evidence := restore.Spec.Approval, cluster.Status.Evidence
+	switch {
+	case approval == "" || evidence != nil && evidence.Digest == approval:
+		return ""
+	case evidence == nil:
+		return fmt.Sprintf("spec.approval is %s, and EtcdCluster %s shows no evidence yet. Wait for its "+
+			"status.evidence, review it and approve again.", approval, cluster.Name)
+	}
+	return fmt.Sprintf("spec.approval is %s, and status.evidence.digest of EtcdCluster %s is %s now. If the members "+
+		"changed since you looked, review the evidence and approve again.", approval, cluster.Name, evidence.Digest)
 }

@@ -168,7 +168,7 @@ func (r *Reconciler) publishRestores(ctx context.Context, in report.Input, evide
 		r.Metrics.ObserveRestores(client.ObjectKeyFromObject(in.Cluster), nil)
 		return nil
 	}
-	restores, err := observe.RestoresOf(ctx, r.Client, in.Cluster)
+	restores, err := observe.RestoresOf(ctx, r.Client, client.ObjectKeyFromObject(in.Cluster))
 	if err != nil {
 		return err
 	}
@@ -183,23 +183,34 @@ func (r *Reconciler) publishRestores(ctx context.Context, in report.Input, evide
 			continue
 		}
 		seen = append(seen, status)
-		errs = append(errs, r.publishRestore(ctx, &restores[i], status))
+		_, err := r.publishRestore(ctx, &restores[i], status)
+		errs = append(errs, err)
 	}
 	r.Metrics.ObserveRestores(client.ObjectKeyFromObject(in.Cluster), seen)
 	return errors.Join(errs...)
 }
 
+// publishOrphans tells of the EtcdRestores of a cluster that does not exist.
+func (r *Reconciler) publishOrphans(ctx context.Context, key types.NamespacedName) (later time.Duration, err error) {
+	restores, err := observe.RestoresOf(ctx, r.Client, key)
+	for i := range restores {
+		soon, failed := r.publishRestore(ctx, &restores[i], report.Orphan(r.Now(), &restores[i]))
+		later, err = max(later, soon), errors.Join(err, failed)
+	}
+	return later, err
+}
+
 func (r *Reconciler) publishRestore(ctx context.Context, restore *v1alpha1.EtcdRestore,
-	status v1alpha1.EtcdRestoreStatus) error {
+	status v1alpha1.EtcdRestoreStatus) (later time.Duration, err error) {
 	old := restore.Status
 	if equality.Semantic.DeepEqual(old, status) {
-		return nil
+		return 0, nil
 	}
 	updated := restore.DeepCopy()
 	updated.Status = status
-	if stored, _, err := r.WriteStatus(ctx, restore, updated); !stored {
-		return err
+	stored, later, err := r.WriteStatus(ctx, restore, updated)
+	if stored {
+		r.Tell(restore, report.RestoreEvents(old, status))
 	}
-	r.Tell(restore, report.RestoreEvents(old, status))
-	return nil
+	return later, err
 }

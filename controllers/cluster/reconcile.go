@@ -62,6 +62,8 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdclusters/status,verbs=patch
 // +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdclusters/finalizers,verbs=update
+// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdrestores,verbs=get;list;watch
+// +kubebuilder:rbac:groups=etcdsteward.dev,resources=etcdrestores/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=pods;persistentvolumeclaims,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch;delete
@@ -84,7 +86,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if cluster == nil {
-		return ctrl.Result{}, r.forget(request.NamespacedName)
+		later, err := r.publishOrphans(ctx, request.NamespacedName)
+		return ctrl.Result{RequeueAfter: later}, errors.Join(r.forget(request.NamespacedName), err)
 	}
 	view, err := observeWith(ctx, observer, cluster)
 	if err != nil {
@@ -186,8 +189,8 @@ func Add(mgr ctrl.Manager, install kit.Install) error {
 	if err := mgr.Add(r.Pinger); err != nil {
 		return fmt.Errorf("adding what asks members between looks: %w", err)
 	}
-	if err := errors.Join(kit.ServeAdmission(mgr, install, r.admit),
-		kit.ServeAdmission(mgr, install, r.admitScale)); err != nil {
+	if err := errors.Join(kit.ServeAdmission(mgr, install, r.admit), kit.ServeAdmission(mgr, install, r.admitScale),
+		kit.ServeAdmission(mgr, install, r.admitRestore)); err != nil {
 		return err
 	}
 	return r.setup(mgr)
@@ -237,7 +240,7 @@ func (r *Reconciler) setup(mgr ctrl.Manager) error {
 		// a volume need not have an owner
 		Watches(&corev1.PersistentVolumeClaim{}, kit.ByLabels(v1alpha1.ClusterOf)).
 		Watches(&v1alpha1.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(clusterOf),
-			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+			builder.WithPredicates(kit.Changed(isRestoreTold))).
 		Watches(&v1alpha1.EtcdBackupSchedule{}, handler.EnqueueRequestsFromMapFunc(clusterOf),
 			builder.WithPredicates(whatBacksUp)).
 		Watches(&v1alpha1.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(clusterOf),
@@ -259,6 +262,11 @@ func lookAgain(changed chan<- event.GenericEvent) func(context.Context, types.Na
 		case <-ctx.Done():
 		}
 	}
+}
+
+func isRestoreTold(o client.Object) bool {
+	restore, ok := o.(*v1alpha1.EtcdRestore)
+	return ok && len(restore.Status.Conditions) > 0
 }
 
 // clusterOf maps an EtcdRestore to the cluster whose passes carry it out, and what backs a cluster up to the cluster

@@ -90,7 +90,7 @@ type Kind struct {
 func ControllerOf(mgr ctrl.Manager, k Kind) *builder.Builder {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(k.Name).
-		For(k.Object, builder.WithPredicates(changed(k.IsTold))).
+		For(k.Object, builder.WithPredicates(Changed(k.IsTold))).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: k.Parallel,
 			NeedLeaderElection:      new(!k.Everywhere),
@@ -113,9 +113,9 @@ func loggerOf(logger logr.Logger, word string) func(*reconcile.Request) logr.Log
 	}
 }
 
-// changed lets through what changes the spec or asks for something by annotation, deletion included. Our own writes of
+// Changed lets through what changes the spec or asks for something by annotation, deletion included. Our own writes of
 // the status begin no pass, unless it was taken away.
-func changed(isTold func(client.Object) bool) predicate.Predicate {
+func Changed(isTold func(client.Object) bool) predicate.Predicate {
 	statusLost := predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
 		DeleteFunc:  func(event.DeleteEvent) bool { return false },

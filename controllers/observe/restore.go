@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -188,7 +189,7 @@ func lastWords(ended *corev1.ContainerStateTerminated) (reason, message string) 
 
 // RestoresOf are the EtcdRestores that name a cluster, the oldest first. One that is being deleted asks for nothing.
 func RestoresOf(ctx context.Context, reader client.Reader,
-	cluster *v1alpha1.EtcdCluster) ([]v1alpha1.EtcdRestore, error) {
+	cluster types.NamespacedName) ([]v1alpha1.EtcdRestore, error) {
 	var list v1alpha1.EtcdRestoreList
 	if err := reader.List(ctx, &list, client.InNamespace(cluster.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing the EtcdRestores of %s: %w", cluster.Namespace, err)
@@ -204,7 +205,7 @@ func RestoresOf(ctx context.Context, reader client.Reader,
 
 // Requests tells the planner of them.
 func (s Sources) Requests(ctx context.Context, cluster *v1alpha1.EtcdCluster) ([]facts.Request, error) {
-	restores, err := RestoresOf(ctx, s.Reader, cluster)
+	restores, err := RestoresOf(ctx, s.Reader, client.ObjectKeyFromObject(cluster))
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +269,7 @@ func (s Sources) findRestored(ctx context.Context, r *v1alpha1.EtcdRestore) (*So
 // findRequested finds what an EtcdRestore of the cluster names by that hash; nil when none does. A survivor has no
 // store: what is read of it, its own Pod gives.
 func (s Sources) findRequested(ctx context.Context, cluster *v1alpha1.EtcdCluster, hash string) (*Source, error) {
-	restores, err := RestoresOf(ctx, s.Reader, cluster)
+	restores, err := RestoresOf(ctx, s.Reader, client.ObjectKeyFromObject(cluster))
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ var rooms = []room{
 	{
 		path: "cmd/manager",
 		enters: []string{
-			"controllers/cluster", "controllers/backup", "controllers/schedule", "controllers/restore",
+			"controllers/cluster", "controllers/backup", "controllers/schedule",
 			"controllers/kit", "controllers/observe", "controllers/admission", "controllers/resources", "api",
 			"controllers/pages", "pkg/pki", "pkg/etcdutil",
 		},
@@ -78,8 +78,6 @@ var rooms = []room{
 		},
 		foreign: []string{"*"},
 	},
-	{path: "controllers/restore", enters: []string{"controllers/kit", "controllers/observe", "controllers/report",
-		"api"}, foreign: []string{"*"}},
 	{path: "controllers/kit", enters: []string{"controllers/apply", "controllers/resources", "controllers/words", "api"},
 		foreign: []string{"*"}},
 	{

@@ -1,9 +1,8 @@
-package restore
+package cluster
 
 import (
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
+	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/test/jobworld"
 )
 
@@ -52,7 +52,7 @@ func TestARestoreIsToldWhatItWillWaitForAndIsNeverRefused(t *testing.T) {
 				builder = builder.WithObjects(row.cluster.DeepCopyObject().(client.Object))
 			}
 			kube := builder.Build()
-			r := &Reconciler{kit.Frame{Client: kube, Live: kube, Now: time.Now}}
+			r := &Reconciler{Frame: kit.Frame{Client: kube, Live: kube}, Observer: &observe.Observer{Reader: kube}}
 			now := &v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "back"}}
 			now.Spec.ClusterRef.Name, now.Spec.Source = "demo", row.source
 			var before *v1alpha1.EtcdRestore
@@ -60,7 +60,7 @@ func TestARestoreIsToldWhatItWillWaitForAndIsNeverRefused(t *testing.T) {
 				before = now.DeepCopy()
 			}
 			now.Spec.Approval = row.approval
-			said, err := r.admit(t.Context(), jobworld.MayGetAllBut(), before, now)
+			said, err := r.admitRestore(t.Context(), jobworld.MayGetAllBut(), before, now)
 			warnings := strings.Join(said.Warnings, " ")
 			if err != nil || len(said.Refusals) > 0 || (warnings == "") != (row.warning == "") || !strings.Contains(warnings, row.warning) {
 				t.Errorf("%+v, %v", said, err)
