@@ -157,8 +157,8 @@ func whatHolds(now *v1alpha1.EtcdCluster) string {
 	return ""
 }
 
-// admitRestore says what passes would say of an EtcdRestore, before it is stored. It refuses nothing: all that a restore
-// needs may come later, and until then it waits.
+// admitRestore says what passes would say of an EtcdRestore, before it is stored. It refuses nothing: all that a
+// restore needs may come later, and until then it waits.
 func (r *Reconciler) admitRestore(ctx context.Context, mayGet kit.MayGet,
 	before, now *v1alpha1.EtcdRestore) (kit.Said, error) {
 	var said kit.Said

@@ -39,9 +39,9 @@ const (
 )
 
 // defaultResources have no limit of CPU: a throttled member misses heartbeats.
-func defaultResources() ResourceInputs {
-	return ResourceInputs{Requests: map[corev1.ResourceName]string{corev1.ResourceCPU: "100m",
-		corev1.ResourceMemory: "512Mi"}}
+func defaultResources() v1alpha1.ResourceRequirements {
+	return v1alpha1.ResourceRequirements{Requests: map[corev1.ResourceName]v1alpha1.Amount{
+		corev1.ResourceCPU: "100m", corev1.ResourceMemory: "512Mi"}}
 }
 
 // StorageBytes is the size of a new volume, in bytes.
@@ -54,7 +54,7 @@ func StorageBytes(c *v1alpha1.EtcdCluster) int64 {
 func (in RollInputs) withoutDefaults() RollInputs {
 	in.Image = present(in.Image, ImageInputs.withoutDefaults)
 	in.Etcd = present(in.Etcd, EtcdInputs.withoutDefaults)
-	in.Pod = present(in.Pod, PodInputs.withoutDefaults)
+	in.Pod = present(in.Pod, podWithoutDefaults)
 	if in.TLS == string(v1alpha1.TLSManaged) {
 		in.TLS = ""
 	}
@@ -83,8 +83,10 @@ func (in EtcdInputs) withoutDefaults() EtcdInputs {
 	return in
 }
 
-func (in PodInputs) withoutDefaults() PodInputs {
-	in.Resources = present(in.Resources, ResourceInputs.canonical)
+// podWithoutDefaults leaves out labels and annotations as well.
+func podWithoutDefaults(in v1alpha1.PodSpec) v1alpha1.PodSpec {
+	in.Labels, in.Annotations = nil, nil
+	in.Resources = present(in.Resources, canonicalResources)
 	if in.Resources != nil && record.JSON(*in.Resources) == record.JSON(defaultResources()) {
 		in.Resources = nil
 	}

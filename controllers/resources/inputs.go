@@ -18,14 +18,14 @@ import (
 // render differently: only the former restarts a member.
 //
 // What is absent is the default. A default of ours is never written down, and a field is never renamed, retyped or
-// given another meaning. Labels and annotations are not among them: they change in place.
+// given another meaning. What is in the form of v1alpha1 stays so: a later form of the API is converted to it.
 type RollInputs struct {
-	Version   string           `json:"version"` // without a leading v
-	Image     *ImageInputs     `json:"image,omitempty"`
-	Etcd      *EtcdInputs      `json:"etcd,omitempty"`
-	Pod       *PodInputs       `json:"pod,omitempty"`
-	Ephemeral *EphemeralInputs `json:"ephemeral,omitempty"` // present: data is in the Pod's emptyDir
-	TLS       string           `json:"tls,omitempty"`       // absent: Managed
+	Version   string                  `json:"version"` // without a leading v
+	Image     *ImageInputs            `json:"image,omitempty"`
+	Etcd      *EtcdInputs             `json:"etcd,omitempty"`
+	Pod       *v1alpha1.PodSpec       `json:"pod,omitempty"`       // but labels and annotations, which change in place
+	Ephemeral *v1alpha1.EphemeralSpec `json:"ephemeral,omitempty"` // present: data is in the Pod's emptyDir
+	TLS       string                  `json:"tls,omitempty"`       // absent: Managed
 
 	// RestartedAt is for what a person had the members restarted; absent: never.
 	RestartedAt string `json:"restartedAt,omitempty"`
@@ -51,27 +51,6 @@ type EtcdInputs struct {
 	ExtraArgs           map[string]string `json:"extraArgs,omitempty"`
 }
 
-// PodInputs are the settings about the Pod.
-type PodInputs struct {
-	Resources                     *ResourceInputs                   `json:"resources,omitempty"`
-	SecurityContext               *v1alpha1.PodSecurityContext      `json:"securityContext,omitempty"`
-	NodeSelector                  map[string]string                 `json:"nodeSelector,omitempty"`
-	Tolerations                   []corev1.Toleration               `json:"tolerations,omitempty"`
-	Affinity                      *corev1.Affinity                  `json:"affinity,omitempty"`
-	TopologySpreadConstraints     []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
-	PriorityClassName             string                            `json:"priorityClassName,omitempty"`
-	SchedulerName                 string                            `json:"schedulerName,omitempty"`
-	DNSConfig                     *corev1.PodDNSConfig              `json:"dnsConfig,omitempty"`
-	TerminationGracePeriodSeconds *int64                            `json:"terminationGracePeriodSeconds,omitempty"`
-	// in the form of v1alpha1, which records keep: a later form of the API is converted to it
-	Sidecars []v1alpha1.Sidecar `json:"sidecars,omitempty"`
-}
-
-// EphemeralInputs are the settings about an emptyDir.
-type EphemeralInputs struct {
-	Medium corev1.StorageMedium `json:"medium,omitempty"`
-}
-
 // Inputs are the settings of a cluster as its spec has them now.
 func Inputs(c *v1alpha1.EtcdCluster) RollInputs {
 	return inputsAt(c, strings.TrimPrefix(c.Spec.Version, "v"))
@@ -92,12 +71,12 @@ func inputsAt(c *v1alpha1.EtcdCluster, version string) RollInputs {
 		Version: version,
 		Image:   imageInputs(c.Spec.Image, version),
 		Etcd:    etcdInputs(c.Spec.Etcd),
-		Pod:     podInputs(c.Spec.Pod),
+		Pod:     c.Spec.Pod,
 
 		RestartedAt: c.RestartedAt(),
 	}
 	if c.Spec.IsEphemeral() {
-		in.Ephemeral = &EphemeralInputs{Medium: c.Spec.Storage.Ephemeral.Medium}
+		in.Ephemeral = c.Spec.Storage.Ephemeral
 	}
 	if !c.Spec.IsTLS() {
 		in.TLS = string(v1alpha1.TLSDisabled)
@@ -145,7 +124,7 @@ func (in RollInputs) Sidecars() string {
 
 // MemoryBytes is the limit of the container's memory; 0 for none, and where it is no quantity.
 func (in RollInputs) MemoryBytes() int64 {
-	limit, err := parseQuantity(resourcesOf(in).Limits[corev1.ResourceMemory])
+	limit, err := parseQuantity(resourcesOf(in.Pod).Limits[corev1.ResourceMemory])
 	if err != nil {
 		return 0
 	}
@@ -203,23 +182,4 @@ func etcdInputs(etcd *v1alpha1.EtcdSpec) *EtcdInputs {
 		in.ExtraArgs[name] = string(value)
 	}
 	return in
-}
-
-func podInputs(pod *v1alpha1.PodSpec) *PodInputs {
-	if pod == nil {
-		return nil
-	}
-	return &PodInputs{
-		Resources:                     resourceInputs(pod.Resources),
-		SecurityContext:               pod.SecurityContext,
-		NodeSelector:                  pod.NodeSelector,
-		Tolerations:                   pod.Tolerations,
-		Affinity:                      pod.Affinity,
-		TopologySpreadConstraints:     pod.TopologySpreadConstraints,
-		PriorityClassName:             pod.PriorityClassName,
-		SchedulerName:                 pod.SchedulerName,
-		DNSConfig:                     pod.DNSConfig,
-		TerminationGracePeriodSeconds: pod.TerminationGracePeriodSeconds,
-		Sidecars:                      pod.Sidecars,
-	}
 }

@@ -2,6 +2,8 @@ package resources
 
 import (
 	"encoding/json"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +84,26 @@ func TestEveryChoiceThatNeedsARestartIsWrittenDown(t *testing.T) {
 			t.Errorf("%s is written down like %s: %s", name, other, got)
 		}
 		seen[got] = name
+	}
+}
+
+// What is added to spec.pod becomes a setting of each member by that, and restarts it when it changes.
+func TestEachFieldOfThePodInTheSpecIsASettingOrChangesInPlace(t *testing.T) {
+	settings := []string{"Resources", "SecurityContext", "NodeSelector", "Tolerations", "Affinity",
+		"TopologySpreadConstraints", "PriorityClassName", "SchedulerName", "DNSConfig", "TerminationGracePeriodSeconds",
+		"Sidecars"}
+	inPlace := []string{"Labels", "Annotations"}
+	fields := reflect.TypeFor[v1alpha1.PodSpec]()
+	for i := range fields.NumField() {
+		if name := fields.Field(i).Name; !slices.Contains(append(inPlace, settings...), name) {
+			t.Errorf("spec.pod has %s: say here which it is, and leave it out in podWithoutDefaults if it changes in place", name)
+		}
+	}
+	labelled := cluster(func(c *v1alpha1.EtcdCluster) {
+		c.Spec.Pod = &v1alpha1.PodSpec{Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"}}
+	})
+	if got := Inputs(labelled).Canonical(); got != `{"version":"3.6.16"}` || labelled.Spec.Pod.Labels["a"] != "b" {
+		t.Errorf("labels and annotations are written down, or taken from the spec: %s", got)
 	}
 }
 

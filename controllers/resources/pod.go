@@ -121,15 +121,15 @@ func (in RollInputs) parse() (etcdutil.Version, corev1.ResourceRequirements, err
 	if err != nil {
 		return version, corev1.ResourceRequirements{}, err
 	}
-	resources, err := resourcesOf(in).requirements()
+	resources, err := requirements(resourcesOf(in.Pod))
 	return version, resources, err
 }
 
-func resourcesOf(in RollInputs) ResourceInputs {
-	if in.Pod == nil || in.Pod.Resources == nil {
+func resourcesOf(pod *v1alpha1.PodSpec) v1alpha1.ResourceRequirements {
+	if pod == nil || pod.Resources == nil {
 		return defaultResources()
 	}
-	return *in.Pod.Resources
+	return *pod.Resources
 }
 
 func pullPolicy(in RollInputs) corev1.PullPolicy {
@@ -247,7 +247,7 @@ func podSecurity(asked *v1alpha1.PodSecurityContext, platformIDs bool) *corev1.P
 }
 
 // securityOf is what the spec says of the user and the groups of the cluster's Pods.
-func securityOf(in *PodInputs) *v1alpha1.PodSecurityContext {
+func securityOf(in *v1alpha1.PodSpec) *v1alpha1.PodSecurityContext {
 	if in == nil {
 		return nil
 	}

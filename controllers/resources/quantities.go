@@ -12,90 +12,68 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
-// ResourceInputs are the settings about CPU and memory, as text.
-type ResourceInputs struct {
-	Limits   map[corev1.ResourceName]string `json:"limits,omitempty"`
-	Requests map[corev1.ResourceName]string `json:"requests,omitempty"`
-	Claims   []corev1.ResourceClaim         `json:"claims,omitempty"`
-}
-
 // earthly is a quantity that can be calculated with. Kubernetes accepts 1e-2000000000 too, and takes minutes to read
 // it.
 var earthly = regexp.MustCompile(`^[+-]?[0-9.]{1,32}([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$`)
 
-func parseQuantity(text string) (resource.Quantity, error) {
-	if !earthly.MatchString(text) {
-		return resource.Quantity{}, fmt.Errorf("%.40q is not a quantity of anything that a Pod may have", text)
+func parseQuantity(amount v1alpha1.Amount) (resource.Quantity, error) {
+	if !earthly.MatchString(string(amount)) {
+		return resource.Quantity{}, fmt.Errorf("%.40q is not a quantity of anything that a Pod may have", amount)
 	}
-	return resource.ParseQuantity(text)
+	return resource.ParseQuantity(string(amount))
 }
 
-func resourceInputs(r *v1alpha1.ResourceRequirements) *ResourceInputs {
-	if r == nil {
-		return nil
-	}
-	return &ResourceInputs{Limits: texts(r.Limits), Requests: texts(r.Requests), Claims: r.Claims}
+// canonicalResources writes equal quantities equally: "1" and "1000m", "1Gi" and "1073741824". What is no quantity
+// stays as it is, for BuildPod to refuse.
+func canonicalResources(r v1alpha1.ResourceRequirements) v1alpha1.ResourceRequirements {
+	return v1alpha1.ResourceRequirements{Limits: canonicalList(r.Limits), Requests: canonicalList(r.Requests),
+		Claims: orNil(r.Claims)}
 }
 
-func texts(list map[corev1.ResourceName]v1alpha1.Amount) map[corev1.ResourceName]string {
-	out := map[corev1.ResourceName]string{}
-	for name, amount := range list {
-		out[name] = string(amount)
-	}
-	return out
-}
-
-// canonical writes equal quantities equally: "1" and "1000m", "1Gi" and "1073741824". What is no quantity stays as it
-// is, for BuildPod to refuse.
-func (in ResourceInputs) canonical() ResourceInputs {
-	return ResourceInputs{Limits: canonicalList(in.Limits), Requests: canonicalList(in.Requests),
-		Claims: orNil(in.Claims)}
-}
-
-func canonicalList(list map[corev1.ResourceName]string) map[corev1.ResourceName]string {
+func canonicalList(list map[corev1.ResourceName]v1alpha1.Amount) map[corev1.ResourceName]v1alpha1.Amount {
 	if len(list) == 0 {
 		return nil
 	}
-	out := map[corev1.ResourceName]string{}
-	for name, text := range list {
-		out[name] = canonicalQuantity(name, text)
+	out := map[corev1.ResourceName]v1alpha1.Amount{}
+	for name, amount := range list {
+		out[name] = canonicalAmount(name, amount)
 	}
 	return out
 }
 
-func canonicalQuantity(name corev1.ResourceName, text string) string {
-	quantity, err := parseQuantity(text)
+func canonicalAmount(name corev1.ResourceName, amount v1alpha1.Amount) v1alpha1.Amount {
+	quantity, err := parseQuantity(amount)
 	if err != nil {
-		return text
+		return amount
 	}
 	quantity.Format = resource.BinarySI
 	if name == corev1.ResourceCPU {
 		quantity.Format = resource.DecimalSI
 	}
 	number, suffix := quantity.CanonicalizeBytes(make([]byte, 0, 32)) // String would give what was once read
-	return string(number) + string(suffix)
+	return v1alpha1.Amount(string(number) + string(suffix))
 }
 
 // requirements are the resources of a container.
-func (in ResourceInputs) requirements() (corev1.ResourceRequirements, error) {
-	limits, err := quantities(in.Limits)
+func requirements(r v1alpha1.ResourceRequirements) (corev1.ResourceRequirements, error) {
+	limits, err := quantities(r.Limits)
 	if err != nil {
 		return corev1.ResourceRequirements{}, fmt.Errorf("limits: %w", err)
 	}
-	requests, err := quantities(in.Requests)
+	requests, err := quantities(r.Requests)
 	if err != nil {
 		return corev1.ResourceRequirements{}, fmt.Errorf("requests: %w", err)
 	}
-	return corev1.ResourceRequirements{Limits: limits, Requests: requests, Claims: in.Claims}, nil
+	return corev1.ResourceRequirements{Limits: limits, Requests: requests, Claims: r.Claims}, nil
 }
 
-func quantities(list map[corev1.ResourceName]string) (corev1.ResourceList, error) {
+func quantities(list map[corev1.ResourceName]v1alpha1.Amount) (corev1.ResourceList, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
 	out := corev1.ResourceList{}
-	for name, text := range list {
-		quantity, err := parseQuantity(text)
+	for name, amount := range list {
+		quantity, err := parseQuantity(amount)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -104,20 +82,15 @@ func quantities(list map[corev1.ResourceName]string) (corev1.ResourceList, error
 	return out, nil
 }
 
-// withoutAmounts are the settings but CPU and memory.
-func (in ResourceInputs) withoutAmounts() ResourceInputs {
-	in.Limits, in.Requests = maps.Clone(in.Limits), maps.Clone(in.Requests)
-	for _, list := range []map[corev1.ResourceName]string{in.Limits, in.Requests} {
+// Fixed is the settings without the amounts of CPU and memory, as text: Kubernetes changes these in a Pod that runs.
+func (in RollInputs) Fixed() string {
+	rest := resourcesOf(in.Pod)
+	rest.Limits, rest.Requests = maps.Clone(rest.Limits), maps.Clone(rest.Requests)
+	for _, list := range []map[corev1.ResourceName]v1alpha1.Amount{rest.Limits, rest.Requests} {
 		delete(list, corev1.ResourceCPU)
 		delete(list, corev1.ResourceMemory)
 	}
-	return in
-}
-
-// Fixed is the settings without the amounts of CPU and memory, as text: Kubernetes changes these in a Pod that runs.
-func (in RollInputs) Fixed() string {
-	rest := resourcesOf(in).withoutAmounts()
-	var pod PodInputs
+	var pod v1alpha1.PodSpec
 	if in.Pod != nil {
 		pod = *in.Pod
 	}
@@ -129,7 +102,7 @@ func (in RollInputs) Fixed() string {
 // ResizePatch is a strategic merge patch of pods/resize that gives a member's Pod the amounts of these settings. What
 // the Pod has beside them is taken away; that Kubernetes may refuse.
 func ResizePatch(pod *corev1.Pod, in RollInputs) ([]byte, error) {
-	wanted, err := resourcesOf(in).requirements()
+	wanted, err := requirements(resourcesOf(in.Pod))
 	if err != nil {
 		return nil, fmt.Errorf("resizing the Pod of member %s: %w", pod.Name, err)
 	}
@@ -165,7 +138,7 @@ func HasItsAmounts(pod *corev1.Pod) bool {
 	if err != nil {
 		return false
 	}
-	wanted, err := resourcesOf(in).requirements()
+	wanted, err := requirements(resourcesOf(in.Pod))
 	has := containerOf(pod).Resources
 	return err == nil && holds(has.Limits, wanted.Limits) && holds(has.Requests, wanted.Requests)
 }

@@ -91,7 +91,7 @@ func TestAPodThatHoldsAPlaceAsksForAllThatTheMembersPodAsksFor(t *testing.T) {
 	amount := func(text v1alpha1.Amount) *v1alpha1.ResourceRequirements {
 		return &v1alpha1.ResourceRequirements{Requests: map[corev1.ResourceName]v1alpha1.Amount{corev1.ResourceMemory: text}}
 	}
-	s.Inputs.Pod = &PodInputs{Resources: resourceInputs(amount("1Gi")), Sidecars: []v1alpha1.Sidecar{{Name: "beside", Image: "i", Resources: amount("512Mi")}}}
+	s.Inputs.Pod = &v1alpha1.PodSpec{Resources: amount("1Gi"), Sidecars: []v1alpha1.Sidecar{{Name: "beside", Image: "i", Resources: amount("512Mi")}}}
 	pod := mustPlacePod(t, c, s)
 	if got := pod.Spec.Containers[0].Resources.Requests.Memory().String(); got != "1536Mi" {
 		t.Errorf("it asks for %s of memory", got)

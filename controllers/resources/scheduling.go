@@ -112,9 +112,9 @@ func (b beside) term(term corev1.PodAffinityTerm, isApart bool) []corev1.PodAffi
 }
 
 // schedule fills in where a member may run, what it asks for names, and how long it may take to stop.
-func schedule(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, in *PodInputs) {
+func schedule(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, in *v1alpha1.PodSpec) {
 	if in == nil {
-		in = &PodInputs{}
+		in = &v1alpha1.PodSpec{}
 	}
 	spec.NodeSelector = in.NodeSelector
 	spec.Affinity = in.Affinity.DeepCopy()

@@ -28,7 +28,7 @@ func (in RollInputs) SidecarNames() []string {
 }
 
 // addSidecars puts them, and the volumes of their mounts, into a member's Pod.
-func addSidecars(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, in *PodInputs) error {
+func addSidecars(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, in *v1alpha1.PodSpec) error {
 	if in == nil {
 		return nil
 	}
@@ -74,13 +74,11 @@ func buildSidecar(s v1alpha1.Sidecar) (corev1.Container, error) {
 		container.Ports = append(container.Ports, corev1.ContainerPort{Name: port.Name,
 			ContainerPort: port.ContainerPort, Protocol: cmp.Or(port.Protocol, corev1.ProtocolTCP)})
 	}
-	if asked := resourceInputs(s.Resources); asked != nil {
-		var err error
-		if container.Resources, err = asked.requirements(); err != nil {
-			return container, err
-		}
+	var err error
+	if s.Resources != nil {
+		container.Resources, err = requirements(*s.Resources)
 	}
-	return container, nil
+	return container, err
 }
 
 func sidecarEnv(e v1alpha1.SidecarEnv) corev1.EnvVar {
@@ -116,7 +114,7 @@ func mounted(c *v1alpha1.EtcdCluster, m v1alpha1.SidecarMount) (corev1.VolumeSou
 	case m.EmptyDir != nil:
 		dir := &corev1.EmptyDirVolumeSource{Medium: m.EmptyDir.Medium}
 		if m.EmptyDir.SizeLimit != "" {
-			limit, err := parseQuantity(string(m.EmptyDir.SizeLimit))
+			limit, err := parseQuantity(m.EmptyDir.SizeLimit)
 			if err != nil {
 				return corev1.VolumeSource{}, err
 			}
@@ -178,33 +176,16 @@ func sidecarWithoutDefaults(s v1alpha1.Sidecar) v1alpha1.Sidecar {
 	}
 	for i := range s.Mounts {
 		if dir := s.Mounts[i].EmptyDir; dir != nil && dir.SizeLimit != "" {
-			dir.SizeLimit = v1alpha1.Amount(canonicalQuantity(corev1.ResourceStorage, string(dir.SizeLimit)))
+			dir.SizeLimit = canonicalAmount(corev1.ResourceStorage, dir.SizeLimit)
 		}
 	}
-	s.Resources = canonicalAmounts(s.Resources)
+	if s.Resources = present(s.Resources, canonicalResources); s.Resources != nil {
+		s.Resources.Claims = nil // refused
+	}
 	s.ReadinessProbe, s.LivenessProbe = probeWithoutDefaults(s.ReadinessProbe), probeWithoutDefaults(s.LivenessProbe)
 	s.StartupProbe, s.VolumeMounts = nil, nil // refused
 	s.SecurityContext = present(s.SecurityContext, sidecarSecurityWithoutDefaults)
 	return s
-}
-
-func canonicalAmounts(r *v1alpha1.ResourceRequirements) *v1alpha1.ResourceRequirements {
-	in := present(resourceInputs(r), ResourceInputs.canonical)
-	if in == nil {
-		return nil
-	}
-	return &v1alpha1.ResourceRequirements{Limits: apiAmounts(in.Limits), Requests: apiAmounts(in.Requests)}
-}
-
-func apiAmounts(list map[corev1.ResourceName]string) map[corev1.ResourceName]v1alpha1.Amount {
-	if len(list) == 0 {
-		return nil
-	}
-	out := map[corev1.ResourceName]v1alpha1.Amount{}
-	for name, text := range list {
-		out[name] = v1alpha1.Amount(text)
-	}
-	return out
 }
 
 func probeWithoutDefaults(p *v1alpha1.SidecarProbe) *v1alpha1.SidecarProbe {

@@ -52,7 +52,7 @@ func agentResources(members *v1alpha1.PodSpec) corev1.ResourceRequirements {
 		return asked
 	}
 	for name, request := range asked.Requests {
-		limit, err := parseQuantity(string(members.Resources.Limits[name]))
+		limit, err := parseQuantity(members.Resources.Limits[name])
 		if err != nil {
 			continue // there is none, or none that a Pod could have
 		}
@@ -141,7 +141,7 @@ func taskPod(c *v1alpha1.EtcdCluster, kind taskKind, steps ...corev1.Container) 
 			ServiceAccountName:           settings.ServiceAccountName,
 			AutomountServiceAccountToken: new(false),
 			EnableServiceLinks:           new(false),
-			SecurityContext:              podSecurity(securityOf(podInputs(c.Spec.Pod)), kind.platformIDs),
+			SecurityContext:              podSecurity(securityOf(c.Spec.Pod), kind.platformIDs),
 			InitContainers:               steps[:last:last],
 			Containers:                   steps[last:],
 		},
@@ -161,15 +161,14 @@ func taskEnv(settings v1alpha1.TaskSpec) []corev1.EnvVar {
 // taskResources are as the settings ask for. Amounts that are none are refused before, and keep no backup from being
 // taken.
 func taskResources(settings v1alpha1.TaskSpec, members *v1alpha1.PodSpec) corev1.ResourceRequirements {
-	asked := resourceInputs(settings.Resources)
-	if asked == nil {
+	if settings.Resources == nil {
 		return agentResources(members)
 	}
-	asked.Claims = nil
-	resources, err := asked.requirements()
+	resources, err := requirements(*settings.Resources)
 	if err != nil {
 		return agentResources(members)
 	}
+	resources.Claims = nil
 	return resources
 }
 

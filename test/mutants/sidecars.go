@@ -100,8 +100,8 @@ var sidecars = []mutant{
 	},
 	{
 		Name: "a change of a sidecar restarts nothing",
-		From: "Sidecars:                      pod.Sidecars,",
-		To:   "Sidecars:                      nil,",
+		From: "	in.Sidecars = sidecars\n",
+		To:   "	in.Sidecars = sidecars[:0:0]\n",
 		Test: "TestEveryFieldOfASidecarNeedsARestart",
 	},
 	{
