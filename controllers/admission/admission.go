@@ -1,27 +1,30 @@
-// Package admission says what is wrong with an EtcdCluster.
+// Package admission says what is wrong with an EtcdCluster, as far as the schema cannot say it: which versions may run,
+// which flags a version knows, whether a selector can be read. The reconciler asks at each pass, and the webhook before
+// an object is stored. Everything is pure: no clock, no reading, no change to the object.
 //
-// Most of it is said by the schema already, at once and by the API server. It is said here again, in the same words,
-// because an object may be older than a rule, and a definition older than the operator; and what the schema cannot say
-// is said here alone: which versions may run, which flags a version knows, whether a selector can be read. The
-// reconciler asks at each pass, and the webhook before an object is stored. Everything is pure: no clock, no reading,
-// no change to the object.
-//
-// What may not change on an existing cluster is the schema's alone, since only the API server sees both sides.
+// What the schema refuses is not said again. Each of its rules came with its field, so a definition that is older than
+// the operator has the rule, or does not store the field. Where a stored object would nevertheless do harm rather than
+// just fail, the check is here as well and says so.
 package admission
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-var clusterName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$`)
+var (
+	advisedQuota = resource.MustParse("8Gi") // beyond, etcd itself warns (etcd-io/etcd:server/storage/quota.go)
+	clusterName  = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$`)
+)
 
 // Validate gives everything that is wrong with the cluster; empty when it can be built as it is. The detail of each
 // error is a whole sentence that names the field, the value and what is accepted, see Message.
@@ -42,22 +45,24 @@ func ValidateExisting(c *v1alpha1.EtcdCluster) field.ErrorList {
 	errs := validateName(c.Name)
 	errs = append(errs, validateSize(c.Spec.Size, spec.Child("size"))...)
 	errs = append(errs, validateVersion(c.Spec.Version, spec.Child("version"))...)
-	errs = append(errs, validateImage(c.Spec.Image, spec.Child("image"))...)
-	errs = append(errs, validateStorage(&c.Spec, spec)...)
-	errs = append(errs, validateEtcd(&c.Spec, spec.Child("etcd"))...)
+	errs = append(errs, validateExtraArgs(&c.Spec, spec.Child("etcd", "extraArgs"))...)
+	errs = append(errs, validateOrigin(&c.Spec, spec.Child("bootstrap"))...)
 	errs = append(errs, validatePod(c.Spec.Pod, spec.Child("pod"))...)
 	errs = append(errs, validateSidecars(&c.Spec, spec.Child("pod", "sidecars"))...)
-	if metadata := c.Spec.InheritedMetadata; metadata != nil {
-		at := spec.Child("inheritedMetadata")
-		errs = append(errs, validatePodLabels(metadata.Labels, at.Child("labels"))...)
-		errs = append(errs, validateAnnotations(metadata.Annotations, at.Child("annotations"))...)
+	if tasks := c.Spec.Tasks; tasks != nil {
+		at := spec.Child("tasks")
+		errs = append(errs, validateMetadata(tasks.Labels, tasks.Annotations, at)...)
+		errs = append(errs, validateResources(tasks.Resources, at.Child("resources"))...)
+		errs = append(errs, validateLabels(tasks.NodeSelector, at.Child("nodeSelector"))...)
+		errs = append(errs, validateTolerations(tasks.Tolerations, at.Child("tolerations"))...)
 	}
-	errs = append(errs, validateTasks(c.Spec.Tasks, spec.Child("tasks"))...)
-	errs = append(errs, validateService(c.Spec.Service, spec.Child("service"))...)
-	errs = append(errs, validateNetworkPolicy(c.Spec.NetworkPolicy, spec.Child("networkPolicy"))...)
-	errs = append(errs, validateBackups(c.Spec.Backups, spec.Child("backups"))...)
-	errs = append(errs, validateRepair(c.Spec.Repair, spec.Child("repair"))...)
-	return append(errs, validateModes(&c.Spec, spec)...)
+	if metadata := c.Spec.InheritedMetadata; metadata != nil {
+		errs = append(errs, validateMetadata(metadata.Labels, metadata.Annotations, spec.Child("inheritedMetadata"))...)
+	}
+	if service := c.Spec.Service; service != nil {
+		errs = append(errs, validateMetadata(service.Labels, service.Annotations, spec.Child("service"))...)
+	}
+	return append(errs, validateNetworkPolicy(c.Spec.NetworkPolicy, spec.Child("networkPolicy"))...)
 }
 
 // Message joins what Validate found into one line for people.
@@ -73,7 +78,7 @@ func Message(errs field.ErrorList) string {
 func Warnings(c *v1alpha1.EtcdCluster) []string {
 	var warnings []string
 	quota := c.Spec.QuotaOrDefault()
-	if quota.Cmp(advisedQuota) > 0 && quota.Cmp(largestQuota) <= 0 {
+	if quota.Cmp(advisedQuota) > 0 {
 		warnings = append(warnings, fmt.Sprintf("spec.etcd.quotaBackendBytes is %s, and etcd advises at most %s: the "+
 			"larger the database, the longer starts, backups and new members take. Delete keys, compact and "+
 			"defragment, or part the data among clusters; then lower it.", quota.String(), advisedQuota.String()))
@@ -113,26 +118,25 @@ func versionWarnings(c *v1alpha1.EtcdCluster) []string {
 	return warnings
 }
 
+// validateName is also the schema's. Labels are made from the name, and one that is too long would end the operator.
 func validateName(name string) field.ErrorList {
 	if clusterName.MatchString(name) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), name,
-		fmt.Sprintf(`metadata.name is %q; it must be `+
-			`at most 40 characters, lower-case letters, digits and "-", starting with a letter and not ending in "-". `+
-			`Host names of members are made from it`, name))}
+	return invalid(field.NewPath("metadata", "name"), name, `it must be at most 40 characters, lower-case letters, `+
+		`digits and "-", starting with a letter and not ending in "-". Host names of members are made from it`)
 }
 
+// validateSize is also the schema's. Members are removed to get to the size.
 func validateSize(size int32, at *field.Path) field.ErrorList {
 	switch {
-	case size >= 1 && size <= 7 && size%2 == 1:
-		return nil
 	case size%2 == 0:
-		return invalid(at, size, "it must be 1, 3, 5 or 7. An even number of members survives no more "+
-			"failures than one "+
-			"member less, and needs more of them to agree")
+		return invalid(at, size, "it must be 1, 3, 5 or 7. An even number of members survives no more failures than "+
+			"one member less, and needs more of them to agree")
+	case size < 1 || size > 7:
+		return invalid(at, size, "it must be 1, 3, 5 or 7")
 	}
-	return invalid(at, size, "it must be 1, 3, 5 or 7")
+	return nil
 }
 
 func validateVersion(version string, at *field.Path) field.ErrorList {
@@ -155,75 +159,39 @@ func invalid(at *field.Path, value any, what string) field.ErrorList {
 	return field.ErrorList{field.Invalid(at, value, at.String()+" is "+shown+"; "+what)}
 }
 
-// oneOf refuses a value that is neither absent nor in the list.
-func oneOf[T ~string](at *field.Path, value T, accepted ...T) field.ErrorList {
-	if value == "" {
-		return nil
+func validateExtraArgs(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.ErrorList {
+	v, err := etcdutil.ParseVersion(spec.Version)
+	if err != nil || spec.Etcd == nil {
+		return nil // which flags there are depends on the version, and that is refused already
 	}
-	names := make([]string, len(accepted))
-	for i, a := range accepted {
-		if value == a {
-			return nil
-		}
-		names[i] = string(a)
-	}
-	return invalid(at, string(value), "it must be one of "+strings.Join(names, ", "))
-}
-
-func validateBackups(backups *v1alpha1.BackupsSpec, at *field.Path) field.ErrorList {
-	if backups == nil || backups.MaxAge == nil || v1alpha1.IsBackupAge(backups.MaxAge.Duration) {
-		return nil
-	}
-	return invalid(at.Child("maxAge"), backups.MaxAge.Duration.String(),
-		"it must be a time of at least 1m, such as 26h, or 0 for any age")
-}
-
-func validateRepair(repair *v1alpha1.RepairSpec, at *field.Path) field.ErrorList {
-	var faults field.ErrorList
-	if repair == nil {
-		return nil
-	}
-	if after := repair.ReplaceAfter; after != nil && !v1alpha1.IsReplaceAfter(after.Duration) {
-		faults = append(faults, invalid(at.Child("replaceAfter"), after.Duration.String(),
-			"it must be a time of at least 30s, such as 5m, or 0 for never")...)
-	}
-	if keep := repair.KeepVolumes; keep != nil && keep.Duration < 0 {
-		faults = append(faults, invalid(at.Child("keepVolumes"), keep.Duration.String(),
-			"it must be a time such as 24h, or 0 to keep none")...)
-	}
-	return faults
-}
-
-func validateTasks(tasks *v1alpha1.TaskSpec, at *field.Path) field.ErrorList {
-	if tasks == nil {
-		return nil
-	}
-	errs := validatePodLabels(tasks.Labels, at.Child("labels"))
-	errs = append(errs, validateAnnotations(tasks.Annotations, at.Child("annotations"))...)
-	errs = append(errs, validateResources(tasks.Resources, at.Child("resources"))...)
-	errs = append(errs, validateLabels(tasks.NodeSelector, at.Child("nodeSelector"))...)
-	errs = append(errs, validateTolerations(tasks.Tolerations, at.Child("tolerations"))...)
-	for i, variable := range tasks.Env {
-		errs = append(errs, validateTaskEnv(variable, at.Child("env").Index(i))...)
-	}
-	errs = append(errs, validateClass(tasks.PriorityClassName, at.Child("priorityClassName"))...)
-	if name := tasks.ServiceAccountName; name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
-		errs = append(errs, invalid(at.Child("serviceAccountName"), name,
-			`it must be the name of a ServiceAccount: lower-case letters, digits, "-" and "."`)...)
-	}
-	return errs
-}
-
-// validateTaskEnv refuses what would let a task read a Secret, and what would have it write elsewhere than it may.
-func validateTaskEnv(variable v1alpha1.TaskEnv, at *field.Path) field.ErrorList {
+	args := spec.Etcd.ExtraArgs
 	var errs field.ErrorList
-	if variable.ValueFrom != nil {
-		errs = append(errs, field.Forbidden(at.Child("valueFrom"), "spec.tasks.env takes values only: the operator "+
-			"reads no Secret for a task; name what a store is reached with in the store's credentialsSecretRef"))
-	}
-	if variable.Name == "TMPDIR" || len(validation.IsCIdentifier(variable.Name)) > 0 {
-		errs = append(errs, field.Invalid(at.Child("name"), variable.Name, fmt.Sprintf("spec.tasks.env.name is %q; it "+
-			`must be letters, digits and "_", not starting with a digit, and not TMPDIR`, variable.Name)))
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if err := etcdutil.CheckExtraArg(v, name, string(args[name])); err != nil {
+			errs = append(errs, field.Invalid(at.Key(name), string(args[name]), "spec.etcd.extraArgs: "+err.Error()))
+		}
 	}
 	return errs
 }
+
+// validateOrigin is also the schema's: instead of from its backup, such a cluster would begin empty.
+func validateOrigin(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.ErrorList {
+	if !spec.IsEphemeral() || spec.Bootstrap == nil || spec.Bootstrap.Restore == nil {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(at, "spec.bootstrap.restore cannot be given together with "+
+		"spec.storage.ephemeral: a backup is restored to volumes before members start, and an ephemeral member has "+
+		"none")}
+}
+
+var (
+	repository = regexp.MustCompile(`^(([a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(:[0-9]{1,5})?/)?` +
+		`[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$`)
+	digest = regexp.MustCompile(`^sha256:[a-f0-9]{64}$`)
+)
+
+// IsRepository reports the name of an image without tag and digest.
+func IsRepository(name string) bool { return repository.MatchString(name) }
+
+// IsDigest reports the content address of an image.
+func IsDigest(text string) bool { return digest.MatchString(text) }

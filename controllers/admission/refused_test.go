@@ -5,8 +5,8 @@ import "strings"
 const (
 	someDigest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-	// unreadable marks a row that the types of the operator cannot hold, so that only the schema can speak of it.
-	unreadable = "-"
+	// alike marks a row of which the operator says what the schema says.
+	alike = "="
 
 	volumeFields = "spec.storage.ephemeral cannot be given together with size, storageClassName or accessMode: " +
 		"those describe a volume, and an ephemeral member has none"
@@ -24,11 +24,11 @@ const (
 		"v<version>, digests stand in spec.image.digests"
 )
 
-// refusal is one wrong value: what the schema says of it, and where that differs, what the operator's code says.
+// refusal is one wrong value: what the schema says of it, and what the operator's code says.
 type refusal struct {
 	name, change, field string
 	says                string // empty: the schema cannot see it
-	inCode              string // empty: the same as says
+	inCode              string // empty: nothing, because the schema says it
 }
 
 // schemaField is where the schema puts the error: a rule of the whole object has no field, so its sentence names it.
@@ -40,10 +40,10 @@ func (r refusal) schemaField() string {
 }
 
 func (r refusal) codeSays() string {
-	if r.inCode != "" {
-		return r.inCode
+	if r.inCode == alike {
+		return r.says
 	}
-	return r.says
+	return r.inCode
 }
 
 var refused = join(refusedNames, refusedStorage, refusedEtcd, refusedPods, refusedSidecars, refusedIDs, refusedTasks, refusedMetadata, refusedTLS, refusedServices, refusedPeers, refusedRepairs, refusedRestores)
@@ -58,21 +58,21 @@ func join(tables ...[]refusal) []refusal {
 
 var refusedNames = []refusal{
 	{"a name of 41 characters", "metadata: {name: a1234567890123456789012345678901234567890}", "metadata.name",
-		`metadata.name is "a1234567890123456789012345678901234567890"` + nameSentence, ""},
-	{"a name that starts with a digit", "metadata: {name: 3etcd}", "metadata.name", `metadata.name is "3etcd"` + nameSentence, ""},
-	{"a name with a dot", "metadata: {name: etcd.prod}", "metadata.name", `metadata.name is "etcd.prod"` + nameSentence, ""},
-	{"a size of 2", "spec: {size: 2}", "spec.size", "spec.size is 2" + evenSize, ""},
-	{"a size of 0", "spec: {size: 0}", "spec.size", "spec.size is 0" + evenSize, ""},
-	{"a size of 8", "spec: {size: 8}", "spec.size", "spec.size is 8" + evenSize, ""},
-	{"a size of 9", "spec: {size: 9}", "spec.size", "spec.size is 9; it must be 1, 3, 5 or 7", ""},
-	{"a negative size", "spec: {size: -3}", "spec.size", "spec.size is -3; it must be 1, 3, 5 or 7", ""},
-	{"a size that is no number", "spec: {size: three}", "spec.size", "must be of type integer", unreadable},
+		`metadata.name is "a1234567890123456789012345678901234567890"` + nameSentence, alike},
+	{"a name that starts with a digit", "metadata: {name: 3etcd}", "metadata.name", `metadata.name is "3etcd"` + nameSentence, alike},
+	{"a name with a dot", "metadata: {name: etcd.prod}", "metadata.name", `metadata.name is "etcd.prod"` + nameSentence, alike},
+	{"a size of 2", "spec: {size: 2}", "spec.size", "spec.size is 2" + evenSize, alike},
+	{"a size of 0", "spec: {size: 0}", "spec.size", "spec.size is 0" + evenSize, alike},
+	{"a size of 8", "spec: {size: 8}", "spec.size", "spec.size is 8" + evenSize, alike},
+	{"a size of 9", "spec: {size: 9}", "spec.size", "spec.size is 9; it must be 1, 3, 5 or 7", alike},
+	{"a negative size", "spec: {size: -3}", "spec.size", "spec.size is -3; it must be 1, 3, 5 or 7", alike},
+	{"a size that is no number", "spec: {size: three}", "spec.size", "must be of type integer", ""},
 	{"no size", "spec: {size: null}", "spec.size", "Required value", "spec.size is 0" + evenSize},
-	{"a version in words", "spec: {version: latest}", "spec.version", `spec.version is "latest"` + versionSentence, ""},
-	{"a version of two numbers", `spec: {version: "3.6"}`, "spec.version", `spec.version is "3.6"` + versionSentence, ""},
-	{"a version before its release", `spec: {version: "3.7.0-rc.1"}`, "spec.version", `spec.version is "3.7.0-rc.1"` + versionSentence, ""},
-	{"a version with a leading zero", `spec: {version: "3.06.1"}`, "spec.version", `spec.version is "3.06.1"` + versionSentence, ""},
-	{"an empty version", `spec: {version: ""}`, "spec.version", `spec.version is ""` + versionSentence, ""},
+	{"a version in words", "spec: {version: latest}", "spec.version", `spec.version is "latest"` + versionSentence, alike},
+	{"a version of two numbers", `spec: {version: "3.6"}`, "spec.version", `spec.version is "3.6"` + versionSentence, alike},
+	{"a version before its release", `spec: {version: "3.7.0-rc.1"}`, "spec.version", `spec.version is "3.7.0-rc.1"` + versionSentence, alike},
+	{"a version with a leading zero", `spec: {version: "3.06.1"}`, "spec.version", `spec.version is "3.06.1"` + versionSentence, alike},
+	{"an empty version", `spec: {version: ""}`, "spec.version", `spec.version is ""` + versionSentence, alike},
 	{"a version that loses data", `spec: {version: "3.5.13"}`, "spec.version", "",
 		"etcd 3.5.13 is refused: its revision can go back after a crash during compaction (fixed in 3.5.14). Use 3.5.35"},
 	{"a version of a minor that nobody knows", `spec: {version: "3.9.0"}`, "spec.version", "",
@@ -88,15 +88,15 @@ var refusedNames = []refusal{
 	{"a digest of no version", `spec: {image: {digests: {latest: "` + someDigest + `"}}}`, "spec.image.digests",
 		"spec.image.digests must have versions without a leading v as keys, such as 3.6.16", ""},
 	{"a pull policy that does not exist", "spec: {image: {pullPolicy: Sometimes}}", "spec.image.pullPolicy",
-		`supported values: "Always", "IfNotPresent", "Never"`, `spec.image.pullPolicy is "Sometimes"; it must be one of Always, IfNotPresent, Never`},
+		`supported values: "Always", "IfNotPresent", "Never"`, ""},
 	{"a pull secret without a name", "spec: {image: {pullSecrets: [{}]}}", "spec.image.pullSecrets",
 		"spec.image.pullSecrets must each name a Secret of this namespace; a name is empty", ""},
 	{"a mode that does not exist", "spec: {mode: Later}", "spec.mode", `supported values: "Enforce", "DryRun"`,
-		`spec.mode is "Later"; it must be one of Enforce, DryRun`},
+		""},
 	{"a budget policy that does not exist", "spec: {disruption: {podDisruptionBudget: Always}}", "spec.disruption.podDisruptionBudget",
-		`supported values: "Auto", "None"`, `spec.disruption.podDisruptionBudget is "Always"; it must be one of Auto, None`},
+		`supported values: "Auto", "None"`, ""},
 	{"a TLS mode that does not exist", "spec: {tls: {mode: Optional}}", "spec.tls.mode", `supported values: "Managed", "Disabled"`,
-		`spec.tls.mode is "Optional"; it must be one of Managed, Disabled`},
+		""},
 }
 
 var refusedStorage = []refusal{
@@ -109,19 +109,19 @@ var refusedStorage = []refusal{
 	{"a quota above what etcd advises on a volume too small for it", "spec: {storage: {size: 20Gi}, etcd: {quotaBackendBytes: 10Gi}}",
 		"spec.storage.size", "spec.storage.size is 20Gi; it must be at least twice spec.etcd.quotaBackendBytes, which is 10Gi, and 1Gi more", ""},
 	{"a negative volume", "spec: {storage: {size: -8Gi}}", "spec.storage.size", "spec.storage.size is -8Gi; it must be at least twice", ""},
-	{"a volume whose size is no quantity", "spec: {storage: {size: large}}", "spec.storage.size", "should match", unreadable},
+	{"a volume whose size is no quantity", "spec: {storage: {size: large}}", "spec.storage.size", "should match", ""},
 	{"a storage class that cannot be a name", "spec: {storage: {storageClassName: Fast_SSD}}", "spec.storage.storageClassName",
 		`spec.storage.storageClassName is "Fast_SSD"; it must be the name of a StorageClass: lower-case letters, digits, "-" and "."`, ""},
 	{"an access mode for many nodes", "spec: {storage: {accessMode: ReadWriteMany}}", "spec.storage.accessMode",
 		`supported values: "ReadWriteOnce", "ReadWriteOncePod"`,
-		`spec.storage.accessMode is "ReadWriteMany"; it must be one of ReadWriteOnce, ReadWriteOncePod`},
+		""},
 	{"a deletion policy that does not exist", "spec: {storage: {deletionPolicy: Recycle}}", "spec.storage.deletionPolicy",
-		`supported values: "Retain", "Delete"`, `spec.storage.deletionPolicy is "Recycle"; it must be one of Retain, Delete`},
+		`supported values: "Retain", "Delete"`, ""},
 	{"ephemeral data with the size of a volume", "spec: {storage: {ephemeral: {}, size: 8Gi}}", "spec.storage.ephemeral", volumeFields, ""},
 	{"ephemeral data with a storage class", "spec: {storage: {ephemeral: {}, storageClassName: fast}}", "spec.storage.ephemeral", volumeFields, ""},
 	{"ephemeral data with an access mode", "spec: {storage: {ephemeral: {}, accessMode: ReadWriteOnce}}", "spec.storage.ephemeral", volumeFields, ""},
 	{"a medium that does not exist", "spec: {storage: {ephemeral: {medium: HugePages}}}", "spec.storage.ephemeral.medium",
-		`supported values: "", "Memory"`, `spec.storage.ephemeral.medium is "HugePages"; it must be one of Memory`},
+		`supported values: "", "Memory"`, ""},
 	{"data in memory over the limit", "spec: {storage: {ephemeral: {medium: Memory}}, pod: {resources: {limits: {memory: 4Gi}}}}", "spec.pod.resources",
 		"spec.pod.resources.limits.memory is 4Gi; with spec.storage.ephemeral.medium Memory it must be at least twice " +
 			"spec.etcd.quotaBackendBytes, which is 2Gi (the default), and 1Gi more, because the data counts against it", ""},
@@ -134,9 +134,9 @@ var refusedEtcd = []refusal{
 		"spec.etcd.quotaBackendBytes is 0; it must be from 16Mi to 32Gi", ""},
 	{"a negative quota", "spec: {etcd: {quotaBackendBytes: -1Gi}}", "spec.etcd.quotaBackendBytes",
 		"spec.etcd.quotaBackendBytes is -1Gi; it must be from 16Mi to 32Gi", ""},
-	{"a quota that is no quantity", "spec: {etcd: {quotaBackendBytes: much}}", "spec.etcd.quotaBackendBytes", "should match", unreadable},
+	{"a quota that is no quantity", "spec: {etcd: {quotaBackendBytes: much}}", "spec.etcd.quotaBackendBytes", "should match", ""},
 	{"a compaction mode that does not exist", "spec: {etcd: {autoCompaction: {mode: never}}}", "spec.etcd.autoCompaction.mode",
-		`supported values: "periodic", "revision"`, `spec.etcd.autoCompaction.mode is "never"; it must be one of periodic, revision`},
+		`supported values: "periodic", "revision"`, ""},
 	{"an age where revisions are counted", "spec: {etcd: {autoCompaction: {mode: revision, retention: 1h}}}", "spec.etcd.autoCompaction.retention",
 		"spec.etcd.autoCompaction.retention is 1h; it must be a number of revisions when mode is revision, such as 10000", ""},
 	{"no number where revisions are counted", "spec: {etcd: {autoCompaction: {mode: revision}}}", "spec.etcd.autoCompaction.retention",
@@ -146,9 +146,9 @@ var refusedEtcd = []refusal{
 	{"an age in days", `spec: {etcd: {autoCompaction: {mode: periodic, retention: "1d"}}}`, "spec.etcd.autoCompaction.retention",
 		"spec.etcd.autoCompaction.retention is 1d; it must be an age when mode is periodic, such as 1h or 30m, or 0 for no compaction", ""},
 	{"a snapshot count of 0", "spec: {etcd: {snapshotCount: 0}}", "spec.etcd.snapshotCount", "should be greater than or equal to 1",
-		"spec.etcd.snapshotCount is 0; it must be from 1 to 10000000"},
+		""},
 	{"a heartbeat that is no time", "spec: {etcd: {heartbeatInterval: often}}", "spec.etcd.heartbeatInterval",
-		`spec.etcd.heartbeatInterval is "often"; it must be a time in whole milliseconds from 10ms to 5s, such as 100ms`, unreadable},
+		`spec.etcd.heartbeatInterval is "often"; it must be a time in whole milliseconds from 10ms to 5s, such as 100ms`, ""},
 	{"a heartbeat that is too short", "spec: {etcd: {heartbeatInterval: 5ms}}", "spec.etcd.heartbeatInterval",
 		`spec.etcd.heartbeatInterval is "5ms"; it must be a time in whole milliseconds from 10ms to 5s, such as 100ms`, ""},
 	{"a heartbeat of half a millisecond more", "spec: {etcd: {heartbeatInterval: 100.5ms}}", "spec.etcd.heartbeatInterval",
@@ -162,19 +162,19 @@ var refusedEtcd = []refusal{
 	{"an election timeout too short for the default heartbeat", "spec: {etcd: {electionTimeout: 400ms}}", "spec.etcd.electionTimeout",
 		"spec.etcd.electionTimeout is 400ms; it must be at least five times spec.etcd.heartbeatInterval, which is 100ms (the default)", ""},
 	{"an extra flag with dashes", `spec: {etcd: {extraArgs: {"--max-txn-ops": "256"}}}`, "spec.etcd.extraArgs",
-		"spec.etcd.extraArgs must have names of etcd flags without the leading dashes as keys, such as max-txn-ops", unreadable},
+		"spec.etcd.extraArgs must have names of etcd flags without the leading dashes as keys, such as max-txn-ops", ""},
 	{"an extra flag that the operator sets", `spec: {etcd: {extraArgs: {data-dir: /tmp}}}`, "spec.etcd.extraArgs",
-		"spec.etcd.extraArgs must not contain data-dir: the operator sets it, or never lets it be set", unreadable},
+		"spec.etcd.extraArgs must not contain data-dir: the operator sets it, or never lets it be set", ""},
 	{"an extra flag of a family that the operator sets", `spec: {etcd: {extraArgs: {initial-cluster-token: x}}}`, "spec.etcd.extraArgs",
-		"spec.etcd.extraArgs must not contain initial-cluster-token: the operator sets it, or never lets it be set", unreadable},
+		"spec.etcd.extraArgs must not contain initial-cluster-token: the operator sets it, or never lets it be set", ""},
 	{"an extra flag that has a field", `spec: {etcd: {extraArgs: {snapshot-count: "5"}}}`, "spec.etcd.extraArgs",
-		"spec.etcd.extraArgs must not contain snapshot-count", unreadable},
+		"spec.etcd.extraArgs must not contain snapshot-count", ""},
 	{"an extra flag of TLS", `spec: {etcd: {extraArgs: {auto-tls: "true"}}}`, "spec.etcd.extraArgs",
-		"spec.etcd.extraArgs must not contain auto-tls", unreadable},
+		"spec.etcd.extraArgs must not contain auto-tls", ""},
 	{"an extra flag of the corruption checks", `spec: {etcd: {extraArgs: {experimental-initial-corrupt-check: "false"}}}`, "spec.etcd.extraArgs",
-		"spec.etcd.extraArgs must not contain experimental-initial-corrupt-check", unreadable},
+		"spec.etcd.extraArgs must not contain experimental-initial-corrupt-check", ""},
 	{"an extra flag that makes a new cluster", `spec: {etcd: {extraArgs: {force-new-cluster: "true"}}}`, "spec.etcd.extraArgs",
-		"spec.etcd.extraArgs must not contain force-new-cluster", unreadable},
+		"spec.etcd.extraArgs must not contain force-new-cluster", ""},
 	{"an extra flag of two lines", `spec: {etcd: {extraArgs: {max-txn-ops: "1\n2"}}}`, "spec.etcd.extraArgs[max-txn-ops]",
 		"spec.etcd.extraArgs must have values of one line", `spec.etcd.extraArgs: extra flag "max-txn-ops": its value must be one line`},
 	{"an extra flag that the version does not know", `spec: {etcd: {extraArgs: {max-txn-opps: "256"}}}`, "spec.etcd.extraArgs[max-txn-opps]", "",
@@ -196,14 +196,14 @@ var refusedIDs = []refusal{
 	{"a negative user", "spec: {pod: {securityContext: {runAsUser: -1}}}", security + ".runAsUser", security + ".runAsUser is -1" + noRoot, ""},
 	{"a user that Linux does not have", "spec: {pod: {securityContext: {runAsUser: 2147483648}}}", security + ".runAsUser",
 		security + ".runAsUser is 2147483648" + noRoot, ""},
-	{"a user by name", "spec: {pod: {securityContext: {runAsUser: etcd}}}", security + ".runAsUser", "must be of type integer", unreadable},
+	{"a user by name", "spec: {pod: {securityContext: {runAsUser: etcd}}}", security + ".runAsUser", "must be of type integer", ""},
 	{"a negative group", "spec: {pod: {securityContext: {runAsGroup: -1}}}", security + ".runAsGroup", security + ".runAsGroup is -1" + noSuchGroup, ""},
 	{"a group that Linux does not have", "spec: {pod: {securityContext: {fsGroup: 2147483648}}}", security + ".fsGroup",
 		security + ".fsGroup is 2147483648" + noSuchGroup, ""},
 	{"a further group that Linux does not have", "spec: {pod: {securityContext: {supplementalGroups: [5, -5]}}}", security + ".supplementalGroups",
 		security + ".supplementalGroups must be from 0 to 2147483647", ""},
 	{"a policy of groups that does not exist", "spec: {pod: {securityContext: {fsGroupChangePolicy: Never}}}", security + ".fsGroupChangePolicy",
-		`supported values: "OnRootMismatch", "Always"`, security + `.fsGroupChangePolicy is "Never"; it must be one of OnRootMismatch, Always`},
+		`supported values: "OnRootMismatch", "Always"`, ""},
 	{"a user of SELinux", "spec: {pod: {securityContext: {seLinuxOptions: {user: system_u}}}}", security + ".seLinuxOptions", noSELinuxUser, ""},
 	{"a role of SELinux", "spec: {pod: {securityContext: {seLinuxOptions: {role: system_r}}}}", security + ".seLinuxOptions", noSELinuxUser, ""},
 	{"a type of SELinux that is not confined", "spec: {pod: {securityContext: {seLinuxOptions: {type: spc_t}}}}", security + ".seLinuxOptions.type",
@@ -226,18 +226,18 @@ var refusedPods = []refusal{
 	{"an annotation of the operator", "spec: {pod: {annotations: {etcdsteward.dev/record: '{}'}}}", "spec.pod.annotations",
 		"spec.pod.annotations must not contain the prefix etcdsteward.dev/: the operator sets those", ""},
 	{"AppArmor that is off", "spec: {pod: {annotations: {container.apparmor.security.beta.kubernetes.io/etcd: unconfined}}}", "spec.pod.annotations",
-		"spec.pod.annotations" + loosened, ""},
+		"spec.pod.annotations" + loosened, alike},
 	{"seccomp that is off", "spec: {pod: {annotations: {seccomp.security.alpha.kubernetes.io/pod: unconfined}}}", "spec.pod.annotations",
-		"spec.pod.annotations" + loosened, ""},
+		"spec.pod.annotations" + loosened, alike},
 	{"seccomp of a container that is off", "spec: {pod: {annotations: {container.seccomp.security.alpha.kubernetes.io/etcd: unconfined}}}",
-		"spec.pod.annotations", "spec.pod.annotations" + loosened, ""},
+		"spec.pod.annotations", "spec.pod.annotations" + loosened, alike},
 	{"a node selector value that is too long", "spec: {pod: {nodeSelector: {pool: a123456789012345678901234567890123456789012345678901234567890123}}}",
 		"spec.pod.nodeSelector", "spec.pod.nodeSelector must have values of at most 63 characters", ""},
-	{"a volume whose size takes minutes to read", "spec: {storage: {size: '1e-2000000000'}}", "spec.storage.size", "should match", unreadable},
-	{"a quota that takes minutes to read", "spec: {etcd: {quotaBackendBytes: '1e2000000000'}}", "spec.etcd.quotaBackendBytes", "should match", unreadable},
-	{"a request that takes minutes to read", "spec: {pod: {resources: {requests: {cpu: '1e-2000000000'}}}}", "spec.pod.resources.requests.cpu", "should match", unreadable},
+	{"a volume whose size takes minutes to read", "spec: {storage: {size: '1e-2000000000'}}", "spec.storage.size", "should match", ""},
+	{"a quota that takes minutes to read", "spec: {etcd: {quotaBackendBytes: '1e2000000000'}}", "spec.etcd.quotaBackendBytes", "should match", ""},
+	{"a request that takes minutes to read", "spec: {pod: {resources: {requests: {cpu: '1e-2000000000'}}}}", "spec.pod.resources.requests.cpu", "should match", ""},
 	{"a limit that takes minutes to read", "spec: {storage: {ephemeral: {medium: Memory}}, pod: {resources: {limits: {memory: '1e2000000000m'}}}}",
-		"spec.pod.resources.limits.memory", "should match", unreadable},
+		"spec.pod.resources.limits.memory", "should match", ""},
 	{"a claim of a device", "spec: {pod: {resources: {claims: [{name: gpu}]}}}", "spec.pod.resources.claims",
 		"spec.pod.resources.claims is not supported; use limits and requests", ""},
 	{"a request above its limit", "spec: {pod: {resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}}}", "spec.pod.resources.requests[memory]", "",
@@ -257,7 +257,7 @@ var refusedPods = []refusal{
 	{"an option of resolv.conf without a name", "spec: {pod: {dnsConfig: {options: [{value: '2'}]}}}", "spec.pod.dnsConfig.options[0].name", "",
 		`spec.pod.dnsConfig.options[0].name is ""; it must name an option`},
 	{"a grace period of no time", "spec: {pod: {terminationGracePeriodSeconds: 0}}", "spec.pod.terminationGracePeriodSeconds",
-		"should be greater than or equal to 30", "spec.pod.terminationGracePeriodSeconds is 0; it must be from 30 to 3600"},
+		"should be greater than or equal to 30", ""},
 	{"a toleration of all taints that does not say so", "spec: {pod: {tolerations: [{effect: NoSchedule}]}}", "spec.pod.tolerations[0].operator", "",
 		"it must be Exists when there is no key"},
 	{"a toleration with a value for any value", "spec: {pod: {tolerations: [{key: a, operator: Exists, value: b}]}}", "spec.pod.tolerations[0].value", "",
@@ -315,19 +315,19 @@ const keepSentence = "; it must be a time such as 24h, or 0 to keep none"
 
 var refusedRepairs = []refusal{
 	{"an age that no schedule keeps to", "spec: {backups: {maxAge: 59s}}", "spec.backups.maxAge", `spec.backups.maxAge is "59s"` + ageSentence, ""},
-	{"an age that is no time", "spec: {backups: {maxAge: daily}}", "spec.backups.maxAge", `spec.backups.maxAge is "daily"` + ageSentence, unreadable},
+	{"an age that is no time", "spec: {backups: {maxAge: daily}}", "spec.backups.maxAge", `spec.backups.maxAge is "daily"` + ageSentence, ""},
 	{"a replacement too soon", "spec: {repair: {replaceAfter: 29.999s}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is "29.999s"` + replaceSentence, ""},
 	{"a replacement in the past", "spec: {repair: {replaceAfter: -5m}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is "-5m"` + replaceSentence,
-		`spec.repair.replaceAfter is "-5m0s"` + replaceSentence},
+		""},
 	{"a time until the replacement without a unit", "spec: {repair: {replaceAfter: '300'}}", "spec.repair.replaceAfter",
-		`spec.repair.replaceAfter is "300"` + replaceSentence, unreadable},
-	{"a time until the replacement in days", "spec: {repair: {replaceAfter: 1d}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is "1d"` + replaceSentence, unreadable},
+		`spec.repair.replaceAfter is "300"` + replaceSentence, ""},
+	{"a time until the replacement in days", "spec: {repair: {replaceAfter: 1d}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is "1d"` + replaceSentence, ""},
 	{"a time until the replacement in words", "spec: {repair: {replaceAfter: never}}", "spec.repair.replaceAfter",
-		`spec.repair.replaceAfter is "never"` + replaceSentence, unreadable},
+		`spec.repair.replaceAfter is "never"` + replaceSentence, ""},
 	{"volumes that are kept for less than no time", "spec: {repair: {keepVolumes: -1h}}", "spec.repair.keepVolumes",
-		`spec.repair.keepVolumes is "-1h"` + keepSentence, `spec.repair.keepVolumes is "-1h0m0s"` + keepSentence},
-	{"an empty time until the replacement", "spec: {repair: {replaceAfter: ''}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is ""` + replaceSentence, unreadable},
-	{"a replacement of which the time is a number", "spec: {repair: {replaceAfter: 300}}", "spec.repair.replaceAfter", "must be of type string", unreadable},
+		`spec.repair.keepVolumes is "-1h"` + keepSentence, ""},
+	{"an empty time until the replacement", "spec: {repair: {replaceAfter: ''}}", "spec.repair.replaceAfter", `spec.repair.replaceAfter is ""` + replaceSentence, ""},
+	{"a replacement of which the time is a number", "spec: {repair: {replaceAfter: 300}}", "spec.repair.replaceAfter", "must be of type string", ""},
 }
 
 // exposed is what is said of a Service that lets all use etcd.
@@ -350,9 +350,9 @@ var refusedTLS = []refusal{
 	{"a star within a name", "spec: {tls: {extraSANs: [etcd.*.example.com]}}", "spec.tls.extraSANs[0]", sanSentence("etcd.*.example.com"), ""},
 	{"a name in capital letters", "spec: {tls: {extraSANs: [Etcd.example.com]}}", "spec.tls.extraSANs[0]", sanSentence("Etcd.example.com"), ""},
 	{"an empty name", "spec: {tls: {extraSANs: ['']}}", "spec.tls.extraSANs[0]", sanSentence(""), ""},
-	{"no TLS on every node", "spec: {tls: {mode: Disabled}, service: {type: NodePort}}", "spec.service", exposed("NodePort"), ""},
+	{"no TLS on every node", "spec: {tls: {mode: Disabled}, service: {type: NodePort}}", "spec.service", exposed("NodePort"), alike},
 	{"no TLS behind a load balancer for all", "spec: {tls: {mode: Disabled}, service: {type: LoadBalancer, loadBalancerSourceRanges: []}}", "spec.service",
-		exposed("LoadBalancer"), ""},
+		exposed("LoadBalancer"), alike},
 	{"names for certificates without TLS", "spec: {tls: {mode: Disabled, extraSANs: [etcd.example.com]}}", "spec.tls.extraSANs",
 		"spec.tls.extraSANs needs spec.tls.mode Managed: without TLS there is no certificate to put them in", ""},
 }
@@ -365,9 +365,9 @@ const (
 
 var refusedPeers = []refusal{
 	{"a network policy that says nothing of clients", "spec: {networkPolicy: {metrics: []}}", "spec.networkPolicy.clients",
-		"Required value", "spec.networkPolicy.clients" + missingPeers},
+		"Required value", ""},
 	{"a network policy that says nothing of metrics", "spec: {networkPolicy: {clients: []}}", "spec.networkPolicy.metrics",
-		"Required value", "spec.networkPolicy.metrics" + missingPeers},
+		"Required value", ""},
 	{"a client that is named by nothing", "spec: {networkPolicy: {clients: [{}], metrics: []}}", "spec.networkPolicy.clients",
 		"spec.networkPolicy.clients" + wrongPeers, ""},
 	{"a client by its Pod and its address", "spec: {networkPolicy: {clients: [{podSelector: {}, ipBlock: {cidr: 10.0.0.0/8}}], metrics: []}}",
@@ -375,9 +375,9 @@ var refusedPeers = []refusal{
 	{"a reader of metrics by its namespace and its address", "spec: {networkPolicy: {clients: [], metrics: [{namespaceSelector: {}, ipBlock: {cidr: 10.0.0.0/8}}]}}",
 		"spec.networkPolicy.metrics", "spec.networkPolicy.metrics" + wrongPeers, ""},
 	{"more clients than a list holds", "spec: {networkPolicy: {clients: [" + strings.Repeat("{podSelector: {}},", 65) + "], metrics: []}}", "spec.networkPolicy.clients",
-		"must have at most 64 items", "spec.networkPolicy.clients has 65 items; it must have at most 64"},
+		"must have at most 64 items", ""},
 	{"more readers of metrics than a list holds", "spec: {networkPolicy: {metrics: [" + strings.Repeat("{podSelector: {}},", 65) + "], clients: []}}", "spec.networkPolicy.metrics",
-		"must have at most 64 items", "spec.networkPolicy.metrics has 65 items; it must have at most 64"},
+		"must have at most 64 items", ""},
 	{"a client by an address alone", "spec: {networkPolicy: {clients: [{ipBlock: {cidr: 10.0.0.1}}], metrics: []}}", "spec.networkPolicy.clients[0].ipBlock.cidr",
 		"", `spec.networkPolicy.clients[0].ipBlock.cidr is "10.0.0.1"` + notABlock},
 	{"an exception that is no block", "spec: {networkPolicy: {clients: [{ipBlock: {cidr: 10.0.0.0/8, except: [x]}}], metrics: []}}",
@@ -392,7 +392,7 @@ var refusedPeers = []refusal{
 
 var refusedServices = []refusal{
 	{"a type of Service that has no members", "spec: {service: {type: ExternalName}}", "spec.service.type",
-		`supported values: "ClusterIP", "NodePort", "LoadBalancer"`, `spec.service.type is "ExternalName"; it must be one of ClusterIP, NodePort, LoadBalancer`},
+		`supported values: "ClusterIP", "NodePort", "LoadBalancer"`, ""},
 	{"a load balancer's class without a load balancer", "spec: {service: {loadBalancerClass: example.com/internal}}", "spec.service.loadBalancerClass",
 		`spec.service.loadBalancerClass is "example.com/internal" while spec.service.type is ClusterIP; it needs type LoadBalancer`, ""},
 	{"a load balancer's class that cannot be a name", "spec: {service: {type: LoadBalancer, loadBalancerClass: 'a b'}}", "spec.service.loadBalancerClass",
@@ -410,18 +410,18 @@ var refusedServices = []refusal{
 	{"networks for a node port", "spec: {service: {type: NodePort, loadBalancerSourceRanges: [203.0.113.0/24]}}", "spec.service.loadBalancerSourceRanges",
 		"spec.service.loadBalancerSourceRanges needs spec.service.type LoadBalancer; take it out for another type, which does not look at who connects", ""},
 	{"a policy for traffic from outside that there is not", "spec: {service: {type: NodePort, externalTrafficPolicy: Nearest}}", "spec.service.externalTrafficPolicy",
-		`supported values: "Cluster", "Local"`, `spec.service.externalTrafficPolicy is "Nearest"; it must be one of Cluster, Local`},
+		`supported values: "Cluster", "Local"`, ""},
 	{"a policy for traffic from outside that cannot come", "spec: {service: {externalTrafficPolicy: Local}}", "spec.service.externalTrafficPolicy",
 		"spec.service.externalTrafficPolicy needs spec.service.type NodePort or LoadBalancer; take it out for type ClusterIP, which has no traffic from outside", ""},
 	{"a family of addresses that there is not", "spec: {service: {ipFamilies: [IPv5]}}", "spec.service.ipFamilies[0]",
-		`supported values: "IPv4", "IPv6"`, `spec.service.ipFamilies[0] is "IPv5"; it must be one of IPv4, IPv6`},
+		`supported values: "IPv4", "IPv6"`, ""},
 	{"a family of addresses twice", "spec: {service: {ipFamilies: [IPv6, IPv6]}}", "spec.service.ipFamilies",
 		"spec.service.ipFamilies names the same family twice; name each once, such as [IPv6, IPv4]", ""},
 	{"more families of addresses than there are", "spec: {service: {ipFamilies: [IPv6, IPv4, IPv6]}}", "spec.service.ipFamilies",
-		"must have at most 2 items", "spec.service.ipFamilies names the same family twice; name each once, such as [IPv6, IPv4]"},
+		"must have at most 2 items", ""},
 	{"two families of addresses for one", "spec: {service: {ipFamilies: [IPv6, IPv4], ipFamilyPolicy: SingleStack}}", "spec.service.ipFamilies",
 		"spec.service.ipFamilies names two families while spec.service.ipFamilyPolicy is SingleStack; name one, or set PreferDualStack or RequireDualStack", ""},
 	{"a policy of families that there is not", "spec: {service: {ipFamilyPolicy: DualStack}}", "spec.service.ipFamilyPolicy",
 		`supported values: "SingleStack", "PreferDualStack", "RequireDualStack"`,
-		`spec.service.ipFamilyPolicy is "DualStack"; it must be one of SingleStack, PreferDualStack, RequireDualStack`},
+		""},
 }

@@ -3,6 +3,7 @@ package admission
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,10 +24,8 @@ func validateTolerations(tolerations []corev1.Toleration, at *field.Path) field.
 
 func validateToleration(t corev1.Toleration, at *field.Path) field.ErrorList {
 	errs := validateKey(t.Key, at.Child("key"), t.Key == "")
-	errs = append(errs, oneOf(at.Child("operator"), t.Operator, corev1.TolerationOpExists, corev1.TolerationOpEqual,
-		corev1.TolerationOpLt, corev1.TolerationOpGt)...)
-	errs = append(errs, oneOf(at.Child("effect"), t.Effect, corev1.TaintEffectNoSchedule,
-		corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)...)
+	errs = append(errs, oneOf(at.Child("operator"), string(t.Operator), "Exists", "Equal", "Lt", "Gt")...)
+	errs = append(errs, oneOf(at.Child("effect"), string(t.Effect), "NoSchedule", "PreferNoSchedule", "NoExecute")...)
 	if t.Key == "" && t.Operator != corev1.TolerationOpExists {
 		errs = append(errs, invalid(at.Child("operator"), string(t.Operator),
 			"it must be Exists when there is no key: all taints are then tolerated")...)
@@ -39,6 +38,14 @@ func validateToleration(t corev1.Toleration, at *field.Path) field.ErrorList {
 			"it needs effect NoExecute")...)
 	}
 	return errs
+}
+
+// oneOf refuses a value that is neither absent nor in the list.
+func oneOf(at *field.Path, value string, accepted ...string) field.ErrorList {
+	if value == "" || slices.Contains(accepted, value) {
+		return nil
+	}
+	return invalid(at, value, "it must be one of "+strings.Join(accepted, ", "))
 }
 
 func validateAffinity(affinity *corev1.Affinity, at *field.Path) field.ErrorList {

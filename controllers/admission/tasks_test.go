@@ -24,7 +24,7 @@ var refusedTasks = []refusal{
 	{"an annotation of the operator on tasks", "spec: {tasks: {annotations: {etcdsteward.dev/record: x}}}", "spec.tasks.annotations",
 		"spec.tasks.annotations must not contain the prefix etcdsteward.dev/: the operator sets those", ""},
 	{"AppArmor of tasks that is off", "spec: {tasks: {annotations: {container.apparmor.security.beta.kubernetes.io/snapshot: unconfined}}}",
-		"spec.tasks.annotations", "spec.tasks.annotations" + loosened, ""},
+		"spec.tasks.annotations", "spec.tasks.annotations" + loosened, alike},
 	{"claims of tasks", "spec: {tasks: {resources: {claims: [{name: gpu}]}}}", "spec.tasks.resources.claims",
 		"spec.tasks.resources.claims is not supported; use limits and requests", ""},
 	{"more asked for than may be used", "spec: {tasks: {resources: {requests: {cpu: 2}, limits: {cpu: 1}}}}", "spec.tasks.resources.requests[cpu]", "",
@@ -57,7 +57,7 @@ var refusedMetadata = []refusal{
 	{"an annotation of the operator on everything", "spec: {inheritedMetadata: {annotations: {etcdsteward.dev/birth: x}}}", "spec.inheritedMetadata.annotations",
 		"spec.inheritedMetadata.annotations must not contain the prefix etcdsteward.dev/: the operator sets those", ""},
 	{"seccomp that is off on everything", "spec: {inheritedMetadata: {annotations: {seccomp.security.alpha.kubernetes.io/pod: unconfined}}}",
-		"spec.inheritedMetadata.annotations", "spec.inheritedMetadata.annotations" + loosened, ""},
+		"spec.inheritedMetadata.annotations", "spec.inheritedMetadata.annotations" + loosened, alike},
 }
 
 func TestSettingsOfTasksAreTheSameInABackupAndInASchedule(t *testing.T) {

@@ -248,9 +248,15 @@ var rights = []mutant{
 	},
 	{
 		Name: "a cluster that has had such an annotation is not looked after any more",
-		From: "	return append(errs, validateModes(&c.Spec, spec)...)",
-		To:   "	return append(append(errs, loosened(&c.Spec)...), validateModes(&c.Spec, spec)...)",
+		From: "	errs := validateName(c.Name)",
+		To:   "	errs := append(validateName(c.Name), loosened(&c.Spec)...)",
 		Test: "TestAClusterThatLoosensItsPodsAlreadyIsKeptAliveAndNotMadeAnew",
+	},
+	{
+		Name: "networks are taken to close a node port, which does not look at them",
+		From: "isKnown := service.Type == corev1.ServiceTypeLoadBalancer && len",
+		To:   "isKnown := len",
+		Test: "TestNetworksThatOnlyALoadBalancerLooksAtCloseNoNodePort",
 	},
 	{
 		Name: "a profile of AppArmor is taken from a Pod that exists, which Kubernetes refuses for ever",
