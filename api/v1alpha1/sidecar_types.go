@@ -7,8 +7,6 @@ import (
 // Sidecar is a container that runs beside etcd in each member's Pod. It is a native sidecar of Kubernetes: it starts
 // before etcd and stops after it. It gets the settings of the Pod Security Standard restricted.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.startupProbe)",message="spec.pod.sidecars.startupProbe is not supported: etcd would wait for it; use a livenessProbe with initialDelaySeconds",reason=FieldValueForbidden,fieldPath=".startupProbe"
-// +kubebuilder:validation:XValidation:rule="!has(self.volumeMounts)",message="spec.pod.sidecars.volumeMounts is not supported: a sidecar mounts no volume of the Pod, and never the data of etcd; use mounts",reason=FieldValueForbidden,fieldPath=".volumeMounts"
 // +kubebuilder:validation:XValidation:rule="!has(self.readinessProbe) || [has(self.readinessProbe.httpGet), has(self.readinessProbe.tcpSocket), has(self.readinessProbe.exec)].exists_one(x, x)",message="spec.pod.sidecars.readinessProbe must have one of httpGet, tcpSocket and exec",fieldPath=".readinessProbe"
 // +kubebuilder:validation:XValidation:rule="!has(self.livenessProbe) || [has(self.livenessProbe.httpGet), has(self.livenessProbe.tcpSocket), has(self.livenessProbe.exec)].exists_one(x, x)",message="spec.pod.sidecars.livenessProbe must have one of httpGet, tcpSocket and exec",fieldPath=".livenessProbe"
 type Sidecar struct {
@@ -69,29 +67,21 @@ type Sidecar struct {
 	// +optional
 	ReadinessProbe *SidecarProbe `json:"readinessProbe,omitempty"`
 
-	// LivenessProbe says when the sidecar is restarted. etcd is not.
+	// LivenessProbe says when the sidecar is restarted. etcd is not. There is no
+	// startupProbe, which etcd would wait for: use initialDelaySeconds.
 	// +optional
 	LivenessProbe *SidecarProbe `json:"livenessProbe,omitempty"`
 
-	// StartupProbe is not supported and is refused: etcd would wait for it.
-	// +optional
-	StartupProbe *SidecarProbe `json:"startupProbe,omitempty"`
-
-	// Mounts are directories of the container. Default none.
+	// Mounts are directories of the container. Default none. A sidecar mounts no volume
+	// of the Pod, and never the data of etcd, so there are no volumeMounts.
 	// +optional
 	// +listType=map
 	// +listMapKey=mountPath
 	// +kubebuilder:validation:MaxItems=8
 	Mounts []SidecarMount `json:"mounts,omitempty"`
 
-	// VolumeMounts is not supported and is refused. Use mounts.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=8
-	VolumeMounts []SidecarVolumeMount `json:"volumeMounts,omitempty"`
-
-	// SecurityContext of the container. What Pod Security restricted does not allow is
-	// refused. All capabilities are dropped, and no process gains privileges.
+	// SecurityContext of the container, within Pod Security restricted. All
+	// capabilities are dropped, and no process gains privileges.
 	// +optional
 	SecurityContext *SidecarSecurityContext `json:"securityContext,omitempty"`
 }
@@ -159,8 +149,6 @@ type SidecarKeyRef struct {
 }
 
 // SidecarPort is a port that a sidecar listens on.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.hostPort)",message="spec.pod.sidecars.ports.hostPort is not supported: Pod Security restricted does not allow it; use a Service",reason=FieldValueForbidden,fieldPath=".hostPort"
 type SidecarPort struct {
 	// Name of the port: at most 15 lower-case letters, digits and "-". The names client, peer and metrics are etcd's.
 	// +optional
@@ -177,10 +165,6 @@ type SidecarPort struct {
 	// +optional
 	// +kubebuilder:validation:Enum=TCP;UDP
 	Protocol corev1.Protocol `json:"protocol,omitempty"`
-
-	// HostPort is not supported and is refused.
-	// +optional
-	HostPort *int32 `json:"hostPort,omitempty"`
 }
 
 // SidecarProbe asks a sidecar how it is. It has one of httpGet, tcpSocket and exec.
@@ -315,21 +299,9 @@ type SidecarObjectRef struct {
 // SidecarClientCertificate mounts the Secret that status.clientSecretRef names. It has no fields.
 type SidecarClientCertificate struct{}
 
-// SidecarVolumeMount is how Kubernetes mounts a volume of a Pod. It is refused.
-type SidecarVolumeMount struct {
-	// Name of the volume.
-	// +optional
-	// +kubebuilder:validation:MaxLength=63
-	Name string `json:"name,omitempty"`
-}
-
 // SidecarSecurityContext is what a sidecar may choose within Pod Security restricted.
 //
-// +kubebuilder:validation:XValidation:rule="!self.?privileged.orValue(false)",message="spec.pod.sidecars.securityContext.privileged must not be true: sidecars are held to Pod Security restricted",reason=FieldValueForbidden,fieldPath=".privileged"
-// +kubebuilder:validation:XValidation:rule="!self.?allowPrivilegeEscalation.orValue(false)",message="spec.pod.sidecars.securityContext.allowPrivilegeEscalation must not be true: sidecars are held to Pod Security restricted",reason=FieldValueForbidden,fieldPath=".allowPrivilegeEscalation"
-// +kubebuilder:validation:XValidation:rule="self.?runAsNonRoot.orValue(true)",message="spec.pod.sidecars.securityContext.runAsNonRoot must not be false: sidecars are held to Pod Security restricted",reason=FieldValueForbidden,fieldPath=".runAsNonRoot"
 // +kubebuilder:validation:XValidation:rule="self.?runAsUser.orValue(1) > 0",message="spec.pod.sidecars.securityContext.runAsUser must be above 0: sidecars are held to Pod Security restricted, and 0 is root",fieldPath=".runAsUser"
-// +kubebuilder:validation:XValidation:rule="self.?capabilities.add.orValue([]).size() == 0",message="spec.pod.sidecars.securityContext.capabilities.add must be empty: sidecars are held to Pod Security restricted",reason=FieldValueForbidden,fieldPath=".capabilities"
 type SidecarSecurityContext struct {
 	// ReadOnlyRootFilesystem keeps the container from writing to its image. Default
 	// true. Rather than false, mount an emptyDir where it writes.
@@ -339,37 +311,4 @@ type SidecarSecurityContext struct {
 	// RunAsUser is the user ID of the container, above 0. Default: that of the Pod.
 	// +optional
 	RunAsUser *int64 `json:"runAsUser,omitempty"`
-
-	// Privileged is false. True is refused.
-	// +optional
-	Privileged *bool `json:"privileged,omitempty"`
-
-	// AllowPrivilegeEscalation is false. True is refused.
-	// +optional
-	AllowPrivilegeEscalation *bool `json:"allowPrivilegeEscalation,omitempty"`
-
-	// RunAsNonRoot is true. False is refused.
-	// +optional
-	RunAsNonRoot *bool `json:"runAsNonRoot,omitempty"`
-
-	// Capabilities: all are dropped, also those that are not named here, and none can be added.
-	// +optional
-	Capabilities *SidecarCapabilities `json:"capabilities,omitempty"`
-}
-
-// SidecarCapabilities are capabilities of Linux.
-type SidecarCapabilities struct {
-	// Add is refused unless it is empty.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MaxLength=64
-	Add []string `json:"add,omitempty"`
-
-	// Drop may be given, as manifests for Pod Security restricted do. All capabilities are dropped.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MaxLength=64
-	Drop []string `json:"drop,omitempty"`
 }

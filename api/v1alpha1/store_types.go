@@ -255,8 +255,6 @@ type TaskSpec struct {
 }
 
 // TaskEnv is an environment variable of a task.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.valueFrom)",message="spec.tasks.env takes values only: the operator reads no Secret for a task; name what a store is reached with in the store's credentialsSecretRef",reason=FieldValueForbidden,fieldPath=".valueFrom"
 type TaskEnv struct {
 	// Name of the variable. TMPDIR is refused: a task has one place to write to.
 	// +required
@@ -264,12 +262,9 @@ type TaskEnv struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z_][A-Za-z0-9_]*$') && self != 'TMPDIR'",message="spec.tasks.env.name must be the name of an environment variable other than TMPDIR",messageExpression="'spec.tasks.env.name is \"' + self + '\"; it must be letters, digits and \"_\", not starting with a digit, and not TMPDIR'"
 	Name string `json:"name"`
 
-	// Value of the variable. It is taken as it is: $(NAME) is not replaced.
+	// Value of the variable. It is taken as it is: $(NAME) is not replaced. No value
+	// comes from a Secret: those that a store needs are in its credentialsSecretRef.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	Value string `json:"value,omitempty"`
-
-	// ValueFrom is not supported and is refused.
-	// +optional
-	ValueFrom *corev1.EnvVarSource `json:"valueFrom,omitempty"`
 }

@@ -124,6 +124,11 @@ func (g *gate) admit(object *unstructured.Unstructured) {
 	pruning.Prune(object.Object, g.structural, true)
 }
 
+// unknown are the fields of the object that a server drops, or refuses where it is asked to be strict.
+func (g *gate) unknown(object *unstructured.Unstructured) []string {
+	return pruning.PruneWithOptions(object.Object, g.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+}
+
 // schemaIn is the schema of the only version: where versions do not differ, a server holds it in one place for all.
 func schemaIn(definition *apiextensions.CustomResourceDefinition) *apiextensions.JSONSchemaProps {
 	return definition.Spec.Validation.OpenAPIV3Schema

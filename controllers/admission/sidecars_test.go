@@ -1,13 +1,14 @@
 package admission_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/controllers/admission"
 )
 
-// acceptedSidecars is all that may be said of sidecars, the second as a manifest for Pod Security restricted has it.
+// acceptedSidecars is all that may be said of sidecars.
 const acceptedSidecars = `spec: {pod: {sidecars: [
   {name: shipper, image: "registry.example.com/shipper:1.2", imagePullPolicy: Always, command: [/shipper], args: [--follow, "$(NODE)"],
    env: [{name: NODE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}, {name: LEVEL, value: debug}, {name: EMPTY},
@@ -19,8 +20,7 @@ const acceptedSidecars = `spec: {pod: {sidecars: [
    mounts: [{mountPath: /tmp, emptyDir: {}}, {mountPath: /cache, emptyDir: {medium: Memory, sizeLimit: 64Mi}}, {mountPath: /conf, configMap: {name: shipper}},
      {mountPath: /keys, secret: {name: shipper.keys}}, {mountPath: /etcd, clientCertificate: {}}]},
   {name: "2", image: pause, livenessProbe: {tcpSocket: {port: 1}},
-   securityContext: {runAsNonRoot: true, runAsUser: 1000, readOnlyRootFilesystem: false, privileged: false, allowPrivilegeEscalation: false,
-     capabilities: {drop: [ALL], add: []}}}]}}`
+   securityContext: {runAsUser: 1000, readOnlyRootFilesystem: false}}]}}`
 
 // besideEtcd is a change that asks for one sidecar with these fields.
 func besideEtcd(fields string) string {
@@ -41,10 +41,6 @@ var refusedSidecars = []refusal{
 	{"a sidecar without an image", "spec: {pod: {sidecars: [{name: a, image: ''}]}}", "spec.pod.sidecars[0].image", `spec.pod.sidecars.image is ""; it must be the name of an image, without spaces`, ""},
 	{"a pull policy of a sidecar that does not exist", besideEtcd("imagePullPolicy: Sometimes"), "spec.pod.sidecars[0].imagePullPolicy",
 		`supported values: "Always", "IfNotPresent", "Never"`, ""},
-	{"a sidecar that etcd would wait for", besideEtcd("startupProbe: {tcpSocket: {port: 1}}"), "spec.pod.sidecars[0].startupProbe",
-		"spec.pod.sidecars.startupProbe is not supported: etcd would wait for it; use a livenessProbe with initialDelaySeconds", ""},
-	{"a sidecar that mounts etcd's data", besideEtcd("volumeMounts: [{name: data}]"), "spec.pod.sidecars[0].volumeMounts",
-		"spec.pod.sidecars.volumeMounts is not supported: a sidecar mounts no volume of the Pod, and never the data of etcd; use mounts", ""},
 	{"a sidecar that mounts the disk of its node", besideEtcd("mounts: [{mountPath: /host}]"), "spec.pod.sidecars[0].mounts[0]",
 		"spec.pod.sidecars.mounts must each have one of emptyDir, configMap, secret and clientCertificate; no other volume is mounted, neither a hostPath nor the data of etcd", ""},
 	{"a mount of two kinds", besideEtcd("mounts: [{mountPath: /a, emptyDir: {}, secret: {name: a}}]"), "spec.pod.sidecars[0].mounts[0]", "spec.pod.sidecars.mounts must each have one of", ""},
@@ -75,8 +71,6 @@ var refusedSidecars = []refusal{
 		`spec.pod.sidecars.ports.name is "client"; it must be lower-case letters, digits and "-", and not client, peer or metrics, which are the names of the ports of etcd`, ""},
 	{"a name of a port without a letter", besideEtcd("ports: [{name: '80', containerPort: 80}]"), "spec.pod.sidecars[0].ports[0].name", "",
 		`spec.pod.sidecars[0].ports[0].name is "80"; it must contain at least one letter`},
-	{"a port of the node", besideEtcd("ports: [{containerPort: 80, hostPort: 80}]"), "spec.pod.sidecars[0].ports[0].hostPort",
-		"spec.pod.sidecars.ports.hostPort is not supported: Pod Security restricted does not allow it; use a Service", ""},
 	{"one port of two sidecars", "spec: {pod: {sidecars: [{name: a, image: x, ports: [{containerPort: 80}]}, {name: b, image: x, ports: [{containerPort: 80}]}]}}",
 		"spec.pod.sidecars[1].ports[0]", "", "spec.pod.sidecars[1].ports[0] is 80/TCP, as an earlier one; containers of a Pod share its ports"},
 	{"a protocol that does not exist", besideEtcd("ports: [{containerPort: 80, protocol: SCTP}]"), "spec.pod.sidecars[0].ports[0].protocol", `supported values: "TCP", "UDP"`,
@@ -95,16 +89,28 @@ var refusedSidecars = []refusal{
 		""},
 	{"a sidecar that asks for more than it may use", besideEtcd("resources: {requests: {cpu: 2}, limits: {cpu: 1}}"), "spec.pod.sidecars[0].resources.requests[cpu]", "",
 		"spec.pod.sidecars[0].resources.requests.cpu is 2; it must be at most the limit, which is 1"},
-	{"a privileged sidecar", besideEtcd("securityContext: {privileged: true}"), "spec.pod.sidecars[0].securityContext.privileged",
-		"spec.pod.sidecars.securityContext.privileged must not be true" + restricted, ""},
-	{"a sidecar that gains privileges", besideEtcd("securityContext: {allowPrivilegeEscalation: true}"), "spec.pod.sidecars[0].securityContext.allowPrivilegeEscalation",
-		"spec.pod.sidecars.securityContext.allowPrivilegeEscalation must not be true" + restricted, ""},
-	{"a sidecar that may be root", besideEtcd("securityContext: {runAsNonRoot: false}"), "spec.pod.sidecars[0].securityContext.runAsNonRoot",
-		"spec.pod.sidecars.securityContext.runAsNonRoot must not be false" + restricted, ""},
 	{"a sidecar that is root", besideEtcd("securityContext: {runAsUser: 0}"), "spec.pod.sidecars[0].securityContext.runAsUser",
 		"spec.pod.sidecars.securityContext.runAsUser must be above 0" + restricted + ", and 0 is root", ""},
-	{"a sidecar with a capability", besideEtcd("securityContext: {capabilities: {add: [NET_ADMIN]}}"), "spec.pod.sidecars[0].securityContext.capabilities",
-		"spec.pod.sidecars.securityContext.capabilities.add must be empty" + restricted, ""},
+}
+
+// A server names such fields to all who ask for strict validation, as kubectl does, and drops them for others. The Pod is
+// the same without them: etcd waits for no sidecar, and each is held to Pod Security restricted.
+func TestWhatNoSidecarAndNoTaskMayHaveIsAnUnknownField(t *testing.T) {
+	g := newGate(t)
+	for field, change := range map[string]string{
+		"spec.pod.sidecars[0].startupProbe":                             besideEtcd("startupProbe: {tcpSocket: {port: 1}}"),
+		"spec.pod.sidecars[0].volumeMounts":                             besideEtcd("volumeMounts: [{name: data}]"),
+		"spec.pod.sidecars[0].ports[0].hostPort":                        besideEtcd("ports: [{containerPort: 80, hostPort: 80}]"),
+		"spec.pod.sidecars[0].securityContext.privileged":               besideEtcd("securityContext: {privileged: true}"),
+		"spec.pod.sidecars[0].securityContext.allowPrivilegeEscalation": besideEtcd("securityContext: {allowPrivilegeEscalation: true}"),
+		"spec.pod.sidecars[0].securityContext.runAsNonRoot":             besideEtcd("securityContext: {runAsNonRoot: false}"),
+		"spec.pod.sidecars[0].securityContext.capabilities":             besideEtcd("securityContext: {capabilities: {add: [NET_ADMIN]}}"),
+		"spec.tasks.env[0].valueFrom":                                   "spec: {tasks: {env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]}}",
+	} {
+		if got := g.unknown(cluster(t, change)); !slices.Equal(got, []string{field}) {
+			t.Errorf("%s: unknown are %q", field, got)
+		}
+	}
 }
 
 func TestASidecarMountsNoCertificateOfAClusterWithoutTLS(t *testing.T) {

@@ -29,8 +29,6 @@ var refusedTasks = []refusal{
 		"spec.tasks.resources.claims is not supported; use limits and requests", ""},
 	{"more asked for than may be used", "spec: {tasks: {resources: {requests: {cpu: 2}, limits: {cpu: 1}}}}", "spec.tasks.resources.requests[cpu]", "",
 		"spec.tasks.resources.requests.cpu is 2; it must be at most the limit, which is 1"},
-	{"a variable from a Secret", "spec: {tasks: {env: [{name: PASSWORD, valueFrom: {secretKeyRef: {name: s, key: k}}}]}}", "spec.tasks.env[0].valueFrom",
-		"spec.tasks.env takes values only: the operator reads no Secret for a task; name what a store is reached with in the store's credentialsSecretRef", ""},
 	{"a variable whose name is none", "spec: {tasks: {env: [{name: 1-proxy, value: x}]}}", "spec.tasks.env[0].name", `spec.tasks.env.name is "1-proxy"` + taskEnvName, ""},
 	{"another place to write to", "spec: {tasks: {env: [{name: TMPDIR, value: /tmp}]}}", "spec.tasks.env[0].name", `spec.tasks.env.name is "TMPDIR"` + taskEnvName, ""},
 	{"an account that is a path", "spec: {tasks: {serviceAccountName: ../admin}}", "spec.tasks.serviceAccountName",

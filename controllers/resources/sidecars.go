@@ -183,7 +183,6 @@ func sidecarWithoutDefaults(s v1alpha1.Sidecar) v1alpha1.Sidecar {
 		s.Resources.Claims = nil // refused
 	}
 	s.ReadinessProbe, s.LivenessProbe = probeWithoutDefaults(s.ReadinessProbe), probeWithoutDefaults(s.LivenessProbe)
-	s.StartupProbe, s.VolumeMounts = nil, nil // refused
 	s.SecurityContext = present(s.SecurityContext, sidecarSecurityWithoutDefaults)
 	return s
 }
@@ -201,7 +200,6 @@ func probeWithoutDefaults(p *v1alpha1.SidecarProbe) *v1alpha1.SidecarProbe {
 	return p
 }
 
-// sidecarSecurityWithoutDefaults keeps what a sidecar may choose. All else is refused, or is so in any case.
 func sidecarSecurityWithoutDefaults(s v1alpha1.SidecarSecurityContext) v1alpha1.SidecarSecurityContext {
 	return v1alpha1.SidecarSecurityContext{RunAsUser: s.RunAsUser,
 		ReadOnlyRootFilesystem: unlessPointer(s.ReadOnlyRootFilesystem, true)}

@@ -95,8 +95,7 @@ func TestASidecarThatSaysTheDefaultsIsWrittenDownLikeOneThatDoesNot(t *testing.T
 	long.ReadinessProbe = probe(v1alpha1.SidecarProbe{PeriodSeconds: 10, TimeoutSeconds: 1, FailureThreshold: 3})
 	long.ReadinessProbe.HTTPGet.Path, long.ReadinessProbe.HTTPGet.Scheme = "/", corev1.URISchemeHTTP
 	long.Mounts[0].EmptyDir.SizeLimit = "1024Mi"
-	long.SecurityContext = &v1alpha1.SidecarSecurityContext{ReadOnlyRootFilesystem: new(true), RunAsNonRoot: new(true), Privileged: new(false),
-		AllowPrivilegeEscalation: new(false), Capabilities: &v1alpha1.SidecarCapabilities{Drop: []string{"ALL"}}}
+	long.SecurityContext = &v1alpha1.SidecarSecurityContext{ReadOnlyRootFilesystem: new(true)}
 	before := long.DeepCopy()
 	want, got := Inputs(cluster(withSidecars(short))).Canonical(), Inputs(cluster(withSidecars(long))).Canonical()
 	if got != want {
