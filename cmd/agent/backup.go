@@ -10,29 +10,29 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/backup"
 )
 
-// pruneOptions are the flags of this step alone.
-type pruneOptions struct {
-	policy backup.Policy
-	held   []string
-	asked  []string
-	since  time.Time // by the operator's clock; zero: no limit
-	until  time.Time // zero: no limit
+// pruning is what is asked of the step prune.
+type pruning struct {
+	backup.PruneOptions
+
+	since time.Time // by the operator's clock; zero: no limit
+	until time.Time // zero: no limit
 }
 
-func pruneFlags(o *options, f *flagSet) {
-	storeFlags(o, f)
-	whoseFlags(o, f)
-	f.check(o.checkWhose)
-	f.Func("hold", "Key of a snapshot that stays; may be given again.", collect(&o.prune.held))
-	f.Func("ask", "Key of a snapshot; the result says whether it is gone; may be given again.", collect(&o.prune.asked))
-	timeFlag(f, &o.prune.until, "not-after",
+func (f *flagSet) pruneFlags() *pruning {
+	o := &pruning{}
+	f.storeFlags()
+	f.whoseFlags(&o.Whose, always)
+	f.Func("hold", "Key of a snapshot that stays; may be given again.", collect(&o.Held))
+	f.Func("ask", "Key of a snapshot; the result says whether it is gone; may be given again.", collect(&o.Ask))
+	f.timeFlag(&o.until, "not-after",
 		"Until when --hold is believed, such as 2006-01-02T15:04:05Z: later nothing is removed; empty: no limit.")
-	timeFlag(f, &o.prune.since, "not-before",
+	f.timeFlag(&o.since, "not-before",
 		"A clock that says less is behind the operator's, and nothing is removed by it; empty: no limit.")
-	policyFlags(&o.prune.policy, f)
+	f.policyFlags(&o.Policy)
+	return o
 }
 
-func timeFlag(f *flagSet, into *time.Time, name, usage string) {
+func (f *flagSet) timeFlag(into *time.Time, name, usage string) {
 	text := f.String(name, "", usage)
 	f.check(func() (err error) {
 		if *text == "" {
@@ -46,7 +46,7 @@ func timeFlag(f *flagSet, into *time.Time, name, usage string) {
 }
 
 // policyFlags are the rules of a retention.
-func policyFlags(policy *backup.Policy, f *flagSet) {
+func (f *flagSet) policyFlags(policy *backup.Policy) {
 	f.IntVar(&policy.KeepLast, "keep-last", 0, "Keep the newest N; 0: no such rule.")
 	f.IntVar(&policy.KeepDaily, "keep-daily", 0,
 		"Keep the newest of each of the last N days that have one; 0: no such rule.")
@@ -75,43 +75,35 @@ func collect(into *[]string) func(string) error {
 
 // prune stops when its list of held snapshots is too old: a restore may have started since. The next run removes what
 // is left, with a newer list. What it removes cannot be put back, so its clock has to agree with the operator's.
-func prune(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
-	if now := time.Now(); now.Before(o.prune.since) {
-		return nil, &backup.Failure{Reason: backup.ReasonClocksDiffer, Err: fmt.Errorf(
-			"by the clock of this node it is %s, and by that of the operator it is after %s. Nothing is removed. Set "+
-				"the wrong one right", now.UTC().Format(time.RFC3339), o.prune.since.Format(time.RFC3339))}
-	}
-	if o.prune.until.IsZero() {
-		return pruneStore(ctx, o, progress)
-	}
-	bounded, cancel := context.WithDeadline(ctx, o.prune.until)
-	defer cancel()
-	pruned, err := backup.Pruned{}, bounded.Err()
-	if err == nil {
-		pruned, err = pruneStore(bounded, o, progress)
-	}
-	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return nil, &backup.Failure{Reason: backup.ReasonHoldsTooOld, Err: fmt.Errorf(
-			"it was not done by %s. A restore that began since may need what it would remove. The next run continues",
-			o.prune.until.Format(time.RFC3339))}
-	}
-	return pruned, err
-}
-
-func pruneStore(ctx context.Context, o *options, progress *backup.Progress) (backup.Pruned, error) {
-	return withStore(ctx, o, progress, func(transfer backup.Transfer) (backup.Pruned, error) {
-		return backup.Prune(ctx, backup.PruneOptions{
-			Transfer: transfer, Whose: o.whose, Policy: o.prune.policy, Held: o.prune.held, Ask: o.prune.asked,
-			Now: time.Now(),
-		})
+func prune(f *flagSet) work {
+	o := f.pruneFlags()
+	run := f.withStore(func(ctx context.Context, t backup.Transfer) (any, error) {
+		o.Transfer, o.Now = t, time.Now()
+		return backup.Prune(ctx, o.PruneOptions)
 	})
-}
-
-// snapshotOptions are the flags of this step alone.
-type snapshotOptions struct {
-	verify      bool
-	incarnation int64
-	backupUID   string
+	return func(ctx context.Context, t backup.Transfer) (any, error) {
+		if now := time.Now(); now.Before(o.since) {
+			return nil, &backup.Failure{Reason: backup.ReasonClocksDiffer, Err: fmt.Errorf(
+				"by the clock of this node it is %s, and by that of the operator it is after %s. Nothing is removed. "+
+					"Set the wrong one right", now.UTC().Format(time.RFC3339), o.since.Format(time.RFC3339))}
+		}
+		if o.until.IsZero() {
+			return run(ctx, t)
+		}
+		bounded, cancel := context.WithDeadline(ctx, o.until)
+		defer cancel()
+		var pruned any
+		err := bounded.Err()
+		if err == nil {
+			pruned, err = run(bounded, t)
+		}
+		if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+			return nil, &backup.Failure{Reason: backup.ReasonHoldsTooOld, Err: fmt.Errorf(
+				"it was not done by %s. A restore that began since may need what it would remove. The next run "+
+					"continues", o.until.Format(time.RFC3339))}
+		}
+		return pruned, err
+	}
 }
 
 // taken is what is said of a snapshot that went well.
@@ -120,72 +112,66 @@ type taken struct {
 	Unconditional bool `json:"unconditional,omitempty"` // the store knows no conditional writes
 }
 
-func snapshotFlags(o *options, f *flagSet) {
-	scratchFlags(o, f)
-	storeFlags(o, f)
-	memberFlags(o, f)
-	whoseFlags(o, f)
-	f.BoolVar(&o.snapshot.verify, "verify", true,
+func snapshot(f *flagSet) work {
+	var (
+		o     backup.TakeOptions
+		whose backup.Whose
+		from  members
+	)
+	f.scratchFlag(&o.Scratch)
+	f.storeFlags()
+	f.memberFlags(&from)
+	f.whoseFlags(&whose, always)
+	f.BoolVar(&o.Verify, "verify", true,
 		"The manifest is left to compare, which writes it once the backup is proven.")
-	f.Int64Var(&o.snapshot.incarnation, "incarnation", 0, "Incarnation of the cluster.")
-	f.StringVar(&o.snapshot.backupUID, "backup-uid", "", "UID of the backup's object.")
-	f.check(o.checkWhose)
-	f.check(func() error { return checkName("backup-uid", o.snapshot.backupUID) })
-}
-
-func snapshot(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
-	tlsConfig, err := backup.ReadTLS(o.tlsDir)
-	if err != nil {
-		return nil, err
-	}
-	return withStore(ctx, o, progress, func(transfer backup.Transfer) (taken, error) {
-		manifest, err := backup.Take(ctx, backup.TakeOptions{
-			Identity: backup.Identity{
-				ClusterNamespace: o.whose.Namespace, ClusterName: o.whose.Name, ClusterUID: o.whose.UID,
-				ClusterID:   o.clusterID,
-				Incarnation: o.snapshot.incarnation, BackupUID: o.snapshot.backupUID, Schedule: o.whose.Schedule,
-			},
-			Transfer: transfer, Endpoints: o.endpoints, TLS: tlsConfig, Scratch: o.scratch, Verify: o.snapshot.verify,
-		})
-		return taken{manifest, transfer.Bucket.IsUnconditional()}, err
+	f.Int64Var(&o.Identity.Incarnation, "incarnation", 0, "Incarnation of the cluster.")
+	f.StringVar(&o.Identity.BackupUID, "backup-uid", "", "UID of the backup's object.")
+	f.check(func() error { return checkName("backup-uid", o.Identity.BackupUID) })
+	return f.withStore(func(ctx context.Context, t backup.Transfer) (_ any, err error) {
+		if o.TLS, err = backup.ReadTLS(from.tlsDir); err != nil {
+			return nil, err
+		}
+		who := &o.Identity
+		who.ClusterNamespace, who.ClusterName, who.ClusterUID = whose.Namespace, whose.Name, whose.UID
+		who.ClusterID, who.Schedule = from.clusterID, whose.Schedule
+		o.Transfer, o.Endpoints = t, from.endpoints
+		manifest, err := backup.Take(ctx, o)
+		return taken{manifest, t.Bucket.IsUnconditional()}, err
 	})
 }
 
-func fetchFlags(o *options, f *flagSet) {
-	scratchFlags(o, f)
-	storeFlags(o, f)
-	whoseFlags(o, f)
-	f.BoolVar(&o.newest, "newest", false,
+func fetch(f *flagSet) work {
+	var (
+		o     backup.FetchOptions
+		whose backup.Whose
+	)
+	f.scratchFlag(&o.Scratch)
+	f.storeFlags()
+	isNewest := f.Bool("newest", false,
 		"Fetch the newest backup of the named cluster instead of the one that was just taken.")
-	f.check(func() error {
-		if !o.newest {
-			return nil
+	f.whoseFlags(&whose, func() bool { return *isNewest })
+	return f.withStore(func(ctx context.Context, t backup.Transfer) (any, error) {
+		o.Transfer = t
+		if *isNewest {
+			return backup.FetchNewest(ctx, whose, o)
 		}
-		return o.checkWhose()
+		return backup.Fetch(ctx, o)
 	})
 }
 
-func fetch(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
-	return withStore(ctx, o, progress, func(transfer backup.Transfer) (any, error) {
-		options := backup.FetchOptions{Transfer: transfer, Scratch: o.scratch}
-		if o.newest {
-			return backup.FetchNewest(ctx, o.whose, options)
-		}
-		return backup.Fetch(ctx, options)
-	})
-}
-
-func compareFlags(o *options, f *flagSet) {
-	scratchFlags(o, f)
-	storeFlags(o, f)
-	f.BoolVar(&o.proofOnly, "proof-only", false, "Prove the backup, and write nothing to the store.")
-}
-
-func compare(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
-	if o.proofOnly {
-		return backup.Compare(ctx, backup.CompareOptions{Transfer: o.transfer(progress), Scratch: o.scratch})
+func compare(f *flagSet) work {
+	var o backup.CompareOptions
+	f.scratchFlag(&o.Scratch)
+	isProofOnly := f.Bool("proof-only", false, "Prove the backup, and write nothing to the store.")
+	f.storeFlagsIf(func() bool { return !*isProofOnly })
+	run := func(ctx context.Context, t backup.Transfer) (any, error) {
+		o.Transfer = t
+		return backup.Compare(ctx, o)
 	}
-	return withStore(ctx, o, progress, func(transfer backup.Transfer) (backup.Compared, error) {
-		return backup.Compare(ctx, backup.CompareOptions{Transfer: transfer, Scratch: o.scratch})
-	})
+	return func(ctx context.Context, t backup.Transfer) (any, error) {
+		if *isProofOnly {
+			return run(ctx, t)
+		}
+		return f.withStore(run)(ctx, t)
+	}
 }

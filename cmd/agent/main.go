@@ -68,38 +68,23 @@ func run(ctx context.Context, args []string, stdout io.Writer) int {
 	return 0
 }
 
-// options are what the flags of a step say. The first group is of all steps, the second of several, the last of one
-// each.
+// options are what the flags say that many steps have, and what the step does by its own.
 type options struct {
 	step            step
+	work            work
 	terminationLog  string
 	progressAddress string
+	format          string // of what is printed for a person: text or json
 	stall           time.Duration
-
-	store        store.Config
-	storeOptions store.Options
-	scratch      string
-	whose        backup.Whose
-	tlsDir       string
-	endpoints    []backup.Endpoint
-	clusterID    etcdutil.ID // 0: not known
-	place        backup.Place
-	origin       backup.Origin // of a preflight the key alone, or nothing
-	survivor     string        // name of the surviving member
-
-	snapshot  snapshotOptions
-	newest    bool // of fetch
-	proofOnly bool // of compare
-	preflight preflightOptions
-	ended     endedOptions // of read-survivor
-	prune     pruneOptions
-	file      string // of inspect
-	format    string // of what is printed for a person: text or json
+	store           store.Config
+	storeOptions    store.Options
 }
 
 // flagSet are the flags of one call. What the type of a flag does not refuse is checked once all of them are read.
 type flagSet struct {
 	*flag.FlagSet
+	*options
+
 	checks []func() error
 }
 
@@ -132,11 +117,18 @@ func parseOptions(args []string) (*options, error) {
 
 // flagsOf are the flags of the step: those that every step has, and its own.
 func flagsOf(o *options) *flagSet {
-	f := &flagSet{FlagSet: flag.NewFlagSet("agent "+o.step.name, flag.ContinueOnError)}
+	f := &flagSet{FlagSet: flag.NewFlagSet("agent "+o.step.name, flag.ContinueOnError), options: o}
 	if o.step.isForPeople {
-		formatFlag(o, f)
+		f.StringVar(&o.format, "o", "text", "What is printed: text or json.")
+		f.check(func() error {
+			if o.format != "text" && o.format != "json" {
+				return fmt.Errorf("-o %s: want text or json", o.format)
+			}
+			return nil
+		})
 	} else {
-		podFlags(o, f)
+		f.StringVar(&o.terminationLog, "termination-log", defaultTerminationLog, "File for the result; empty: none.")
+		f.StringVar(&o.progressAddress, "progress-address", ":8099", "Where GET /progress is served; empty: nowhere.")
 	}
 	f.DurationVar(&o.stall, "stall", 30*time.Second, "How long bytes may stand still.")
 	f.check(func() error {
@@ -146,122 +138,111 @@ func flagsOf(o *options) *flagSet {
 		o.storeOptions.Stall = o.stall
 		return nil
 	})
-	o.step.flags(o, f)
+	o.work = o.step.prepare(f)
 	return f
 }
 
-// podFlags say how a step of a Pod tells what it does and what came of it.
-func podFlags(o *options, f *flagSet) {
-	f.StringVar(&o.terminationLog, "termination-log", defaultTerminationLog, "File for the result; empty: none.")
-	f.StringVar(&o.progressAddress, "progress-address", ":8099", "Where GET /progress is served; empty: nowhere.")
-}
-
-// formatFlag says how a result is printed for a person.
-func formatFlag(o *options, f *flagSet) {
-	f.StringVar(&o.format, "o", "text", "What is printed: text or json.")
-	f.check(func() error {
-		if o.format != "text" && o.format != "json" {
-			return fmt.Errorf("-o %s: want text or json", o.format)
-		}
-		return nil
-	})
-}
+func always() bool { return true }
 
 // storeFlags name the store, and what it is reached with.
-func storeFlags(o *options, f *flagSet) {
-	text := storeTextFlags(o, f)
+func (f *flagSet) storeFlags() { f.storeFlagsIf(always) }
+
+// storeFlagsIf are for a step that can do without a store.
+func (f *flagSet) storeFlagsIf(isNeeded func() bool) {
+	text := f.String("store", "", "The store as JSON.")
+	f.StringVar(&f.storeOptions.CredentialsDir, "credentials-dir", "",
+		"Directory of the store's credentials; empty: the environment's.")
+	f.StringVar(&f.storeOptions.CAFile, "store-ca", "",
+		"PEM file of the CAs that the store's certificate is checked with; empty: the system's.")
+	f.StringVar(&f.storeOptions.VolumeRoot, "volume-root", "/backups", "Where the volume of a volume store is mounted.")
 	f.check(func() (err error) {
-		if !o.proofOnly {
-			o.store, err = store.ParseConfig([]byte(*text))
+		if isNeeded() {
+			f.store, err = store.ParseConfig([]byte(*text))
 		}
 		return err
 	})
 }
 
-// storeTextFlags are storeFlags where the caller reads the text, if it needs a store.
-func storeTextFlags(o *options, f *flagSet) *string {
-	text := f.String("store", "", "The store as JSON.")
-	f.StringVar(&o.storeOptions.CredentialsDir, "credentials-dir", "",
-		"Directory of the store's credentials; empty: the environment's.")
-	f.StringVar(&o.storeOptions.CAFile, "store-ca", "",
-		"PEM file of the CAs that the store's certificate is checked with; empty: the system's.")
-	f.StringVar(&o.storeOptions.VolumeRoot, "volume-root", "/backups", "Where the volume of a volume store is mounted.")
-	return text
+// scratchFlag names the directory through which the steps of a backup hand on what they have.
+func (f *flagSet) scratchFlag(dir *string) {
+	f.StringVar(dir, "scratch", "/scratch", "Directory that the steps share.")
 }
 
-// scratchFlags name the directory through which the steps of a backup hand on what they have.
-func scratchFlags(o *options, f *flagSet) {
-	f.StringVar(&o.scratch, "scratch", "/scratch", "Directory that the steps share.")
+// clusterFlags name the cluster whose backups are meant.
+func (f *flagSet) clusterFlags(whose *backup.Whose) {
+	f.StringVar(&whose.Namespace, "cluster-namespace", "", "Namespace of the cluster.")
+	f.StringVar(&whose.Name, "cluster-name", "", "Name of the cluster.")
+	f.StringVar(&whose.UID, "cluster-uid", "", "UID of the cluster's object: backups of other clusters are ignored.")
 }
 
-// whoseFlags name the cluster whose backups are meant, and the schedule. checkWhose reads them.
-func whoseFlags(o *options, f *flagSet) {
-	clusterFlags(o, f)
-	f.StringVar(&o.whose.Schedule, "schedule", "",
+// whoseFlags name the schedule as well, and all of them have to be names where they are needed.
+func (f *flagSet) whoseFlags(whose *backup.Whose, isNeeded func() bool) {
+	f.clusterFlags(whose)
+	f.StringVar(&whose.Schedule, "schedule", "",
 		"Name of the schedule that makes the backups; empty: no schedule does, or any.")
+	f.check(func() error {
+		if !isNeeded() {
+			return nil
+		}
+		return errors.Join(
+			checkName("cluster-namespace", whose.Namespace),
+			checkName("cluster-name", whose.Name),
+			checkName("cluster-uid", whose.UID),
+			checkIfGiven("schedule", whose.Schedule),
+		)
+	})
 }
 
-func clusterFlags(o *options, f *flagSet) {
-	f.StringVar(&o.whose.Namespace, "cluster-namespace", "", "Namespace of the cluster.")
-	f.StringVar(&o.whose.Name, "cluster-name", "", "Name of the cluster.")
-	f.StringVar(&o.whose.UID, "cluster-uid", "", "UID of the cluster's object: backups of other clusters are ignored.")
+// members are those that are asked, and how.
+type members struct {
+	endpoints []backup.Endpoint
+	clusterID etcdutil.ID // 0: not known
+	tlsDir    string
 }
 
-func (o *options) checkWhose() error {
-	return errors.Join(
-		checkName("cluster-namespace", o.whose.Namespace),
-		checkName("cluster-name", o.whose.Name),
-		checkName("cluster-uid", o.whose.UID),
-		checkIfGiven("schedule", o.whose.Schedule),
-	)
-}
-
-// memberFlags say which members are asked, and how.
-func memberFlags(o *options, f *flagSet) {
+func (f *flagSet) memberFlags(m *members) {
 	endpoints := f.String("endpoints", "", "The members: name=url,name=url.")
 	clusterID := f.String("cluster-id", "", "etcd's ID of the cluster, hexadecimal; empty: not known.")
-	f.StringVar(&o.tlsDir, "tls-dir", "", "Directory of ca.crt, tls.crt and tls.key for etcd; empty: plain HTTP.")
+	f.StringVar(&m.tlsDir, "tls-dir", "", "Directory of ca.crt, tls.crt and tls.key for etcd; empty: plain HTTP.")
 	f.check(func() (err error) {
 		if *clusterID != "" {
-			if o.clusterID, err = etcdutil.ParseID(*clusterID); err != nil {
+			if m.clusterID, err = etcdutil.ParseID(*clusterID); err != nil {
 				return fmt.Errorf("--cluster-id: %w", err)
 			}
 		}
-		o.endpoints, err = backup.ParseEndpoints(*endpoints)
+		m.endpoints, err = backup.ParseEndpoints(*endpoints)
 		return err
 	})
 }
 
 // placeFlags say which member's volume is restored.
-func placeFlags(o *options, f *flagSet) {
-	f.StringVar(&o.place.Volume, "volume", "/var/lib/etcd", "Where the member's volume is mounted.")
-	f.StringVar(&o.place.Incarnation, "incarnation", "", "Incarnation that the data is for.")
-	f.StringVar(&o.place.Member, "member", "", "Name of the member.")
-	f.check(func() error { return o.place.Check() })
+func (f *flagSet) placeFlags(place *backup.Place) {
+	f.StringVar(&place.Volume, "volume", "/var/lib/etcd", "Where the member's volume is mounted.")
+	f.StringVar(&place.Incarnation, "incarnation", "", "Incarnation that the data is for.")
+	f.StringVar(&place.Member, "member", "", "Name of the member.")
+	f.check(func() error { return place.Check() })
 }
 
-func keyFlag(o *options, f *flagSet) {
-	f.StringVar(&o.origin.Key, "key", "", "Key of the snapshot.")
-}
+func (f *flagSet) keyFlag(key *string) { f.StringVar(key, "key", "", "Key of the snapshot.") }
 
-func bumpFlag(o *options, f *flagSet) {
-	f.Int64Var(&o.origin.BumpRevision, "bump-revision", 0, "By how much etcdutl raises the revision.")
+func (f *flagSet) bumpFlag(bump *int64) {
+	f.Int64Var(bump, "bump-revision", 0, "By how much etcdutl raises the revision.")
 }
 
 // originFlags say which backup is restored.
-func originFlags(o *options, f *flagSet) {
-	keyFlag(o, f)
-	bumpFlag(o, f)
-	f.StringVar(&o.origin.SHA256, "sha256", "", "SHA-256 of the snapshot, hexadecimal.")
-	f.Int64Var(&o.origin.SizeBytes, "size-bytes", 0, "Size of the snapshot.")
-	f.Int64Var(&o.origin.Revision, "revision", 0, "Revision of the snapshot.")
-	f.check(func() error { return o.origin.Check() })
+func (f *flagSet) originFlags(origin *backup.Origin) {
+	f.keyFlag(&origin.Key)
+	f.bumpFlag(&origin.BumpRevision)
+	f.StringVar(&origin.SHA256, "sha256", "", "SHA-256 of the snapshot, hexadecimal.")
+	f.Int64Var(&origin.SizeBytes, "size-bytes", 0, "Size of the snapshot.")
+	f.Int64Var(&origin.Revision, "revision", 0, "Revision of the snapshot.")
+	f.check(func() error { return origin.Check() })
 }
 
-// survivorFlags name the member whose data is restored.
-func survivorFlags(o *options, f *flagSet) {
-	f.StringVar(&o.survivor, "survivor", "", "Name of the surviving member.")
-	f.check(func() error { return checkName("survivor", o.survivor) })
+// survivorFlag names the member whose data is restored.
+func (f *flagSet) survivorFlag(name *string) {
+	f.StringVar(name, "survivor", "", "Name of the surviving member.")
+	f.check(func() error { return checkName("survivor", *name) })
 }
 
 // nameText is what a part of an object's key may be.

@@ -11,25 +11,8 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/backup"
-	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
-
-func inspectFlags(o *options, f *flagSet) {
-	text := storeTextFlags(o, f)
-	keyFlag(o, f)
-	f.StringVar(&o.file, "file", "", "Instead of a store and a key: a snapshot on this machine.")
-	f.StringVar(&o.scratch, "scratch", os.TempDir(), "Directory with room for the snapshot of a store.")
-	f.check(func() (err error) {
-		if (o.file == "") == (o.origin.Key == "") {
-			return errors.New("want exactly one of --file and --key")
-		}
-		if o.file == "" {
-			o.store, err = store.ParseConfig([]byte(*text))
-		}
-		return err
-	})
-}
 
 // inspection is what a snapshot is, and what it is good for.
 type inspection struct {
@@ -45,18 +28,32 @@ type inspection struct {
 	Manifest        *backup.Manifest `json:"manifest,omitempty"`
 }
 
-func inspect(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
-	if o.file != "" {
-		return inspectionOf(backup.InspectFile(o.file))
-	}
-	return withStore(ctx, o, progress, func(transfer backup.Transfer) (*inspection, error) {
-		dir, err := os.MkdirTemp(o.scratch, "inspect-")
+func inspect(f *flagSet) work {
+	var key, file, scratch string
+	f.keyFlag(&key)
+	f.StringVar(&file, "file", "", "Instead of a store and a key: a snapshot on this machine.")
+	f.StringVar(&scratch, "scratch", os.TempDir(), "Directory with room for the snapshot of a store.")
+	f.check(func() error {
+		if (file == "") == (key == "") {
+			return errors.New("want exactly one of --file and --key")
+		}
+		return nil
+	})
+	f.storeFlagsIf(func() bool { return file == "" })
+	ofStore := f.withStore(func(ctx context.Context, t backup.Transfer) (any, error) {
+		dir, err := os.MkdirTemp(scratch, "inspect-")
 		if err != nil {
 			return nil, fmt.Errorf("make a directory for the snapshot: %w", err)
 		}
 		defer os.RemoveAll(dir)
-		return inspectionOf(backup.InspectObject(ctx, transfer, o.origin.Key, dir))
+		return inspectionOf(backup.InspectObject(ctx, t, key, dir))
 	})
+	return func(ctx context.Context, t backup.Transfer) (any, error) {
+		if file != "" {
+			return inspectionOf(backup.InspectFile(file))
+		}
+		return ofStore(ctx, t)
+	}
 }
 
 func inspectionOf(seen backup.Inspected, err error) (*inspection, error) {
@@ -118,18 +115,6 @@ func (i *inspection) use() string {
 	return says + "."
 }
 
-func listFlags(o *options, f *flagSet) {
-	storeFlags(o, f)
-	clusterFlags(o, f)
-	f.check(func() error {
-		return errors.Join(
-			checkIfGiven("cluster-namespace", o.whose.Namespace),
-			checkIfGiven("cluster-name", o.whose.Name),
-			checkIfGiven("cluster-uid", o.whose.UID),
-		)
-	})
-}
-
 // listing is one line of a list.
 type listing struct {
 	Key         string     `json:"key"`
@@ -145,9 +130,19 @@ type listing struct {
 // listings are printed for a person.
 type listings []listing
 
-func list(ctx context.Context, o *options, progress *backup.Progress) (any, error) {
-	return withStore(ctx, o, progress, func(transfer backup.Transfer) (listings, error) {
-		found, err := backup.List(ctx, transfer.Bucket, o.whose)
+func list(f *flagSet) work {
+	var whose backup.Whose
+	f.storeFlags()
+	f.clusterFlags(&whose)
+	f.check(func() error {
+		return errors.Join(
+			checkIfGiven("cluster-namespace", whose.Namespace),
+			checkIfGiven("cluster-name", whose.Name),
+			checkIfGiven("cluster-uid", whose.UID),
+		)
+	})
+	return f.withStore(func(ctx context.Context, t backup.Transfer) (any, error) {
+		found, err := backup.List(ctx, t.Bucket, whose)
 		all := listings{}
 		for _, l := range found {
 			all = append(all, listingOf(l))

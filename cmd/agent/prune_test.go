@@ -89,10 +89,17 @@ func TestNothingIsPrunedByAListOfWhatIsHeldThatIsTooOld(t *testing.T) {
 
 func TestAWrongCallOfPruneIsRefusedWithWhatIsWrong(t *testing.T) {
 	good := pruneArgs(t.TempDir(), "--keep-last=3", "--keep-within=720h", "--time-zone=Europe/Berlin", "--hold=a", "--hold=b")
-	o, err := parseOptions(good)
-	must(t, err)
-	if o.prune.policy.KeepLast != 3 || o.prune.policy.Location.String() != "Europe/Berlin" || !slices.Equal(o.prune.held, []string{"a", "b"}) {
-		t.Errorf("%+v", o.prune)
+	var asked *pruning
+	f := flagsOf(&options{step: step{name: "prune", prepare: func(f *flagSet) work {
+		asked = f.pruneFlags()
+		return nil
+	}}})
+	must(t, f.Parse(good[1:]))
+	for _, check := range f.checks {
+		must(t, check())
+	}
+	if asked.Policy.KeepLast != 3 || asked.Policy.Location.String() != "Europe/Berlin" || !slices.Equal(asked.Held, []string{"a", "b"}) {
+		t.Errorf("%+v", asked)
 	}
 	for name, tc := range map[string]struct{ arg, names string }{
 		"no cluster":       {"--cluster-uid=", "cluster-uid"},

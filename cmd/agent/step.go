@@ -17,35 +17,31 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 )
 
-// step is a subcommand. What run returns is the termination message, or for people what they read.
+// step is a subcommand.
 type step struct {
-	name  string
-	flags func(o *options, f *flagSet)
-	run   func(ctx context.Context, o *options, progress *backup.Progress) (any, error)
-
-	isForPeople bool // a person runs it, outside of any Pod of ours
+	name        string
+	prepare     func(f *flagSet) work // adds the step's flags
+	isForPeople bool                  // a person runs it, outside of any Pod of ours
 }
+
+// work is what a step does once its flags are read. What it returns is the termination message, or for people what they
+// read.
+type work func(ctx context.Context, t backup.Transfer) (any, error)
 
 // steps are all of them: those of a backup, of a restore from a backup, of a restore from a surviving member, of a
 // schedule, and those that a person runs. Between the steps of one Pod the cluster's own etcdutl does its work.
 var steps = []step{
-	{name: "snapshot", flags: snapshotFlags, run: snapshot},
-	{name: "fetch", flags: fetchFlags, run: fetch},
-	{name: "compare", flags: compareFlags, run: compare},
+	{name: "snapshot", prepare: snapshot}, {name: "fetch", prepare: fetch}, {name: "compare", prepare: compare},
 
-	{name: "preflight", flags: preflightFlags, run: preflight},
-	{name: "fetch-for-restore", flags: fetchForRestoreFlags, run: fetchForRestore},
-	{name: "activate", flags: activateFlags, run: activate},
-	{name: "hold", flags: holdFlags, run: hold},
+	{name: "preflight", prepare: preflight}, {name: "fetch-for-restore", prepare: fetchForRestore},
+	{name: "activate", prepare: activate}, {name: "hold", prepare: hold},
 
-	{name: "stream-survivor", flags: streamSurvivorFlags, run: streamSurvivor},
-	{name: "read-survivor", flags: readSurvivorFlags, run: readSurvivor},
-	{name: "activate-survivor", flags: activateSurvivorFlags, run: activateSurvivor},
+	{name: "stream-survivor", prepare: streamSurvivor}, {name: "read-survivor", prepare: readSurvivor},
+	{name: "activate-survivor", prepare: activateSurvivor},
 
-	{name: "prune", flags: pruneFlags, run: prune},
+	{name: "prune", prepare: prune},
 
-	{name: "list", flags: listFlags, run: list, isForPeople: true},
-	{name: "inspect", flags: inspectFlags, run: inspect, isForPeople: true},
+	{name: "list", prepare: list, isForPeople: true}, {name: "inspect", prepare: inspect, isForPeople: true},
 }
 
 // stepNamed finds a step; the error says which there are.
@@ -83,7 +79,9 @@ func runStep(ctx context.Context, o *options) (any, error) {
 	} else {
 		defer stopServing()
 	}
-	return within(ctx, stalled, func() (any, error) { return o.step.run(ctx, o, progress) })
+	return within(ctx, stalled, func() (any, error) {
+		return o.work(ctx, backup.Transfer{Stall: o.stall, Progress: progress})
+	})
 }
 
 // within waits for a step, and after the context has ended or its bytes stood still no longer than stopGrace.
@@ -113,23 +111,15 @@ func within(ctx context.Context, stalled <-chan error, work func() (any, error))
 	}
 }
 
-// transfer is how a step moves bytes that needs no store.
-func (o *options) transfer(progress *backup.Progress) backup.Transfer {
-	return backup.Transfer{Stall: o.stall, Progress: progress}
-}
-
-// withStore opens the store for one piece of work, and closes it.
-func withStore[T any](ctx context.Context, o *options, progress *backup.Progress,
-	work func(backup.Transfer) (T, error)) (T, error) {
-	bucket, err := store.Open(ctx, o.store, o.storeOptions)
-	if err != nil {
-		var none T
-		return none, err
+// withStore opens the store for the work, and closes it.
+func (f *flagSet) withStore(do work) work {
+	return func(ctx context.Context, t backup.Transfer) (_ any, err error) {
+		if t.Bucket, err = store.Open(ctx, f.store, f.storeOptions); err != nil {
+			return nil, err
+		}
+		defer t.Bucket.Close()
+		return do(ctx, t)
 	}
-	defer bucket.Close()
-	transfer := o.transfer(progress)
-	transfer.Bucket = bucket
-	return work(transfer)
 }
 
 // defaultTerminationLog is where the kubelet looks for a container's last words.

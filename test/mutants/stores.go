@@ -136,7 +136,7 @@ var stores = []mutant{
 	},
 	{
 		Name: "backups are removed by a clock that is behind", Peer: "",
-		From: "now.Before(o.prune.since)",
+		From: "now.Before(o.since)",
 		To:   "now.Before(time.Time{})",
 		Test: "TestNothingIsPrunedByAListOfWhatIsHeldThatIsTooOld",
 	},
