@@ -24,7 +24,6 @@ const (
 	lateness = time.Minute
 )
 
-// backupOptions are the flags of backup.
 type backupOptions struct {
 	name, schedule, store string
 	verify, wait          bool
@@ -38,14 +37,10 @@ func (p program) backupCommand() *cobra.Command {
 		Use: "backup NAME", Short: "Back a cluster up now", Args: oneCluster,
 		Long: "Creates an EtcdBackup. Store, deadline and settings of its Pods are those of the cluster's " +
 			"EtcdBackupSchedule, or the store is that of --store.",
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := p.connect(p.flags)
-			if err != nil {
-				return err
-			}
+		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
 			o.hasVerify = c.Flags().Changed("verify")
-			return s.backUp(c.Context(), p.out, args[0], o)
-		},
+			return s.backUp(c.Context(), p.out, name, o)
+		}),
 	}
 	flags := c.Flags()
 	flags.StringVar(&o.name, "name", "", "Name of the EtcdBackup; empty: the cluster's name, \"manual\" and the time.")
@@ -160,19 +155,14 @@ func (s *session) await(ctx context.Context, out io.Writer, b *v1alpha1.EtcdBack
 	return tellEnd(out, b)
 }
 
-// tellEnd says how a backup ended.
 func tellEnd(out io.Writer, b *v1alpha1.EtcdBackup) error {
 	conditions := b.Status.Conditions
 	if isTrue(conditions, v1alpha1.BackupFailed) {
 		failed := meta.FindStatusCondition(conditions, v1alpha1.BackupFailed)
 		return fmt.Errorf("EtcdBackup %s is Failed (%s): %s", b.Name, failed.Reason, failed.Message)
 	}
-	verified := "and not Verified"
-	if isTrue(conditions, v1alpha1.BackupVerified) {
-		verified = "and Verified"
-	}
-	_, err := fmt.Fprintf(out, "EtcdBackup %s is Complete %s: %d keys at revision %d, %s.\n", b.Name, verified,
-		b.Status.TotalKeys, b.Status.Revision, b.Status.Key)
+	_, err := fmt.Fprintf(out, "EtcdBackup %s is Complete %s: %d keys at revision %d, %s.\n", b.Name,
+		verified(isTrue(conditions, v1alpha1.BackupVerified)), b.Status.TotalKeys, b.Status.Revision, b.Status.Key)
 	return err
 }
 
@@ -181,18 +171,14 @@ func (p program) restartCommand() *cobra.Command {
 		Use: "restart NAME", Short: "Restart each member of a cluster once, one at a time", Args: oneCluster,
 		Long: "Writes the annotation " + v1alpha1.AnnotationRestartedAt + " on the EtcdCluster. The operator then " +
 			"restarts each member once, one at a time, the leader last, each only while all others are healthy.",
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := p.connect(p.flags)
-			if err != nil {
-				return err
-			}
-			said, err := s.restart(c.Context(), args[0])
+		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
+			said, err := s.restart(c.Context(), name)
 			if err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(p.out, said)
 			return err
-		},
+		}),
 	}
 }
 

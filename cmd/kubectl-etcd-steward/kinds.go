@@ -238,7 +238,6 @@ func (s *session) operator(ctx context.Context, cluster string) operatorView {
 	return s.judge(ctx, operatorView{Name: name})
 }
 
-// judge reads the Lease of an install.
 func (s *session) judge(ctx context.Context, o operatorView) operatorView {
 	var lease coordinationv1.Lease
 	err := s.get(ctx, client.ObjectKey{Namespace: o.namespace(), Name: leaseName}, &lease)

@@ -110,6 +110,19 @@ func oneCluster(c *cobra.Command, args []string) error {
 	return nil
 }
 
+// onCluster runs a command that is about a cluster, with a session.
+func (p program) onCluster(
+	do func(c *cobra.Command, s *session, name string) error,
+) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		s, err := p.connect(p.flags)
+		if err != nil {
+			return err
+		}
+		return do(c, s, args[0])
+	}
+}
+
 // session is a connection to one API server, and the namespace that the person works in.
 type session struct {
 	client.Client
@@ -218,7 +231,6 @@ func (s *session) get(ctx context.Context, key client.ObjectKey, object client.O
 	return explain(s.Get(ctx, key, object), "get", key.Namespace)
 }
 
-// list lists objects of a namespace.
 func (s *session) list(ctx context.Context, namespace string, all client.ObjectList, o ...client.ListOption) error {
 	return explain(s.List(ctx, all, append(o, client.InNamespace(namespace))...), "list", namespace)
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
-// reportOptions are the flags of report.
 type reportOptions struct {
 	file, operatorNamespace string
 	tail                    int64
@@ -38,20 +37,16 @@ func (p program) reportCommand() *cobra.Command {
 		Use: "report NAME", Short: "Write all that is known of a cluster to a file, without Secrets", Args: oneCluster,
 		Long: "Writes a .tar.gz with the objects, events and logs of a cluster, and the logs of the operator. " +
 			"It has no Secrets. The README.md inside says what it has, what was taken out and what could not be read.",
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
 			if o.tail < 1 || o.tail > mostLines {
 				return fmt.Errorf("--tail is %d; it must be from 1 to %d", o.tail, mostLines)
 			}
-			s, err := p.connect(p.flags)
-			if err != nil {
-				return err
-			}
-			b, err := s.report(c.Context(), args[0], o)
+			b, err := s.report(c.Context(), name, o)
 			if err != nil {
 				return err
 			}
 			return p.writeReport(b, o.file)
-		},
+		}),
 	}
 	flags := c.Flags()
 	flags.StringVarP(&o.file, "file", "f", "",
@@ -84,7 +79,6 @@ func (p program) writeReport(b *bundle, name string) error {
 	return nil
 }
 
-// gatherer fills a bundle.
 type gatherer struct {
 	*session
 	*bundle
@@ -245,10 +239,7 @@ func (b *bundle) write(out io.Writer) error {
 			return fmt.Errorf("packing %s: %w", f.path, err)
 		}
 	}
-	if err := archive.Close(); err != nil {
-		return fmt.Errorf("packing the report: %w", err)
-	}
-	if err := packed.Close(); err != nil {
+	if err := errors.Join(archive.Close(), packed.Close()); err != nil {
 		return fmt.Errorf("packing the report: %w", err)
 	}
 	return nil

@@ -26,16 +26,12 @@ func (p program) statusCommand() *cobra.Command {
 		Long: "Shows health, quorum, the next step of the operator, members, versions, certificates, the last " +
 			"backup and the conditions that are not as they should be. The exit code is 2 for a cluster that is not " +
 			"known to be Available, and 1 for an error.",
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
 			show, err := formatOf(format)
 			if err != nil {
 				return err
 			}
-			s, err := p.connect(p.flags)
-			if err != nil {
-				return err
-			}
-			in, err := s.look(c.Context(), args[0])
+			in, err := s.look(c.Context(), name)
 			if err != nil {
 				return err
 			}
@@ -46,7 +42,7 @@ func (p program) statusCommand() *cobra.Command {
 				return errNotAvailable
 			}
 			return nil
-		},
+		}),
 	}
 	c.Flags().StringVarP(&format, "output", "o", "text", "What is printed: text, json or yaml.")
 	return c
@@ -187,18 +183,21 @@ func (p page) lastBackup() string {
 	case last == nil:
 		lines = append(lines, "No EtcdBackup of this cluster is Complete.")
 	default:
-		verified := "and not Verified"
-		if last.Verified {
-			verified = "and Verified"
-		}
-		lines = append(lines, fmt.Sprintf("%s is Complete %s: it has all writes until %s (%s).", last.Name, verified,
-			date(last.StartedAt.Time), ago(last.StartedAt.Time, p.now)))
+		lines = append(lines, fmt.Sprintf("%s is Complete %s: it has all writes until %s (%s).", last.Name,
+			verified(last.Verified), date(last.StartedAt.Time), ago(last.StartedAt.Time, p.now)))
 	}
 	if at := p.Backup.Proven; at != nil {
 		lines = append(lines, fmt.Sprintf("The newest proven backup has all writes until %s (%s), revision %d.",
 			date(at.Time.Time), ago(at.Time.Time, p.now), at.Revision))
 	}
 	return strings.Join(lines, "\n")
+}
+
+func verified(is bool) string {
+	if is {
+		return "and Verified"
+	}
+	return "and not Verified"
 }
 
 func (p page) printMembers(text *bytes.Buffer) {

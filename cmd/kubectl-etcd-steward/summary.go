@@ -96,7 +96,6 @@ type lastBackup struct {
 	Verified  bool        `json:"verified"`
 }
 
-// seen is what was read of a cluster.
 type seen struct {
 	cluster   *v1alpha1.EtcdCluster
 	operator  operatorView
@@ -104,7 +103,6 @@ type seen struct {
 	backupErr error
 }
 
-// summarize says how a cluster is.
 func summarize(in seen) summary {
 	c := in.cluster
 	status := c.Status
