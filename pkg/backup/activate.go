@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -28,22 +27,22 @@ type Activated struct {
 // the place empty, or the data in it; run again, it goes on, and once it has succeeded it only says so. Data of anybody
 // else is never touched.
 func Activate(place Place, origin Origin) (Activated, error) {
-	if err := errors.Join(place.Check(), origin.Check()); err != nil {
-		return Activated{}, err
-	}
-	volume, err := place.open()
-	if err != nil {
-		return Activated{}, volumeFailure("open the directory", err)
-	}
-	defer volume.Close()
-	a := &activation{Place: place, origin: origin, volume: volume}
-	for _, step := range a.steps() {
-		if err := step(); err != nil {
+	return withVolume(place, func(volume *os.Root) (Activated, error) {
+		if err := origin.Check(); err != nil {
 			return Activated{}, err
 		}
-	}
-	return Activated{Key: origin.Key, SHA256: origin.SHA256, Revision: a.revision,
-		AlreadyRestored: a.occupant == ours}, nil
+		a := &activation{Place: place, origin: origin, volume: volume}
+		if err := a.look(); err != nil {
+			return Activated{}, err
+		}
+		for _, step := range a.steps() {
+			if err := step(); err != nil {
+				return Activated{}, err
+			}
+		}
+		return Activated{Key: origin.Key, SHA256: origin.SHA256, Revision: a.revision,
+			AlreadyRestored: a.occupant == ours}, nil
+	})
 }
 
 type activation struct {
@@ -54,9 +53,12 @@ type activation struct {
 	revision int64
 }
 
-// steps are in the order that makes a crash between any two harmless.
+// steps are what is left to do, in the order that makes a crash between any two harmless.
 func (a *activation) steps() []func() error {
-	return []func() error{a.look, a.inspect, a.writeThrough, a.note, a.clear, a.move, a.settle}
+	if a.occupant == ours {
+		return []func() error{a.clear, a.settle}
+	}
+	return []func() error{a.inspect, a.writeThrough, a.note, a.clear, a.move, a.settle}
 }
 
 func (a *activation) look() error {
@@ -74,9 +76,6 @@ func (a *activation) look() error {
 // with all of the past compacted. etcdutl counts from its newest entry, which compaction may have removed, so it may
 // begin below.
 func (a *activation) inspect() error {
-	if a.occupant == ours {
-		return nil
-	}
 	logs, err := fs.Glob(a.volume.FS(), a.staged(path.Join(stagedData, "member", "wal", "*.wal")))
 	if err != nil || len(logs) == 0 {
 		return fail(ReasonRestoreIncomplete, "the restored data of member %s has no log", a.Member)
@@ -104,9 +103,6 @@ func (a *activation) inspect() error {
 
 // writeThrough makes what etcdutl wrote survive a power failure: a database that was half written would be a member's.
 func (a *activation) writeThrough() error {
-	if a.occupant == ours {
-		return nil
-	}
 	err := fs.WalkDir(a.volume.FS(), a.staged(stagedData), func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -124,9 +120,6 @@ func (a *activation) writeThrough() error {
 
 // note records what is about to be moved, so that the next run knows it for its own.
 func (a *activation) note() error {
-	if a.occupant == ours {
-		return nil
-	}
 	info, err := a.volume.Lstat(a.staged(stagedData))
 	if err != nil {
 		return volumeFailure("look at the restored data", err)
@@ -162,9 +155,6 @@ func (a *activation) clear() error {
 
 // move makes the data the member's. A rename never replaces a directory that holds anything.
 func (a *activation) move() error {
-	if a.occupant == ours {
-		return nil
-	}
 	if err := a.volume.MkdirAll(a.Incarnation, 0o700); err != nil {
 		return volumeFailure("make a directory", err)
 	}

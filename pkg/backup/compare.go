@@ -123,13 +123,7 @@ type Facts struct {
 const maxAlarms = 32
 
 // Inspect reads the facts of a database, with or without its trailer. The file is opened read-only and not changed.
-func Inspect(path string) (facts Facts, err error) {
-	err = within(filepath.Dir(path), func(dir *os.Root) error {
-		facts, err = inspect(dir, filepath.Base(path))
-		return err
-	})
-	return facts, err
-}
+func Inspect(path string) (Facts, error) { return within(path, inspect) }
 
 // inspect is Inspect for a file that others may have made.
 func inspect(dir *os.Root, name string) (Facts, error) {
@@ -171,12 +165,10 @@ func (f Facts) span() span {
 
 // HashKeys is the hash that a member gives for its keys up to revision when it has compacted at compactRevision,
 // computed from a copy of its database. The copy may be compacted less far, and not further.
-func HashKeys(path string, revision, compactRevision int64) (sum uint32, err error) {
-	err = within(filepath.Dir(path), func(dir *os.Root) error {
-		sum, err = hashKeys(dir, filepath.Base(path), span{revision: revision, compact: compactRevision})
-		return err
+func HashKeys(path string, revision, compactRevision int64) (uint32, error) {
+	return within(path, func(dir *os.Root, name string) (uint32, error) {
+		return hashKeys(dir, name, span{revision: revision, compact: compactRevision})
 	})
-	return sum, err
 }
 
 // hashKeys is HashKeys for a file that others may have made.

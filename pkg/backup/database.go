@@ -24,17 +24,21 @@ var errUnreadable = errors.New("the database is not readable")
 
 // withDatabase is withDatabaseIn for a path that is ours.
 func withDatabase(path string, do func(tx *bolt.Tx) error) error {
-	return within(filepath.Dir(path), func(dir *os.Root) error { return withDatabaseIn(dir, filepath.Base(path), do) })
+	_, err := within(path, func(dir *os.Root, name string) (struct{}, error) {
+		return struct{}{}, withDatabaseIn(dir, name, do)
+	})
+	return err
 }
 
-// within works on what is below a directory: no link that lies there leads out of it.
-func within(path string, do func(dir *os.Root) error) error {
-	dir, err := os.OpenRoot(path)
+// within reads a file below its directory: no link that lies there leads out of it.
+func within[T any](path string, read func(dir *os.Root, name string) (T, error)) (T, error) {
+	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return err
+		var none T
+		return none, err
 	}
 	defer dir.Close()
-	return do(dir)
+	return read(dir, filepath.Base(path))
 }
 
 // withDatabaseIn is withTree for what needs no page of it.

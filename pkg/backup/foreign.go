@@ -25,23 +25,9 @@ const scratchForeign = "foreign.db"
 // takeAnother is what helps where the file itself cannot be put right.
 const takeAnother = "Copy it to the store again, or take another one with etcdctl snapshot save"
 
-// lookAtForeign downloads a foreign snapshot, and finds out what a manifest would say. Where manifests are signed, one
-// that anything could have put there is refused.
+// lookAtForeign downloads a foreign snapshot, and finds out what a manifest would say.
 func (o *PreflightOptions) lookAtForeign(ctx context.Context) (Found, error) {
-	if err := o.checkSigned(true); err != nil {
-		return Found{}, err
-	}
-	object, err := o.Bucket.Stat(ctx, o.Key)
-	if err != nil {
-		return Found{}, fmt.Errorf("look for the snapshot: %w", err)
-	}
-	if err := o.fitsVolumes(o.Key, object.Size); err != nil {
-		return Found{}, err
-	}
-	if err := looksWhole(ctx, o.Bucket, object); err != nil {
-		return Found{}, err
-	}
-	seen, err := examineObject(ctx, o.Transfer, object, o.Scratch)
+	seen, err := o.examine(ctx, true)
 	if err != nil {
 		return Found{}, err
 	}
@@ -51,13 +37,24 @@ func (o *PreflightOptions) lookAtForeign(ctx context.Context) (Found, error) {
 	return found, found.fitsVersion(o.Version)
 }
 
-// checkSigned refuses a snapshot that no manifest speaks of where manifests are signed.
-func (o *PreflightOptions) checkSigned(isForeign bool) error {
-	if !isForeign || o.Bucket.ManifestKey() == nil {
-		return nil
+// examine downloads a snapshot and examines it. Where manifests are signed, one that anything could have put there is
+// refused.
+func (o *PreflightOptions) examine(ctx context.Context, isForeign bool) (Examined, error) {
+	if isForeign && o.Bucket.ManifestKey() != nil {
+		return Examined{}, fail(ReasonManifestUnsigned, "%s has no manifest, and the store's Secret has a "+
+			"manifest-key. If you trust this snapshot, name a Secret without manifest-key", o.Key)
 	}
-	return fail(ReasonManifestUnsigned, "%s has no manifest, and the store's Secret has a manifest-key. If you trust "+
-		"this snapshot, name a Secret without manifest-key", o.Key)
+	object, err := o.Bucket.Stat(ctx, o.Key)
+	if err != nil {
+		return Examined{}, fmt.Errorf("look for the snapshot: %w", err)
+	}
+	if err := o.fitsVolumes(o.Key, object.Size); err != nil {
+		return Examined{}, err
+	}
+	if err := looksWhole(ctx, o.Bucket, object); err != nil {
+		return Examined{}, err
+	}
+	return examineObject(ctx, o.Transfer, object, o.Scratch)
 }
 
 // looksWhole tells by size and beginning what need not be downloaded.
@@ -186,23 +183,13 @@ type Inspected struct {
 
 // InspectObject downloads a snapshot and examines it, and holds it to its manifest if it has one.
 func InspectObject(ctx context.Context, t Transfer, key, scratch string) (Inspected, error) {
-	o := PreflightOptions{Transfer: t, Key: key}
+	o := PreflightOptions{Transfer: t, Key: key, Scratch: scratch}
 	o.setDefaults()
 	isForeign, err := o.isForeign(ctx)
 	if err != nil {
 		return Inspected{}, err
 	}
-	if err := o.checkSigned(isForeign); err != nil {
-		return Inspected{}, err
-	}
-	object, err := o.Bucket.Stat(ctx, key)
-	if err != nil {
-		return Inspected{}, fmt.Errorf("look for the snapshot: %w", err)
-	}
-	if err := looksWhole(ctx, o.Bucket, object); err != nil {
-		return Inspected{}, err
-	}
-	seen, err := examineObject(ctx, o.Transfer, object, scratch)
+	seen, err := o.examine(ctx, isForeign)
 	if err != nil || isForeign {
 		return Inspected{Name: key, Examined: seen, EtcdVersion: seen.Facts.minor()}, err
 	}

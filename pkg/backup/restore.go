@@ -2,7 +2,6 @@ package backup
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -50,46 +49,56 @@ type Restored struct {
 // Activate throws it away.
 func Restore(ctx context.Context, o RestoreOptions) (Restored, error) {
 	o.setDefaults()
-	if err := cmp.Or(o.Place.Check(), o.Origin.Check()); err != nil {
-		return Restored{}, err
-	}
-	volume, err := o.Place.open()
-	if err != nil {
-		return Restored{}, volumeFailure("open the directory", err)
-	}
-	defer volume.Close()
-	restored := Restored{Key: o.Origin.Key, SizeBytes: o.Origin.SizeBytes, SHA256: o.Origin.SHA256}
-	state, err := o.Place.stands(volume, o.Origin)
-	if err != nil {
-		return Restored{}, err
-	}
-	switch state {
-	case stranger:
-		return Restored{}, o.Place.refuseStranger()
-	case ours:
-		restored.AlreadyRestored = true
-		return restored, o.Place.restoreEmpty(volume)
-	default:
-		return restored, o.restore(ctx, volume)
-	}
+	return withVolume(o.Place, func(volume *os.Root) (Restored, error) {
+		if err := o.Origin.Check(); err != nil {
+			return Restored{}, err
+		}
+		state, err := o.Place.stands(volume, o.Origin)
+		switch {
+		case err != nil:
+			return Restored{}, err
+		case state == stranger:
+			return Restored{}, o.Place.refuseStranger()
+		case state == ours:
+			return restoredFrom(o.Origin, true), o.Place.restoreEmpty(volume)
+		}
+		return restoredFrom(o.Origin, false), o.Place.startOver(volume, func() error { return o.restore(ctx, volume) })
+	})
 }
 
-// restore starts over, whatever is there.
+func restoredFrom(origin Origin, already bool) Restored {
+	return Restored{Key: origin.Key, SizeBytes: origin.SizeBytes, SHA256: origin.SHA256, AlreadyRestored: already}
+}
+
 func (o *RestoreOptions) restore(ctx context.Context, volume *os.Root) error {
-	if err := volume.RemoveAll(o.Place.staging()); err != nil {
-		return volumeFailure("remove what an earlier run has left", err)
-	}
 	if err := o.Place.checkRoom(o.Origin.SizeBytes); err != nil {
 		return err
 	}
-	if err := volume.MkdirAll(o.Place.staging(), 0o700); err != nil {
-		return volumeFailure("make a directory", err)
+	return o.download(ctx, volume)
+}
+
+// startOver brings a snapshot, whatever is there.
+func (p Place) startOver(volume *os.Root, bring func() error) error {
+	if err := volume.RemoveAll(p.staging()); err != nil {
+		return volumeFailure("remove what an earlier run has left", err)
 	}
-	err := o.download(ctx, volume)
+	err := bring()
 	if err != nil {
-		_ = volume.Remove(o.Place.staged(stagedSnapshot)) // what is not whole is of no use, and takes room
+		_ = volume.Remove(p.staged(stagedSnapshot)) // what is not whole is of no use, and takes room
 	}
 	return err
+}
+
+// create makes the file of the snapshot.
+func (p Place) create(volume *os.Root) (*os.File, error) {
+	if err := volume.MkdirAll(p.staging(), 0o700); err != nil {
+		return nil, volumeFailure("make a directory", err)
+	}
+	file, err := volume.OpenFile(p.staged(stagedSnapshot), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, volumeFailure("create the snapshot", err)
+	}
+	return file, nil
 }
 
 // checkRoom fails before the first byte where the restore could not end.
@@ -108,9 +117,9 @@ func (p Place) checkRoom(size int64) error {
 }
 
 func (o *RestoreOptions) download(ctx context.Context, volume *os.Root) error {
-	file, err := volume.OpenFile(o.Place.staged(stagedSnapshot), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := o.Place.create(volume)
 	if err != nil {
-		return volumeFailure("create the snapshot", err)
+		return err
 	}
 	defer file.Close()
 	o.Progress.enter(StageFetching, o.Origin.SizeBytes)
@@ -251,7 +260,20 @@ func (p Place) staging() string           { return path.Join(p.Incarnation+".res
 func (p Place) staged(name string) string { return path.Join(p.staging(), name) }
 func (p Place) target() string            { return path.Join(p.Incarnation, p.Member) }
 func (p Place) onDisk(name string) string { return filepath.Join(p.Volume, filepath.FromSlash(name)) }
-func (p Place) open() (*os.Root, error)   { return os.OpenRoot(p.Volume) }
+
+// withVolume opens the member's volume for what is to be done there.
+func withVolume[T any](p Place, do func(volume *os.Root) (T, error)) (T, error) {
+	var none T
+	if err := p.Check(); err != nil {
+		return none, err
+	}
+	volume, err := os.OpenRoot(p.Volume)
+	if err != nil {
+		return none, volumeFailure("open the directory", err)
+	}
+	defer volume.Close()
+	return do(volume)
+}
 
 // record says which backup the data beside it came from. The directory is named by its inode: it keeps that when it is
 // renamed, and no other directory has it.

@@ -263,10 +263,11 @@ func dieAt(t testing.TB, step int, programs string, bucket *store.Bucket, m rest
 		return
 	}
 	must(t, etcdutl(programs, m, []restoredMember{m}))
-	volume, err := m.open()
+	volume, err := os.OpenRoot(m.Volume)
 	must(t, err)
 	defer volume.Close()
 	a := &activation{Place: m.Place, origin: origin, volume: volume}
+	must(t, a.look())
 	for _, do := range a.steps()[:step-2] {
 		must(t, do())
 	}

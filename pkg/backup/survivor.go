@@ -40,50 +40,34 @@ func survivorKey(member string) string { return "survivor/" + member }
 // restored already, it stays, as with Lay.
 func RestoreSurvivor(ctx context.Context, o SurvivorOptions) (Restored, error) {
 	o.setDefaults()
-	if err := o.Place.Check(); err != nil {
-		return Restored{}, err
-	}
-	volume, err := o.Place.open()
-	if err != nil {
-		return Restored{}, volumeFailure("open the directory", err)
-	}
-	defer volume.Close()
-	origin, err := readSurvivor(volume, o.Place)
-	if err != nil {
-		return Restored{}, err
-	}
-	state, err := o.Place.stands(volume, origin)
-	switch {
-	case err != nil:
-		return Restored{}, err
-	case state == stranger || state == ours && origin.Key != survivorKey(o.Endpoint.Name):
-		return Restored{}, o.Place.refuseStranger()
-	case state == ours:
-		return restoredFrom(origin, true), o.Place.restoreEmpty(volume)
-	}
-	origin, err = o.restore(ctx, volume)
-	if err != nil {
-		_ = volume.Remove(o.Place.staged(stagedSnapshot)) // what is not whole is of no use, and takes room
-		return Restored{}, err
-	}
-	return restoredFrom(origin, false), writeSurvivor(volume, o.Place, origin)
-}
-
-func restoredFrom(origin Origin, already bool) Restored {
-	return Restored{Key: origin.Key, SizeBytes: origin.SizeBytes, SHA256: origin.SHA256, AlreadyRestored: already}
+	return withVolume(o.Place, func(volume *os.Root) (Restored, error) {
+		origin, err := readSurvivor(volume, o.Place)
+		if err != nil {
+			return Restored{}, err
+		}
+		state, err := o.Place.stands(volume, origin)
+		switch {
+		case err != nil:
+			return Restored{}, err
+		case state == stranger || state == ours && origin.Key != survivorKey(o.Endpoint.Name):
+			return Restored{}, o.Place.refuseStranger()
+		case state == ours:
+			return restoredFrom(origin, true), o.Place.restoreEmpty(volume)
+		}
+		err = o.Place.startOver(volume, func() error {
+			origin, err = o.restore(ctx, volume)
+			return err
+		})
+		if err != nil {
+			return Restored{}, err
+		}
+		return restoredFrom(origin, false), writeSurvivor(volume, o.Place, origin)
+	})
 }
 
 // ActivateSurvivor is Activate for what RestoreSurvivor has brought of that member.
 func ActivateSurvivor(place Place, survivor string) (Activated, error) {
-	if err := place.Check(); err != nil {
-		return Activated{}, err
-	}
-	volume, err := place.open()
-	if err != nil {
-		return Activated{}, volumeFailure("open the directory", err)
-	}
-	defer volume.Close()
-	origin, err := readSurvivor(volume, place)
+	origin, err := withVolume(place, func(volume *os.Root) (Origin, error) { return readSurvivor(volume, place) })
 	if err != nil {
 		return Activated{}, err
 	}
@@ -94,11 +78,7 @@ func ActivateSurvivor(place Place, survivor string) (Activated, error) {
 	return Activate(place, origin)
 }
 
-// restore starts over, whatever is there.
 func (o *SurvivorOptions) restore(ctx context.Context, volume *os.Root) (Origin, error) {
-	if err := volume.RemoveAll(o.Place.staging()); err != nil {
-		return Origin{}, volumeFailure("remove what an earlier run has left", err)
-	}
 	fetch := o.ask
 	if o.Database != "" {
 		fetch = o.read
@@ -151,7 +131,7 @@ func (o *SurvivorOptions) read(_ context.Context, volume *os.Root) (streamed, er
 	if err := o.Place.checkRoom(info.Size() + trailerSize); err != nil {
 		return streamed{}, err
 	}
-	to, err := o.create(volume)
+	to, err := o.Place.create(volume)
 	if err != nil {
 		return streamed{}, err
 	}
@@ -164,24 +144,13 @@ func (o *SurvivorOptions) read(_ context.Context, volume *os.Root) (streamed, er
 	}
 	trailer := content.Sum(nil)
 	_, _ = whole.Write(trailer)
-	if _, err := to.Write(trailer); err != nil {
-		return streamed{}, volumeFailure("write the snapshot", err)
+	if _, err = to.Write(trailer); err == nil {
+		err = to.Close()
 	}
-	if err := to.Close(); err != nil {
+	if err != nil {
 		return streamed{}, volumeFailure("write the snapshot", err)
 	}
 	return streamed{size: size + trailerSize, sha256: hex.EncodeToString(whole.Sum(nil))}, nil
-}
-
-func (o *SurvivorOptions) create(volume *os.Root) (*os.File, error) {
-	if err := volume.MkdirAll(o.Place.staging(), 0o700); err != nil {
-		return nil, volumeFailure("make a directory", err)
-	}
-	file, err := volume.OpenFile(o.Place.staged(stagedSnapshot), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, volumeFailure("create the snapshot", err)
-	}
-	return file, nil
 }
 
 // admit says why a member that answered is not taken for the one that is left.
@@ -202,7 +171,7 @@ func (o *SurvivorOptions) admit(m *member) error {
 }
 
 func (o *SurvivorOptions) stream(ctx context.Context, m *member, volume *os.Root) (streamed, error) {
-	file, err := o.create(volume)
+	file, err := o.Place.create(volume)
 	if err != nil {
 		return streamed{}, err
 	}
