@@ -193,8 +193,8 @@ func (p page) lastBackup() string {
 	return strings.Join(lines, "\n")
 }
 
-func verified(is bool) string {
-	if is {
+func verified(isVerified bool) string {
+	if isVerified {
 		return "and Verified"
 	}
 	return "and not Verified"
