@@ -135,7 +135,7 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 	case changes.EvictPod:
 		return s.evictPod(ctx, c)
 	case changes.DeletePods:
-		return s.deletePods(ctx, c)
+		return s.deletePods(ctx, c.Pods, podNamed)
 	case changes.DeleteVolumes:
 		return s.deleteVolumes(ctx, c)
 	case changes.DeleteSecret:
@@ -157,7 +157,7 @@ func (s step) carryOutTask(ctx context.Context, change changes.Change) error {
 	case changes.DeletePreflight:
 		return s.delete(ctx, resources.KindPod, podNamed(resources.PreflightPod(s.cluster.Name)), c.UID)
 	case changes.DeleteRestores:
-		return s.deleteRestores(ctx, c)
+		return s.deletePods(ctx, c.Pods, restoreNamed)
 	default:
 		return fmt.Errorf("carrying out %s: no such task", changes.KindOf(change))
 	}

@@ -23,12 +23,9 @@ import (
 // it. Of two that make one at the same time, only one's is there, and both issue from that one.
 func (i *issuer) ensureCA(ctx context.Context, object facts.Object) error {
 	if object.State != facts.ObjectAbsent {
-		existing, err := i.find(ctx, resources.KindSecret, resources.BuildCA(i.cluster, object.Name, nil))
-		switch {
-		case err != nil:
+		existing, err := i.findSeen(ctx, resources.KindSecret, resources.BuildCA(i.cluster, object.Name, nil), "")
+		if err != nil { // one that went after the look is not made anew: members may live by it
 			return err
-		case existing == nil: // it went after the look, and members may live by it
-			return ErrStale
 		}
 		return i.remark(ctx, resources.KindSecret, existing)
 	}

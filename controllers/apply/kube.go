@@ -53,6 +53,17 @@ func (s step) find(ctx context.Context, kind string, like ctrlclient.Object) (ct
 	return existing, s.checkOurs(kind, existing)
 }
 
+// findSeen is find of what was seen: that it is gone since, or has another UID, makes a decision stale. Without a UID
+// any will do.
+func (s step) findSeen(ctx context.Context, kind string, like ctrlclient.Object,
+	uid string) (ctrlclient.Object, error) {
+	found, err := s.find(ctx, kind, like)
+	if err == nil && (found == nil || uid != "" && found.GetUID() != types.UID(uid)) {
+		err = ErrStale
+	}
+	return found, err
+}
+
 // checkOurs returns an error unless an object belongs to this very cluster.
 func (s step) checkOurs(kind string, object ctrlclient.Object) error {
 	if s.isData(object) {

@@ -61,12 +61,9 @@ func (i *issuer) applyObject(ctx context.Context, object facts.Object) error {
 // correctPeerService never creates: without its bootstrap record the Service would be worse than none.
 func (s step) correctPeerService(ctx context.Context) error {
 	want := resources.PeerServiceShape(s.cluster)
-	have, err := s.find(ctx, resources.KindService, want)
+	have, err := s.findSeen(ctx, resources.KindService, want, "")
 	if err != nil {
 		return err
-	}
-	if have == nil {
-		return ErrStale
 	}
 	return s.correctService(ctx, have.(*corev1.Service), want)
 }
@@ -77,12 +74,9 @@ func (s step) ensureClientService(ctx context.Context, seen facts.Object) error 
 		_, err := s.create(ctx, resources.KindService, want)
 		return err
 	}
-	have, err := s.find(ctx, resources.KindService, want)
-	switch {
-	case err != nil:
+	have, err := s.findSeen(ctx, resources.KindService, want, "")
+	if err != nil {
 		return err
-	case have == nil:
-		return ErrStale
 	}
 	refusal := keepFirstFamily(have.(*corev1.Service), want)
 	if err := s.correctService(ctx, have.(*corev1.Service), want); err != nil {
@@ -237,12 +231,9 @@ func (s step) remark(ctx context.Context, kind string, object ctrlclient.Object)
 
 // relabelPod gives a Pod that is there its labels back.
 func (s step) relabelPod(ctx context.Context, name string) error {
-	pod, err := s.podOf(ctx, name)
+	pod, err := s.findSeen(ctx, resources.KindPod, podNamed(name), "")
 	if err != nil {
 		return err
-	}
-	if pod == nil {
-		return ErrStale
 	}
 	return s.remark(ctx, resources.KindPod, pod)
 }
@@ -250,7 +241,7 @@ func (s step) relabelPod(ctx context.Context, name string) error {
 // relabelVolume does the same for a volume. One that does not even say whose it is has to be proven ours, by what is
 // there now.
 func (s step) relabelVolume(ctx context.Context, name string) error {
-	found, err := s.find(ctx, resources.KindVolume, claimNamed(name))
+	found, err := s.findSeen(ctx, resources.KindVolume, claimNamed(name), "")
 	if errors.As(err, new(NameTaken)) {
 		claim, proofErr := s.prove(ctx, found)
 		if proofErr != nil || claim == nil {
@@ -260,9 +251,6 @@ func (s step) relabelVolume(ctx context.Context, name string) error {
 	}
 	if err != nil {
 		return err
-	}
-	if found == nil {
-		return ErrStale
 	}
 	return s.remark(ctx, resources.KindVolume, found)
 }

@@ -117,14 +117,16 @@ func (s step) incarnationOf(name string) string {
 	return s.view.Current.Bootstrap.Incarnation
 }
 
-// deletePods deletes Pods, each with the time it asks for.
-func (s step) deletePods(ctx context.Context, c changes.DeletePods) error {
-	return each(ctx, c.Pods, func(ctx context.Context, pod facts.PodRef) error {
-		return s.delete(ctx, resources.KindPod, podNamed(pod.Name), pod.UID)
+// deletePods deletes Pods, each with the time it asks for. Those of a restore are named by their members.
+func (s step) deletePods(ctx context.Context, pods []facts.PodRef, named func(string) *corev1.Pod) error {
+	return each(ctx, pods, func(ctx context.Context, pod facts.PodRef) error {
+		return s.delete(ctx, resources.KindPod, named(pod.Name), pod.UID)
 	})
 }
 
 func podNamed(name string) *corev1.Pod { return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}} }
+
+func restoreNamed(member string) *corev1.Pod { return podNamed(resources.RestorePod(member)) }
 
 // +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
 
@@ -171,12 +173,9 @@ func (s step) evictPod(ctx context.Context, c changes.EvictPod) error {
 // that is, each Pod says as it is now.
 func (s step) dressPods(ctx context.Context, c changes.DressPods) error {
 	return each(ctx, c.Pods, func(ctx context.Context, ref facts.PodRef) error {
-		found, err := s.find(ctx, resources.KindPod, podNamed(ref.Name))
+		found, err := s.findSeen(ctx, resources.KindPod, podNamed(ref.Name), ref.UID)
 		if err != nil {
 			return err
-		}
-		if found == nil || found.GetUID() != types.UID(ref.UID) {
-			return ErrStale
 		}
 		dressing := resources.DressingOf(s.cluster, found.(*corev1.Pod))
 		if dressing.IsZero() {

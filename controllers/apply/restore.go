@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -131,7 +129,8 @@ func (s step) restoreOne(ctx context.Context, incarnation incarnationToRestore, 
 	pod, err := build(s.cluster, resources.RestoreStart{
 		Next: incarnation.Next, Member: l.Name, Initial: l.Initial, Inputs: inputs,
 		Platform: with.Platform, Store: with.Store, Hash: with.Hash, ClusterID: incarnation.clusterID, Mounts: l.Mounts,
-		RestoredIn: s.incarnationOf(incarnation.Survivor), MemberID: s.recordedOn(incarnation.Survivor),
+		RestoredIn: s.incarnationOf(incarnation.Survivor), // as it was written down there
+		MemberID:   s.view.Current.Find(incarnation.Survivor).Record().MemberID,
 	})
 	if err != nil {
 		return err
@@ -139,20 +138,6 @@ func (s step) restoreOne(ctx context.Context, incarnation incarnationToRestore, 
 	_, err = s.create(ctx, resources.KindPod, pod)
 	return err
 }
-
-// recordedOn is the member that lives on a volume, as it was written down there; zero when nothing is.
-func (s step) recordedOn(name string) etcdutil.ID {
-	return s.view.Current.Find(name).Record().MemberID
-}
-
-// deleteRestores deletes restore Pods, which are named by their members.
-func (s step) deleteRestores(ctx context.Context, c changes.DeleteRestores) error {
-	return each(ctx, c.Pods, func(ctx context.Context, pod facts.PodRef) error {
-		return s.delete(ctx, resources.KindPod, restoreNamed(pod.Name), pod.UID)
-	})
-}
-
-func restoreNamed(member string) *corev1.Pod { return podNamed(resources.RestorePod(member)) }
 
 // prepareNext makes what is missing of the next incarnation: members' Secrets, volumes, restore Pods. Nothing of it
 // runs etcd.
@@ -200,14 +185,9 @@ func (s step) markCurrent(ctx context.Context, c changes.MarkCurrent) error {
 func (s step) editMarked(ctx context.Context, volumes []facts.VolumeRef, mark string,
 	edit func(map[string]string)) error {
 	return each(ctx, volumes, func(ctx context.Context, volume facts.VolumeRef) error {
-		claim, err := s.find(ctx, resources.KindVolume, claimNamed(volume.Name))
-		switch {
-		case err != nil:
+		claim, err := s.findSeen(ctx, resources.KindVolume, claimNamed(volume.Name), volume.UID)
+		if err != nil || claim.GetAnnotations()[v1alpha1.AnnotationSuperseded] != mark {
 			return err
-		case claim == nil || string(claim.GetUID()) != volume.UID:
-			return ErrStale
-		case claim.GetAnnotations()[v1alpha1.AnnotationSuperseded] != mark:
-			return nil
 		}
 		return s.update(ctx, resources.KindVolume, claim, func() {
 			annotations := merged(claim.GetAnnotations(), nil)

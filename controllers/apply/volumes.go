@@ -93,8 +93,8 @@ func (s step) breakPromise(ctx context.Context, name string) error {
 // writeOnVolumes has one case per change that writes something on volumes and does nothing else.
 func (s step) writeOnVolumes(ctx context.Context, change changes.Change) error {
 	switch c := change.(type) {
-	case changes.MarkVolume:
-		return s.markVolume(ctx, c)
+	case changes.MarkVolume: // why the operator removes its member
+		return s.annotateVolumes(ctx, []facts.VolumeRef{c.Volume}, v1alpha1.AnnotationRemovedFor, string(c.For))
 	case changes.KeepVolume:
 		return s.keepVolume(ctx, c)
 	case changes.WriteSettings: // what their members' next Pods are made from
@@ -132,13 +132,6 @@ func (s step) recordMembers(ctx context.Context, c changes.RecordMembers) error 
 		}
 		return s.patchMetadata(ctx, resources.KindPod, podNamed(m.Name), m.PodUID, patch)
 	})
-}
-
-// markVolume writes on a volume why the operator removes its member.
-func (s step) markVolume(ctx context.Context, c changes.MarkVolume) error {
-	why := string(c.For)
-	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationRemovedFor: &why}}
-	return s.patchMetadata(ctx, resources.KindVolume, claimNamed(c.Volume.Name), c.Volume.UID, patch)
 }
 
 // keepVolume puts the volume of a removed member aside, in one write. It counts from the later time of two clocks.

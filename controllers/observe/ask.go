@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -171,7 +170,7 @@ func (d *PodDialer) Dial(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	if len(pods) == 0 {
 		return nil, d.Forget(client.ObjectKeyFromObject(cluster))
 	}
-	config, generation, err := d.credentials(ctx, cluster)
+	config, generation, err := clientTLS(ctx, d.secrets, cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -209,13 +208,6 @@ func (NoDialer) Dial(context.Context, *v1alpha1.EtcdCluster, []corev1.Pod) (map[
 
 // Distrust does nothing: nothing was trusted.
 func (NoDialer) Distrust(*v1alpha1.EtcdCluster) {}
-
-func (d *PodDialer) credentials(ctx context.Context, cluster *v1alpha1.EtcdCluster) (*tls.Config, string, error) {
-	if !cluster.Spec.IsTLS() {
-		return nil, "", nil
-	}
-	return clientTLS(ctx, d.secrets, cluster)
-}
 
 // Distrust makes the next Dial read the operator's certificates of the cluster anew.
 func (d *PodDialer) Distrust(cluster *v1alpha1.EtcdCluster) {

@@ -167,12 +167,7 @@ type Source struct {
 	SHA256 string `json:"-"`
 }
 
-// hash tells one name from another. What is read later, such as a Secret, is no part of it.
-func (n Source) hash() string {
-	return shortHash(n)
-}
-
-// shortHash tells one plain value from another.
+// shortHash tells one plain value from another. Of a Source, what is read later, such as a Secret, is no part of it.
 func shortHash(value any) string {
 	sum := sha256.Sum256([]byte(record.JSON(value)))
 	return hex.EncodeToString(sum[:8])
@@ -246,7 +241,7 @@ func (s Sources) wished(ctx context.Context, namespace string, found *Source, fa
 		return facts.WantedBackup{Fault: fault, Later: strings.HasSuffix(fault, notYet)}, nil
 	}
 	if found.Store.Volume == nil {
-		return facts.WantedBackup{Hash: found.hash()}, nil
+		return facts.WantedBackup{Hash: shortHash(found)}, nil
 	}
 	name := found.Store.Volume.ClaimName
 	claim, err := Find[corev1.PersistentVolumeClaim](ctx, s.Reader, namespace, name)
@@ -254,7 +249,7 @@ func (s Sources) wished(ctx context.Context, namespace string, found *Source, fa
 		return facts.WantedBackup{Fault: fmt.Sprintf("the claim %s is the volume of %s, and no store of backups",
 			name, member)}, err
 	}
-	return facts.WantedBackup{Hash: found.hash(), OneNode: isOfOneNode(claim)}, err
+	return facts.WantedBackup{Hash: shortHash(found), OneNode: isOfOneNode(claim)}, err
 }
 
 // isOfOneNode reports a claim that no two nodes can mount at a time.
@@ -267,7 +262,7 @@ func isOfOneNode(claim *corev1.PersistentVolumeClaim) bool {
 // OfHash is the backup of that hash, which the cluster itself or an EtcdRestore of it names; nil when neither does.
 func (s Sources) OfHash(ctx context.Context, cluster *v1alpha1.EtcdCluster, hash string) (*Source, error) {
 	found, _, err := s.find(ctx, cluster)
-	if err != nil || found != nil && found.hash() == hash {
+	if err != nil || found != nil && shortHash(found) == hash {
 		return found, err
 	}
 	return s.findRequested(ctx, cluster, hash)

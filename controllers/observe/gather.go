@@ -263,12 +263,6 @@ func KeepStatusTimes(object any) (any, error) {
 	return pod, nil
 }
 
-// statusWritten is when the Pod's status was last written, by the API server's clock: it dates each manager's fields
-// (kubernetes/apimachinery:pkg/apis/meta/v1/types.go ManagedFieldsEntry). Zero where nothing says it.
-func statusWritten(pod *corev1.Pod) time.Time {
-	return lastWritten(pod.ManagedFields, subresourceStatus)
-}
-
 // lastWritten is when an object, or its subresource, was last written; zero where nothing says it.
 func lastWritten(fields []metav1.ManagedFieldsEntry, subresource string) time.Time {
 	var last time.Time

@@ -101,37 +101,19 @@ func (r replicas) addMembers(membership *facts.Membership) {
 	}
 }
 
-func (r replicas) addAnswers(s survey) {
-	for name := range s.answers {
-		r.of(name).Answer = s.answerOf(name)
-	}
-}
-
-// judgeSecrets judges the cluster's own Secrets, and then those of members.
+// judgeSecrets judges the cluster's own Secrets, and then that of each name that was seen, the promised one among them.
+// Secrets cannot be listed.
 func (r replicas) judgeSecrets(ctx context.Context, keys *keyring, bereft []string) ([]facts.Object, error) {
 	objects, err := keys.objects(ctx, r.names())
-	if err != nil {
-		return nil, err
-	}
-	return objects, r.addSecrets(ctx, keys, bereft)
-}
-
-// addSecrets looks for the Secret of each name that was seen, the promised one among them. Secrets cannot be listed.
-func (r replicas) addSecrets(ctx context.Context, keys *keyring, bereft []string) error {
-	if !keys.cluster.Spec.IsTLS() {
-		return nil
-	}
-	if err := keys.readAll(ctx, secretsOf(r.names())); err != nil {
-		return err
+	if err != nil || !keys.cluster.Spec.IsTLS() {
+		return objects, err
 	}
 	for _, name := range r.names() {
-		secret, err := keys.member(ctx, name)
-		if err != nil {
-			return err
+		if r.of(name).Secret, err = keys.member(ctx, name); err != nil {
+			return nil, err
 		}
-		r.of(name).Secret = secret
 	}
-	return r.addBereft(ctx, keys, bereft)
+	return objects, r.addBereft(ctx, keys, bereft)
 }
 
 // addBereft looks for members of which nothing may be left but their certificates. Who has none either is not there.

@@ -244,7 +244,9 @@ func (g gathered) recordsOf() map[string]record.Member {
 // addSurvey joins what etcd said: the list, the answers of members, and what others answered at their addresses.
 func (r replicas) addSurvey(s survey, membership *facts.Membership) {
 	r.addMembers(membership)
-	r.addAnswers(s)
+	for name := range s.answers {
+		r.of(name).Answer = s.answerOf(name)
+	}
 	for name, status := range s.impostors {
 		r.of(name).Impostor = answerIn(status)
 	}

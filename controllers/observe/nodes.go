@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -44,10 +45,7 @@ type nodeAnswer struct {
 // addNodes says of each member that does not answer whether its node, or the only one that can use its volume, is gone
 // for good, and of each that is not ready since when its node is not.
 func (o *Observer) addNodes(ctx context.Context, bootstrap record.Bootstrap, g gathered, joined replicas) error {
-	look := &nodeSearch{observer: o, reader: o.Live, seen: map[string]nodeAnswer{}}
-	if look.reader == nil {
-		look.reader = o.Reader
-	}
+	look := &nodeSearch{observer: o, reader: cmp.Or(o.Live, o.Reader), seen: map[string]nodeAnswer{}}
 	var group errgroup.Group
 	group.SetLimit(parallelReads)
 	incarnations := incarnationsOf(bootstrap, g)

@@ -37,11 +37,6 @@ func (o ownership) judge(kind, name string, object metav1.Object, isAbsent bool,
 	return judged
 }
 
-// access are the objects by which clients and members reach members: the Services, and who may connect.
-func (g gathered) access(cluster *v1alpha1.EtcdCluster, ours ownership, operator string, byRole bool) []facts.Object {
-	return append(g.services(cluster, ours, byRole), g.networkPolicy(cluster, ours, operator)...)
-}
-
 // services are the peer Service and the client Service. The peer Service is created by a bootstrap alone; here it is
 // put right, or found to be taken.
 func (g gathered) services(cluster *v1alpha1.EtcdCluster, ours ownership, byRole bool) []facts.Object {

@@ -26,7 +26,9 @@ func fillProcess(p *facts.Pod, pod *corev1.Pod) {
 	// kubernetes/kubernetes:plugin/pkg/admission/podtopologylabels/admission.go
 	p.Node, p.Zone = pod.Spec.NodeName, pod.Labels[corev1.LabelTopologyZone]
 	p.Scheduled = pod.Spec.NodeName != ""
-	p.StatusAt = statusWritten(pod)
+	// Which the API server dates by its own clock, for each manager's fields
+	// (kubernetes/apimachinery:pkg/apis/meta/v1/types.go ManagedFieldsEntry).
+	p.StatusAt = lastWritten(pod.ManagedFields, subresourceStatus)
 	p.Message = pod.Status.Message
 	p.OtherScheduler = !slices.Contains([]string{"", corev1.DefaultSchedulerName}, pod.Spec.SchedulerName)
 	p.Waiting = pod.Status.Reason // of a Pod that ended: Evicted, OutOfcpu, Terminated …
@@ -54,10 +56,9 @@ func podPhase(phase corev1.PodPhase) facts.Phase {
 		return facts.PodSucceeded
 	case corev1.PodFailed:
 		return facts.PodFailed
-	case corev1.PodPending, corev1.PodUnknown: // Unknown is no longer set by Kubernetes
+	default: // PodUnknown is no longer set by Kubernetes
 		return facts.PodPending
 	}
-	return facts.PodPending
 }
 
 // fillReadiness says whether the kubelet calls etcd ready, and since when. What others add to a Pod makes the Pod not

@@ -164,7 +164,7 @@ func TestTheSourceOfAnIncarnationIsFoundByItsHashAlone(t *testing.T) {
 	}
 	source, err := b.OfHash(t.Context(), prodDemo, requests[1].WantedBackup.Hash)
 	if err != nil || source == nil || source.Key != "prod/demo/a/snapshot.db" ||
-		source.hash() != requests[1].WantedBackup.Hash {
+		shortHash(source) != requests[1].WantedBackup.Hash {
 		t.Errorf("%+v, %v", source, err)
 	}
 	if source, err = b.OfHash(t.Context(), prodDemo, requests[0].ID); err != nil || source == nil ||

@@ -282,7 +282,7 @@ func (s Sources) findRequested(ctx context.Context, cluster *v1alpha1.EtcdCluste
 			continue
 		}
 		found, _, err := s.findRestored(ctx, r)
-		if err != nil || found != nil && found.hash() == hash {
+		if err != nil || found != nil && shortHash(found) == hash {
 			return found, err
 		}
 	}

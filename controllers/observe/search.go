@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -165,11 +166,7 @@ func seek[T any, P interface {
 	*T
 	client.Object
 }](ctx context.Context, s search, name string, mu *sync.Mutex, into *[]T) error {
-	reader := s.observer.Live
-	if reader == nil {
-		reader = s.observer.Reader
-	}
-	object, err := Find[T, P](ctx, reader, s.cluster.Namespace, name)
+	object, err := Find[T, P](ctx, cmp.Or(s.observer.Live, s.observer.Reader), s.cluster.Namespace, name)
 	if object == nil || err != nil {
 		return err
 	}

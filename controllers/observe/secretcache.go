@@ -106,6 +106,9 @@ func operatorSecret(cluster *v1alpha1.EtcdCluster) types.NamespacedName {
 
 // clientTLS is how the operator dials the members of a cluster, and a generation that changes whenever that does.
 func clientTLS(ctx context.Context, secrets *SecretCache, cluster *v1alpha1.EtcdCluster) (*tls.Config, string, error) {
+	if !cluster.Spec.IsTLS() {
+		return nil, "", nil
+	}
 	key := operatorSecret(cluster)
 	secret, err := secrets.Get(ctx, key)
 	if err != nil {

@@ -120,7 +120,7 @@ func secretsOf(members []string) []string {
 
 func (k *keyring) object(ctx context.Context, name string, witnesses []string) (facts.Object, error) {
 	if !resources.IsCA(k.cluster, name) {
-		return k.leaf(ctx, name)
+		return k.judge(ctx, name, resources.Certificates(k.cluster, name))
 	}
 	object, err := k.ca(ctx, name)
 	if err != nil {
@@ -158,10 +158,6 @@ func (k *keyring) ca(ctx context.Context, name string) (facts.Object, error) {
 		object.State, object.Detail = facts.ObjectForeign, "the operator did not make it"
 	}
 	return object, nil
-}
-
-func (k *keyring) leaf(ctx context.Context, name string) (facts.Object, error) {
-	return k.judge(ctx, name, resources.Certificates(k.cluster, name))
 }
 
 // member judges the Secret of a member.

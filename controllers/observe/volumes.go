@@ -97,10 +97,9 @@ func volumePhase(phase corev1.PersistentVolumeClaimPhase) facts.VolumePhase {
 		return facts.VolumeBound
 	case corev1.ClaimLost:
 		return facts.VolumeLost
-	case corev1.ClaimPending:
+	default: // pending, or the status is not written yet
 		return facts.VolumePending
 	}
-	return facts.VolumePending // the status is not written yet
 }
 
 func recordOf(object metav1.Object) (record.Member, error) {

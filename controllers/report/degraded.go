@@ -21,28 +21,29 @@ import (
 func (in Input) degraded(s step) metav1.Condition {
 	o := in.Observation
 	voters, size := o.Current.Voters(), o.Desired.Size
-	sick := sickVoters(o)
+	sick, healthy := sickVoters(o), len(o.Current.HealthyVoters())
+	degraded := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return is(v1alpha1.ConditionDegraded, status, reason, message)
+	}
 	switch {
 	case s.late != nil:
-		return is(v1alpha1.ConditionDegraded, metav1.ConditionTrue, s.late.Reason, s.late.Message)
+		return degraded(metav1.ConditionTrue, s.late.Reason, s.late.Message)
 	case !hasServed(o):
-		return is(v1alpha1.ConditionDegraded, metav1.ConditionFalse, ReasonCreating, creating)
+		return degraded(metav1.ConditionFalse, ReasonCreating, creating)
 	case !o.Current.Membership.Known:
-		return is(v1alpha1.ConditionDegraded, metav1.ConditionTrue, ReasonReadFailed,
+		return degraded(metav1.ConditionTrue, ReasonReadFailed,
 			"No member is known to be healthy, because no quorum of them answers.")
-	case len(sick) > 0 && len(o.Current.HealthyVoters()) < size:
-		return is(v1alpha1.ConditionDegraded, metav1.ConditionTrue, ReasonUnhealthy,
-			fmt.Sprintf("%d of %d members are healthy. Not healthy: %s.", len(o.Current.HealthyVoters()), len(voters),
-				strings.Join(sick, ", ")))
+	case len(sick) > 0 && healthy < size:
+		return degraded(metav1.ConditionTrue, ReasonUnhealthy, fmt.Sprintf(
+			"%d of %d members are healthy. Not healthy: %s.", healthy, len(voters), strings.Join(sick, ", ")))
 	case len(voters) < size && in.hadReached(size):
-		return is(v1alpha1.ConditionDegraded, metav1.ConditionTrue, ReasonMissing,
+		return degraded(metav1.ConditionTrue, ReasonMissing,
 			fmt.Sprintf("The cluster has %d of %d voting members.", len(voters), size))
-	case len(o.Current.HealthyVoters()) < size:
-		return is(v1alpha1.ConditionDegraded, metav1.ConditionFalse, ReasonNotReached,
-			fmt.Sprintf("%d of %d voting members serve; the others have not served yet.",
-				len(o.Current.HealthyVoters()), size))
+	case healthy < size:
+		return degraded(metav1.ConditionFalse, ReasonNotReached,
+			fmt.Sprintf("%d of %d voting members serve; the others have not served yet.", healthy, size))
 	}
-	return is(v1alpha1.ConditionDegraded, metav1.ConditionFalse, ReasonAllHealthy, allHealthy(o))
+	return degraded(metav1.ConditionFalse, ReasonAllHealthy, allHealthy(o))
 }
 
 // sickVoters are the voters that have served before and are not healthy now, each with the word that says why.

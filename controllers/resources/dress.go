@@ -209,8 +209,9 @@ func accessDrift(have, want *corev1.Service) string {
 }
 
 func familyDrift(have, want *corev1.Service) string {
+	first := have.Spec.IPFamilies[:min(len(have.Spec.IPFamilies), len(want.Spec.IPFamilies))]
 	switch policy := want.Spec.IPFamilyPolicy; {
-	case !startsWith(have.Spec.IPFamilies, want.Spec.IPFamilies):
+	case !slices.Equal(first, want.Spec.IPFamilies):
 		return fmt.Sprintf("its address families are %v instead of %v", have.Spec.IPFamilies, want.Spec.IPFamilies)
 	case !equality.Semantic.DeepEqual(have.Spec.IPFamilyPolicy, policy):
 		return "its policy of address families is another than " + string(*policy)

@@ -63,7 +63,7 @@ func marksOf(c *v1alpha1.EtcdCluster, object metav1.Object, bootstrap record.Boo
 	switch o := object.(type) {
 	case *corev1.Pod:
 		if IsTask(c, o.Name) {
-			return relabelled(o, taskLabels(c, taskOf(o.Name)))
+			return relabelled(o, ownLabels(c, taskOf(o.Name)))
 		}
 		return relabelled(o, MemberLabels(c, o.Name, unsaid(o, incarnationOfPod(o))))
 	case *corev1.PersistentVolumeClaim:
@@ -152,11 +152,8 @@ func isBootstrappedOn(claim *corev1.PersistentVolumeClaim, bootstrap record.Boot
 // isMountedBy: a claim that is older than the Pod is the very one that the Pod found under its name.
 func isMountedBy(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, pod *corev1.Pod) bool {
 	return pod != nil && pod.Name == claim.Name && IsControlledBy(pod, c.UID) &&
-		claim.CreationTimestamp.Before(&pod.CreationTimestamp) && mountsClaim(pod, claim.Name)
-}
-
-func mountsClaim(pod *corev1.Pod, claim string) bool {
-	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
-		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim
-	})
+		claim.CreationTimestamp.Before(&pod.CreationTimestamp) &&
+		slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name
+		})
 }

@@ -59,7 +59,10 @@ type BackupStart struct {
 func BuildBackupJob(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupStart) *batchv1.Job {
 	steps := []corev1.Container{snapshotStep(b, c, s)}
 	if b.Spec.IsVerified() {
-		steps = append(steps, fetchStep(b, s), restoreStep(s), compareStep(b, s))
+		read, write := mountStore(b.Spec.Store, true), mountStore(b.Spec.Store, false)
+		// compare writes the manifest, so that nothing has one that was to be proven and was not
+		steps = append(steps, scratchStep(StepFetch, s, append([]string{StepFetch}, read.args...), read.mounts),
+			restoreStep(s), scratchStep(StepCompare, s, append([]string{StepCompare}, write.args...), write.mounts))
 	}
 	pod := taskPod(c, taskKind{v1alpha1.ComponentBackup, b.Spec.Tasks, s.PlatformIDs}, steps...)
 	pod.Spec.TerminationGracePeriodSeconds = new(int64(30)) // an upload is called off in it
@@ -71,7 +74,7 @@ func BuildBackupJob(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupSta
 	pod.Spec.Volumes = append(pod.Spec.Volumes, mountStore(b.Spec.Store, false).volumes...)
 	return taskJob(c, metav1.ObjectMeta{
 		Namespace: b.Namespace, Name: BackupJob(b),
-		Labels: merged(taskLabels(c, v1alpha1.ComponentBackup),
+		Labels: merged(ownLabels(c, v1alpha1.ComponentBackup),
 			map[string]string{v1alpha1.LabelBackup: b.Name}),
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(b,
 			v1alpha1.GroupVersion.WithKind(KindBackup))},
@@ -120,11 +123,6 @@ func snapshotStep(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupStart
 	return step
 }
 
-func fetchStep(b *v1alpha1.EtcdBackup, s BackupStart) corev1.Container {
-	store := mountStore(b.Spec.Store, true)
-	return scratchStep(StepFetch, s, append([]string{StepFetch}, store.args...), store.mounts)
-}
-
 // Names that the agent gives to what it hands to etcdutl in the scratch directory, and looks for after it.
 const (
 	scratchFetched  = "fetched.db"
@@ -144,12 +142,6 @@ func restoreStep(s BackupStart) corev1.Container {
 	})
 	step.ImagePullPolicy, step.VolumeMounts = s.PullPolicy, []corev1.VolumeMount{fetched, restored}
 	return step
-}
-
-// compareStep writes the manifest, so that nothing has one that was to be proven and was not.
-func compareStep(b *v1alpha1.EtcdBackup, s BackupStart) corev1.Container {
-	store := mountStore(b.Spec.Store, false)
-	return scratchStep(StepCompare, s, append([]string{StepCompare}, store.args...), store.mounts)
 }
 
 // scratchStep is a step of the agent that works in the scratch directory, and says on a port how far it is.

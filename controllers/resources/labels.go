@@ -26,7 +26,8 @@ func Labels(c *v1alpha1.EtcdCluster) map[string]string {
 	return labels
 }
 
-// ownLabels say of which cluster an object is by labels that no other tool selects by.
+// ownLabels say of which cluster data or a task is, by labels that no other tool selects by. No selector of the
+// cluster's Services and budget fits them, and none that people keep members apart by.
 func ownLabels(c *v1alpha1.EtcdCluster, component string) map[string]string {
 	return map[string]string{
 		v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue, v1alpha1.LabelComponent: component,

@@ -176,11 +176,6 @@ func KeepFamilies(have, want *corev1.Service) {
 	}
 }
 
-// startsWith reports whether a Service has the families that are asked for, and in that order.
-func startsWith(have, asked []corev1.IPFamily) bool {
-	return len(asked) <= len(have) && slices.Equal(have[:len(asked)], asked)
-}
-
 // ownedMeta is the metadata of what goes with the cluster.
 func ownedMeta(c *v1alpha1.EtcdCluster, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{

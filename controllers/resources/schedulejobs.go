@@ -77,7 +77,7 @@ func scheduledJobOf(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, com
 	pod corev1.PodTemplateSpec) *batchv1.Job {
 	pod.Spec.TerminationGracePeriodSeconds = new(int64(scheduledGraceSeconds))
 	job := taskJob(c, metav1.ObjectMeta{
-		Namespace: s.Namespace, Labels: merged(taskLabels(c, component),
+		Namespace: s.Namespace, Labels: merged(ownLabels(c, component),
 			map[string]string{v1alpha1.LabelSchedule: s.Name}),
 		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s,
 			v1alpha1.GroupVersion.WithKind(KindSchedule))},

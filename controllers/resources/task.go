@@ -109,12 +109,6 @@ func taskSettings(c *v1alpha1.EtcdCluster, over *v1alpha1.TaskSpec) v1alpha1.Tas
 	return all
 }
 
-// taskLabels are on a task's Job and on its Pods. No selector of the cluster's Services and budget fits them, and none
-// that people keep members apart by.
-func taskLabels(c *v1alpha1.EtcdCluster, component string) map[string]string {
-	return ownLabels(c, component)
-}
-
 // taskKind is what tells the Pods of one task from those of another.
 type taskKind struct {
 	component   string
@@ -134,7 +128,7 @@ func taskPod(c *v1alpha1.EtcdCluster, kind taskKind, steps ...corev1.Container) 
 	}
 	last := len(steps) - 1
 	pod := corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: merged(settings.Labels, taskLabels(c, kind.component)),
+		ObjectMeta: metav1.ObjectMeta{Labels: merged(settings.Labels, ownLabels(c, kind.component)),
 			Annotations: settings.Annotations},
 		Spec: corev1.PodSpec{
 			RestartPolicy:                corev1.RestartPolicyNever,

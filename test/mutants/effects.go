@@ -34,8 +34,9 @@ var effects = []mutant{
 	},
 	{
 		Name: "an authority that went is made anew under members that trust it", Peer: "",
-		From: "\t\tcase existing == nil: // it went after the look, and members may live by it\n\t\t\treturn ErrStale\n\t\t}\n\t\treturn i.remark(ctx, resources.KindSecret, existing)",
-		To:   "\t\tcase existing != nil:\n\t\t\treturn i.remark(ctx, resources.KindSecret, existing)\n\t\t}",
+		From: "\t\tif err != nil { // one that went after the look is not made anew: members may live by it\n\t\t\treturn err\n\t\t}\n" +
+			"\t\treturn i.remark(ctx, resources.KindSecret, existing)",
+		To:   "\t\tif err == nil {\n\t\t\treturn i.remark(ctx, resources.KindSecret, existing)\n\t\t}",
 		Test: "TestACAThatWentAfterTheLookIsNotMadeAnew",
 	},
 	{
@@ -79,6 +80,12 @@ var effects = []mutant{
 		From: "\tcase item.Owner:\n",
 		To:   "\tdefault:\n",
 		Test: "TestDataIsTakenOverFromTheOneWhoLeftItAndFromNobodyElse",
+	},
+	{
+		Name: "another object of the name that was seen is changed in its place",
+		From: "uid != \"\" && found.GetUID() != types.UID(uid)) {",
+		To:   "uid == \"-\") {",
+		Test: "TestAPatchOfAPodThatIsAnotherNowIsStale",
 	},
 	{
 		Name: "what a Pod was made from is written on another Pod of its name", Peer: "",

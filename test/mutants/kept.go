@@ -172,10 +172,8 @@ var kept = []mutant{
 	},
 	{
 		Name: "another volume of that name is marked", Peer: "",
-		From: "AnnotationRemovedFor: &why}}\n\treturn s.patchMetadata(ctx, resources.KindVolume, " +
-			"claimNamed(c.Volume.Name), c.Volume.UID",
-		To: "AnnotationRemovedFor: &why}}\n\treturn s.patchMetadata(ctx, resources.KindVolume, " +
-			"claimNamed(c.Volume.Name), \"\"",
+		From: "claimNamed(volume.Name), volume.UID, patch)",
+		To:   "claimNamed(volume.Name), \"\", patch)",
 		Test: "TestTheVolumeOfAReplacedMemberSaysWhyAndSinceWhenItIsKeptAndNoOtherVolumeDoes",
 	},
 	{

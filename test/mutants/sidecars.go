@@ -22,8 +22,8 @@ var sidecars = []mutant{
 	},
 	{
 		Name: "clients do not reach a member whose sidecar is not ready",
-		From: "g.access(cluster, ours, o.Operator, current.LeadsByRole(began)),",
-		To:   "g.access(cluster, ours, o.Operator, false),",
+		From: "g.services(cluster, ours, current.LeadsByRole(began)),",
+		To:   "g.services(cluster, ours, false),",
 		Test: "TestClientsReachAMemberWhoseSidecarIsNotReady",
 	},
 	{
