@@ -45,7 +45,6 @@ func (f *flagSet) timeFlag(into *time.Time, name, usage string) {
 	})
 }
 
-// policyFlags are the rules of a retention.
 func (f *flagSet) policyFlags(policy *backup.Policy) {
 	f.IntVar(&policy.KeepLast, "keep-last", 0, "Keep the newest N; 0: no such rule.")
 	f.IntVar(&policy.KeepDaily, "keep-daily", 0,

@@ -163,12 +163,10 @@ func (f *flagSet) storeFlagsIf(isNeeded func() bool) {
 	})
 }
 
-// scratchFlag names the directory through which the steps of a backup hand on what they have.
 func (f *flagSet) scratchFlag(dir *string) {
 	f.StringVar(dir, "scratch", "/scratch", "Directory that the steps share.")
 }
 
-// clusterFlags name the cluster whose backups are meant.
 func (f *flagSet) clusterFlags(whose *backup.Whose) {
 	f.StringVar(&whose.Namespace, "cluster-namespace", "", "Namespace of the cluster.")
 	f.StringVar(&whose.Name, "cluster-name", "", "Name of the cluster.")
@@ -215,7 +213,6 @@ func (f *flagSet) memberFlags(m *members) {
 	})
 }
 
-// placeFlags say which member's volume is restored.
 func (f *flagSet) placeFlags(place *backup.Place) {
 	f.StringVar(&place.Volume, "volume", "/var/lib/etcd", "Where the member's volume is mounted.")
 	f.StringVar(&place.Incarnation, "incarnation", "", "Incarnation that the data is for.")
@@ -229,7 +226,6 @@ func (f *flagSet) bumpFlag(bump *int64) {
 	f.Int64Var(bump, "bump-revision", 0, "By how much etcdutl raises the revision.")
 }
 
-// originFlags say which backup is restored.
 func (f *flagSet) originFlags(origin *backup.Origin) {
 	f.keyFlag(&origin.Key)
 	f.bumpFlag(&origin.BumpRevision)
@@ -239,7 +235,6 @@ func (f *flagSet) originFlags(origin *backup.Origin) {
 	f.check(func() error { return origin.Check() })
 }
 
-// survivorFlag names the member whose data is restored.
 func (f *flagSet) survivorFlag(name *string) {
 	f.StringVar(name, "survivor", "", "Name of the surviving member.")
 	f.check(func() error { return checkName("survivor", *name) })

@@ -127,7 +127,6 @@ type listing struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// listings are printed for a person.
 type listings []listing
 
 func list(f *flagSet) work {
@@ -183,7 +182,6 @@ func (all listings) print(w io.Writer) {
 	_ = table.Flush()
 }
 
-// sizeOf is a size as a person reads it.
 func sizeOf(bytes int64) string {
 	for _, unit := range []struct {
 		name  string

@@ -17,7 +17,6 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/backup/store"
 )
 
-// step is a subcommand.
 type step struct {
 	name        string
 	prepare     func(f *flagSet) work // adds the step's flags

@@ -53,7 +53,6 @@ type leaderLock struct {
 	lags    []time.Duration // from renewals by the leader's clock until they were seen, of late
 }
 
-// renewal is one of the Lease.
 type renewal struct {
 	by    string
 	at    time.Time // by the leader's clock

@@ -126,7 +126,6 @@ func newInstall(config *rest.Config, o options, clock *kit.ServerClock, lock *le
 	return install, nil
 }
 
-// addWings adds what looks after each kind of object.
 func addWings(mgr ctrl.Manager, install kit.Install) error {
 	return errors.Join(cluster.Add(mgr, install), backup.Add(mgr, install), schedule.Add(mgr, install))
 }

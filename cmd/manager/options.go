@@ -17,7 +17,6 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// options are the flags of the manager.
 type options struct {
 	leaderElect    bool
 	metricsAddress string

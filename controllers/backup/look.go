@@ -23,7 +23,6 @@ type view struct {
 	start   resources.BackupStart
 }
 
-// look reads everything that a decision needs.
 func (r *Reconciler) look(ctx context.Context, b *v1alpha1.EtcdBackup) (view, error) {
 	seen := view{Observation: backupplan.Observation{Now: r.Now(), Operator: r.Operator, Backup: backupOf(b)}}
 	record, err := backupplan.RecordOf(b)
@@ -110,7 +109,6 @@ func (r *Reconciler) lookAtCluster(ctx context.Context, b *v1alpha1.EtcdBackup, 
 	return r.lookAtStart(ctx, b, seen)
 }
 
-// lookAtStart reads what a Job is made from.
 func (r *Reconciler) lookAtStart(ctx context.Context, b *v1alpha1.EtcdBackup, seen *view) (err error) {
 	if seen.Backup.ClaimOf, err = observe.MemberOfClaim(ctx, r.Client, b.Namespace, b.Spec.Store); err != nil {
 		return err
@@ -200,7 +198,6 @@ func isTold(o backupplan.Observation) bool {
 	})
 }
 
-// lookAtProgress asks a step that runs how far it is.
 func (r *Reconciler) lookAtProgress(ctx context.Context, pods []corev1.Pod, seen *view) {
 	if len(pods) == 0 {
 		return

@@ -49,7 +49,6 @@ func (r *Reconciler) publish(
 	return 0, nil
 }
 
-// isProgressOnly reports that nothing differs but how far a step is.
 func isProgressOnly(old, status v1alpha1.EtcdBackupStatus) bool {
 	old.BytesTransferred, old.BytesTotal = status.BytesTransferred, status.BytesTotal
 	return equality.Semantic.DeepEqual(old, status)
@@ -89,7 +88,6 @@ func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 		backupDurationDesc)
 }
 
-// backupSummary is what the backups of one cluster are together.
 type backupSummary struct {
 	states             map[string]int
 	complete, verified *v1alpha1.EtcdBackupStatus // the newest

@@ -99,7 +99,6 @@ func (r *Reconciler) conclude(ctx context.Context, b *v1alpha1.EtcdBackup, seen 
 // afterUnreleased is when a Job is tried to be released again: it is in no one's way meanwhile.
 const afterUnreleased = 10 * time.Minute
 
-// forget drops what is kept of a backup that is gone.
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.written.Forget(key)
 	r.Metrics.Forget(key)

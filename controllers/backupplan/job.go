@@ -228,7 +228,6 @@ func noPod(o Observation) *Decision {
 	return waits(StageStarting, ReasonStarting, "The backup's Job was created.")
 }
 
-// waitsSince is when the attempt began to wait for its next step.
 func (a Attempt) waitsSince() time.Time {
 	since := a.Created
 	for _, step := range a.Steps {

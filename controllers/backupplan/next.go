@@ -60,7 +60,6 @@ func Next(o Observation) Decision {
 	panic("the last rule always speaks")
 }
 
-// waits is a decision to do nothing yet.
 func waits(stage, reason, message string) *Decision {
 	return &Decision{Stage: stage, Reason: reason, Message: words.Bounded(message), Recheck: whileWaiting}
 }

@@ -163,7 +163,6 @@ func (a Attempt) Over() time.Time {
 	return over
 }
 
-// running is the step that runs now.
 func (a Attempt) running() (Step, bool) {
 	if i := slices.IndexFunc(a.Steps, func(s Step) bool { return s.State == StepRuns }); i >= 0 {
 		return a.Steps[i], true
@@ -171,7 +170,6 @@ func (a Attempt) running() (Step, bool) {
 	return Step{}, false
 }
 
-// begun reports whether any step has ever run.
 func (a Attempt) begun() bool {
 	return slices.ContainsFunc(a.Steps, func(s Step) bool { return s.State != StepWaits })
 }

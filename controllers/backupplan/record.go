@@ -111,23 +111,16 @@ func OutcomeOf(status v1alpha1.EtcdBackupStatus) *Outcome {
 			Key: status.Key, ClusterID: status.ClusterID, Member: status.Member, EtcdVersion: status.EtcdVersion,
 			Revision: status.Revision, Witness: status.Witness,
 			TotalKeys: status.TotalKeys, SizeBytes: status.SizeBytes, SHA256: status.SHA256,
-			StartedAt: timeOf(status.StartedAt),
+			StartedAt: words.TimeOf(status.StartedAt),
 		}
 	}
 	if outcome.Complete {
-		outcome.FinishedAt, outcome.VerifiedAt = timeOf(status.CompletedAt), timeOf(status.VerifiedAt)
+		outcome.FinishedAt, outcome.VerifiedAt = words.TimeOf(status.CompletedAt), words.TimeOf(status.VerifiedAt)
 	}
 	if !outcome.isWhole() {
 		return nil
 	}
 	return outcome
-}
-
-func timeOf(t *metav1.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.UTC()
 }
 
 // Key signs what the operator records about the backups of one cluster.

@@ -105,7 +105,6 @@ func (r *Reconciler) recordChore(
 		v1alpha1.AnnotationTestSignature: key.SignTest(s, text)})
 }
 
-// annotateRun writes the time on the EtcdBackup of a run.
 func (r *Reconciler) annotateRun(
 	ctx context.Context, s *v1alpha1.EtcdBackupSchedule, run scheduleplan.Run, key string,
 ) error {

@@ -19,7 +19,6 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 )
 
-// look reads everything that a decision needs.
 func (r *Reconciler) look(ctx context.Context, s *v1alpha1.EtcdBackupSchedule) (scheduleplan.Observation, error) {
 	seen := scheduleplan.Observation{Now: r.Now(), Operator: r.Operator, Schedule: scheduleOf(s)}
 	var err error
@@ -196,7 +195,6 @@ func (r *Reconciler) clusterOf(ctx context.Context, s *v1alpha1.EtcdBackupSchedu
 	return cluster, err
 }
 
-// startChore reads what the Job of a chore is made from.
 func (r *Reconciler) startChore(ctx context.Context,
 	s *v1alpha1.EtcdBackupSchedule) (*v1alpha1.EtcdCluster, resources.BackupStart, error) {
 	var start resources.BackupStart

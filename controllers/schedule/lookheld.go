@@ -209,7 +209,6 @@ func chosenBy(pod *corev1.Pod) string {
 	return manifest.Key
 }
 
-// cameOf reports whether a restore was carried out.
 func (b bootstraps) cameOf(request string) bool {
 	for _, incarnation := range b {
 		isPast := slices.ContainsFunc(incarnation.Former, func(p record.Former) bool { return p.Restore == request })

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcdsteward/etcd-steward/test/metrictest"
@@ -18,7 +17,7 @@ func TestEveryMetricOfSchedulesIsExportedAndGoesWithTheSchedule(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := types.NamespacedName{Namespace: "team", Name: "nightly"}
-	m.Observe(key, "demo", scheduleTimes{backup: time.Unix(5000, 0), proof: time.Unix(6000, 0), proven: new(metav1.NewTime(time.Unix(4000, 0)))})
+	m.Observe(key, "demo", scheduleTimes{backup: time.Unix(5000, 0), proof: time.Unix(6000, 0), proven: time.Unix(4000, 0)})
 	metrictest.Exported(t, registry)
 	got := metrictest.Gather(t, registry)
 	for series, want := range map[string]float64{"backup_expected_by": 5000, "backup_proof_expected_by": 6000, "backup_proven": 4000} {

@@ -6,12 +6,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
 // publish writes the status if it differs, and only when it is stored says what became different.
@@ -23,7 +23,7 @@ func (r *Reconciler) publish(
 	if o.Cluster.Exists {
 		r.Metrics.Observe(key, s.Spec.ClusterRef.Name, scheduleTimes{
 			backup: scheduleplan.ExpectedBy(o, status), proof: scheduleplan.ProofExpectedBy(o),
-			proven: status.LastProvenTime,
+			proven: words.TimeOf(status.LastProvenTime),
 		})
 	} else {
 		r.Metrics.Forget(key)
@@ -47,8 +47,7 @@ type Metrics struct{ kit.PerCluster[scheduleTimes] }
 // scheduleTimes are by when a schedule expects the next complete backup and the next test restore to be there, zero
 // when it expects none, and when a backup of it was last proven.
 type scheduleTimes struct {
-	backup, proof time.Time
-	proven        *metav1.Time
+	backup, proof, proven time.Time
 }
 
 var (
@@ -77,7 +76,7 @@ func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
 	for cluster, schedules := range m.ByCluster() {
 		series, times := kit.Series{Out: metrics, Cluster: cluster}, together(schedules)
 		for desc, at := range map[*prometheus.Desc]time.Time{expectedDesc: times.backup, proofDesc: times.proof,
-			provenDesc: timeOf(times.proven)} {
+			provenDesc: times.proven} {
 			if !at.IsZero() {
 				series.Gauge(desc, float64(at.Unix()))
 			}
@@ -90,7 +89,7 @@ func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
 func together(schedules []scheduleTimes) (times scheduleTimes) {
 	for _, s := range schedules {
 		times.backup, times.proof = earlier(times.backup, s.backup), earlier(times.proof, s.proof)
-		if times.proven == nil || times.proven.Before(s.proven) {
+		if s.proven.After(times.proven) {
 			times.proven = s.proven
 		}
 	}
@@ -103,11 +102,4 @@ func earlier(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-func timeOf(t *metav1.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.Time
 }

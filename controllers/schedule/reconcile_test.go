@@ -383,7 +383,7 @@ func TestOfSeveralSchedulesTheOneThatIsBehindIsTold(t *testing.T) {
 	}
 	for name, by := range map[string]int64{"a": 3000, "b": 2000, "c": 4000} {
 		m.Observe(client.ObjectKey{Namespace: "team", Name: name}, "demo", scheduleTimes{
-			backup: time.Unix(by, 0), proof: time.Unix(by+1, 0), proven: new(metav1.NewTime(time.Unix(by-1, 0))),
+			backup: time.Unix(by, 0), proof: time.Unix(by+1, 0), proven: time.Unix(by-1, 0),
 		})
 	}
 	const series = kit.MetricPrefix + `backup_expected_by_timestamp_seconds{name="demo",namespace="team"}`

@@ -221,7 +221,6 @@ func backups(n int32) string {
 	return fmt.Sprintf("%d backups are", n)
 }
 
-// directoryOf is what tells one backup in a store from the others.
 func directoryOf(key string) string { return path.Base(path.Dir(key)) }
 
 func (p *Point) show() *v1alpha1.RestorePoint {

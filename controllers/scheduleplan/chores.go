@@ -8,7 +8,6 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 )
 
-// keptFailures is how many EtcdBackups of runs that failed stay.
 const keptFailures = 3
 
 // chores are the tasks beside making backups: at most one change of each kind, and nothing that a backup would have to
@@ -151,7 +150,6 @@ func (v view) mayBegin() bool {
 	return !v.isBusy() && !v.Schedule.Suspended && v.Cluster.Exists && !v.Cluster.Deleting
 }
 
-// isBusy reports whether a Job of a chore is under way.
 func (o Observation) isBusy() bool {
 	return slices.ContainsFunc(o.Jobs, func(j Job) bool { return j.End == backupplan.JobRuns })
 }

@@ -22,7 +22,6 @@ type clock struct {
 	zone  *time.Location
 }
 
-// unreadable says what is wrong with a schedule.
 type unreadable struct{ reason, message string }
 
 // readClock reads the schedule of a field of the spec as kubernetes/kubernetes:pkg/apis/batch/validation does, with the
@@ -226,7 +225,6 @@ func (o Observation) condition(d Decision, chore Chore, kind string, last Record
 	return condition(status, reason, message)
 }
 
-// outcome is what the last Job of a chore came to.
 func (o Observation) outcome(chore Chore, last Record) (status metav1.ConditionStatus, reason, message string) {
 	switch {
 	case last.FinishedAt.IsZero() && chore == Prune:

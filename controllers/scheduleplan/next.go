@@ -37,7 +37,6 @@ const (
 	otherOperator = time.Minute
 )
 
-// view is an Observation with the schedule read.
 type view struct {
 	Observation
 	clock clock

@@ -96,7 +96,6 @@ func (o Observation) later(a *metav1.Time, b time.Time) *metav1.Time {
 	return words.TimeOrNil(b)
 }
 
-// expectsNothing reports that no backup of the schedule is awaited.
 func (o Observation) expectsNothing() bool {
 	return o.Schedule.Suspended || o.Schedule.Deleting || !o.Cluster.Exists || o.Cluster.Deleting || o.Cluster.Needless
 }
@@ -176,7 +175,6 @@ func Events(d Decision, old v1alpha1.EtcdBackupScheduleStatus) []words.Event {
 	return events
 }
 
-// made tells what came of a chore.
 func made(change RecordChore) words.Event {
 	reasons := map[Chore][2]string{Prune: {EventNotPruned, EventPruned},
 		Test: {EventNotProven, EventProven}}[change.Chore]

@@ -63,6 +63,14 @@ func TimeOrNil(t time.Time) *metav1.Time {
 	return new(metav1.NewTime(t))
 }
 
+// TimeOf is a time of the API; zero for nil.
+func TimeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
 // Format is a time as people are told it.
 func Format(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 

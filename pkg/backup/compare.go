@@ -83,7 +83,6 @@ func compare(restored *os.Root, m Manifest, progress *Progress) (Compared, error
 
 func (h KeysHash) span() span { return span{revision: h.Revision, compact: h.CompactRevision} }
 
-// agrees says whether a database is what the manifest describes.
 func (m Manifest) agrees(facts Facts) error {
 	switch {
 	case facts.Revision != m.Revision, facts.CompactRevision != m.CompactRevision:

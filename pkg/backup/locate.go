@@ -163,13 +163,11 @@ func listBackups(ctx context.Context, bucket *store.Bucket, whose Whose) ([]stri
 	return keys, err
 }
 
-// manifests are what was read of a store.
 type manifests struct {
 	sound   []Manifest
 	unsound []unsound
 }
 
-// unsound is a manifest that cannot be trusted.
 type unsound struct {
 	key string // of its snapshot
 	why error

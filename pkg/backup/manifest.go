@@ -30,7 +30,6 @@ const (
 // formatVersion is of the manifest. A reader refuses all others: what it does not know it cannot check.
 const formatVersion = 1
 
-// maxManifest bounds what is read as a manifest.
 const maxManifest = 64 << 10
 
 // Manifest says what a snapshot is, and enough to prove it.
@@ -94,7 +93,6 @@ type KeysHash struct {
 	NoWitness string `json:"noWitness,omitempty"`
 }
 
-// sealed is the manifest with its digest.
 func (m Manifest) sealed() (Manifest, error) {
 	m.Digest = ""
 	text, err := json.Marshal(m)
@@ -286,12 +284,10 @@ func ReasonOf(err error) Reason {
 	return ReasonInternal
 }
 
-// scratchFailure names an error of the local disk.
 func scratchFailure(doing string, err error) error {
 	return diskFailure(ReasonScratchFailed, ReasonScratchFull, doing+" in the scratch directory", err)
 }
 
-// volumeFailure names an error of the member's volume.
 func volumeFailure(doing string, err error) error {
 	return diskFailure(ReasonVolumeFailed, ReasonVolumeFull, doing+" on the member's volume", err)
 }

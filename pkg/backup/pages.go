@@ -34,7 +34,6 @@ type tree struct {
 	buffer   []byte
 }
 
-// part is a part of the file.
 type part struct{ start, end uint64 }
 
 // checkTree fails unless the pages of a database are a tree within the file, and all entries lie within their pages.

@@ -277,7 +277,6 @@ func freeBytes(dir string) (int64, error) {
 	return int64(fs.Bavail) * fs.Bsize, err
 }
 
-// writeScratchManifest leaves the manifest to the next steps.
 func writeScratchManifest(dir string, m Manifest) error {
 	text, err := m.Encode()
 	if err != nil {
@@ -289,7 +288,6 @@ func writeScratchManifest(dir string, m Manifest) error {
 	return nil
 }
 
-// readScratchManifest reads what the first step wrote.
 func readScratchManifest(dir string) (Manifest, error) {
 	text, err := os.ReadFile(filepath.Join(dir, scratchManifest))
 	if err != nil {

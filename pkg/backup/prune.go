@@ -75,7 +75,6 @@ func Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	return pruned, p.blame(ctx, err)
 }
 
-// pruning is one run.
 type pruning struct {
 	PruneOptions
 	pulse *pulse
@@ -128,7 +127,6 @@ var directoryName = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}$`)
 // strayName is what a killed process leaves on a volume.
 var strayName = regexp.MustCompile(`^(snapshot[.]db|manifest[.]json)[.][0-9a-f]+[.]tmp$`)
 
-// list gives the objects of each attempt.
 func (p *pruning) list(ctx context.Context) (map[string][]store.Object, error) {
 	below := p.Bucket.Key(p.Whose.Namespace, p.Whose.Name, p.Whose.UID)
 	directories, seen := map[string][]store.Object{}, 0

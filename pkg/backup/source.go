@@ -227,7 +227,6 @@ func (s *sources) admit(m *member) error {
 	return nil
 }
 
-// corrupt says why a member is not believed.
 func (m *member) corrupt() error {
 	return fail(ReasonNoSource, "the alarm CORRUPT accuses member %s, or no member by name", m.Name)
 }

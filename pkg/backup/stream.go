@@ -165,7 +165,6 @@ type streamed struct {
 	sha256 string
 }
 
-// ended is what came of a stream that is over.
 func (m *member) ended(sum *seal, announced int64) (streamed, error) {
 	if sum.size != announced {
 		return streamed{}, fail(ReasonStreamDamaged, "the snapshot of member %s ended after %d of %d bytes", m.Name,
@@ -210,7 +209,6 @@ func (m *member) stream(ctx context.Context, p *pulse, to sinks) (streamed, erro
 	return m.ended(sum, announced)
 }
 
-// pass hands one piece on.
 func (p *pulse) pass(piece []byte, sum *seal, to sinks) error {
 	_, _ = sum.Write(piece)
 	if _, err := to.scratch.Write(piece); err != nil {

@@ -30,7 +30,6 @@ const (
 // callDeadline bounds a call that carries no data.
 const callDeadline = 60 * time.Second
 
-// callContext gives one call its time.
 func callContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, callDeadline, ErrStalled)
 }
@@ -85,7 +84,8 @@ func Open(ctx context.Context, config Config, options Options) (*Bucket, error) 
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
-	b := &Bucket{prefix: config.Prefix(), manifestKey: key}
+	_, _, prefix := config.place()
+	b := &Bucket{prefix: prefix, manifestKey: key}
 	options.mood, options.CredentialsDir = &b.mood, identityDir(options.CredentialsDir)
 	switch {
 	case config.S3 != nil:
@@ -195,7 +195,6 @@ func (b *Bucket) OpenAt(ctx context.Context, key string, offset int64) (_ io.Rea
 	return classified{reader}, reader.Size(), nil
 }
 
-// classified names the errors of a reader.
 type classified struct{ io.ReadCloser }
 
 func (r classified) Read(p []byte) (int, error) {

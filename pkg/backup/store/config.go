@@ -93,14 +93,14 @@ func (c Config) validate() error {
 			return err
 		}
 	}
-	name, endpoint := c.place()
+	name, endpoint, prefix := c.place()
 	if c.Volume == nil && !bucketName.MatchString(name) {
 		return fmt.Errorf("%q is not a bucket's name", name)
 	}
 	if err := checkEndpoint(endpoint); err != nil {
 		return err
 	}
-	return checkPrefix(c.Prefix())
+	return checkPrefix(prefix)
 }
 
 func (s *S3) validate() error {
@@ -114,32 +114,20 @@ func (s *S3) validate() error {
 	return fmt.Errorf("serverSideEncryption %q: want AES256, aws:kms or aws:kms:dsse", s.ServerSideEncryption)
 }
 
-// place is the bucket's name and its endpoint; a volume has neither.
-func (c Config) place() (name, endpoint string) {
+// place is the bucket's name and its endpoint, of which a volume has neither, and what every key begins with: without
+// slashes around it, and empty for nothing.
+func (c Config) place() (name, endpoint, prefix string) {
 	switch {
 	case c.S3 != nil:
-		return c.S3.Bucket, c.S3.Endpoint
+		name, endpoint, prefix = c.S3.Bucket, c.S3.Endpoint, c.S3.Prefix
 	case c.GCS != nil:
-		return c.GCS.Bucket, c.GCS.Endpoint
+		name, endpoint, prefix = c.GCS.Bucket, c.GCS.Endpoint, c.GCS.Prefix
 	case c.Azure != nil:
-		return c.Azure.Container, c.Azure.Endpoint
-	}
-	return "", ""
-}
-
-// Prefix is what every key begins with, without slashes around it; empty for none.
-func (c Config) Prefix() string {
-	switch {
-	case c.S3 != nil:
-		return strings.Trim(c.S3.Prefix, "/")
-	case c.GCS != nil:
-		return strings.Trim(c.GCS.Prefix, "/")
-	case c.Azure != nil:
-		return strings.Trim(c.Azure.Prefix, "/")
+		name, endpoint, prefix = c.Azure.Container, c.Azure.Endpoint, c.Azure.Prefix
 	case c.Volume != nil:
-		return strings.Trim(c.Volume.Path, "/")
+		prefix = c.Volume.Path
 	}
-	return ""
+	return name, endpoint, strings.Trim(prefix, "/")
 }
 
 // checkPrefix refuses what could leave the prefix, or would be another name once a file system has read it.
@@ -202,25 +190,33 @@ const maxCredential = 64 << 10
 
 // readCredential reads one file, without the line's end an editor leaves behind.
 func readCredential(dir, name string) (string, error) {
+	text, err := readBounded(dir, name)
+	if err != nil {
+		return "", fmt.Errorf("%w: read the credentials: %w", ErrConfig, err)
+	}
+	return text, nil
+}
+
+func readBounded(dir, name string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return "", fmt.Errorf("%w: read the credentials: %w", ErrConfig, err)
+		return "", err
 	}
 	defer root.Close()
-	info, err := root.Stat(name)
+	file, err := root.Open(name)
 	if err != nil {
-		return "", fmt.Errorf("%w: read the credentials: %w", ErrConfig, err)
+		return "", err
 	}
-	if info.Size() > maxCredential {
-		return "", fmt.Errorf("%w: read the credentials: %s is larger than %d bytes", ErrConfig, name, maxCredential)
-	}
-	text, err := root.ReadFile(name)
-	if err != nil {
-		return "", fmt.Errorf("%w: read the credentials: %w", ErrConfig, err)
-	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxCredential+1))
 	value := strings.TrimSpace(string(text))
-	if value == "" {
-		return "", fmt.Errorf("%w: read the credentials: %s is empty", ErrConfig, name)
+	switch {
+	case err != nil:
+		return "", err
+	case len(text) > maxCredential:
+		return "", fmt.Errorf("%s is larger than %d bytes", name, maxCredential)
+	case value == "":
+		return "", fmt.Errorf("%s is empty", name)
 	}
 	return value, nil
 }
