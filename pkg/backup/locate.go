@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -173,6 +174,23 @@ type unsound struct {
 	why error
 }
 
+// String is the end of the key, which tells it from others, and why it is not trusted.
+func (u unsound) String() string {
+	key := ManifestKey(u.key)
+	why := strings.ReplaceAll(u.why.Error(), key, "it")
+	if cut := len(key) - maxNotRead; cut > 0 {
+		key = "…" + key[cut:]
+	}
+	if len(why) > maxNotRead {
+		why = why[:maxNotRead] + "…"
+	}
+	return strings.ToValidUTF8(key+": "+why, "?")
+}
+
+func (f *manifests) doubt(m Manifest, format string, args ...any) {
+	f.unsound = append(f.unsound, unsound{key: m.Key, why: fmt.Errorf(format, args...)})
+}
+
 // unsignedAfter counts what the store's key does not vouch for in the directories after that of a backup. Their names
 // begin with a time. Nothing is decided by it: a clock may have been wrong, and the names may be anybody's.
 func (found manifests) unsignedAfter(m Manifest) int {
@@ -184,6 +202,15 @@ func (found manifests) unsignedAfter(m Manifest) int {
 	}
 	return count
 }
+
+// directoryTime is how the time when an attempt began is in the name of its directory.
+const directoryTime = "20060102T150405Z"
+
+// directoryName is what Take calls the directory of an attempt. What is called otherwise is somebody else's.
+var directoryName = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}$`)
+
+// strayName is what a killed process leaves on a volume.
+var strayName = regexp.MustCompile(`^(snapshot[.]db|manifest[.]json)[.][0-9a-f]+[.]tmp$`)
 
 // readManifests reads the manifests of snapshots, and calls moved after each. One that has gone since it was listed was
 // removed on purpose.

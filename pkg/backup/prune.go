@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -118,15 +116,6 @@ func (p *pruning) run(ctx context.Context) (Pruned, error) {
 	return pruned.name(notRead), nil
 }
 
-// directoryTime is how the time when an attempt began is in the name of its directory.
-const directoryTime = "20060102T150405Z"
-
-// directoryName is what Take calls the directory of an attempt. What is called otherwise is somebody else's.
-var directoryName = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}$`)
-
-// strayName is what a killed process leaves on a volume.
-var strayName = regexp.MustCompile(`^(snapshot[.]db|manifest[.]json)[.][0-9a-f]+[.]tmp$`)
-
 func (p *pruning) list(ctx context.Context) (map[string][]store.Object, error) {
 	below := p.Bucket.Key(p.Whose.Namespace, p.Whose.Name, p.Whose.UID)
 	directories, seen := map[string][]store.Object{}, 0
@@ -227,10 +216,6 @@ func (p *pruning) read(ctx context.Context, directories map[string][]store.Objec
 	return backups, found.unsound, nil
 }
 
-func (f *manifests) doubt(m Manifest, format string, args ...any) {
-	f.unsound = append(f.unsound, unsound{key: m.Key, why: fmt.Errorf(format, args...)})
-}
-
 // leftovers are the objects that no backup came of or that a write left behind, once they are old. A snapshot without a
 // manifest may be restored by its key, and then stays.
 func (p *pruning) leftovers(directories map[string][]store.Object) []string {
@@ -318,19 +303,6 @@ func (p *pruning) gone(ctx context.Context) ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-// String is the end of the key, which tells it from others, and why it is not trusted.
-func (u unsound) String() string {
-	key := ManifestKey(u.key)
-	why := strings.ReplaceAll(u.why.Error(), key, "it")
-	if cut := len(key) - maxNotRead; cut > 0 {
-		key = "…" + key[cut:]
-	}
-	if len(why) > maxNotRead {
-		why = why[:maxNotRead] + "…"
-	}
-	return strings.ToValidUTF8(key+": "+why, "?")
 }
 
 // name says what was not read, as far as there is room.

@@ -1,20 +1,16 @@
 package backup
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
-	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -273,64 +269,4 @@ func withVolume[T any](p Place, do func(volume *os.Root) (T, error)) (T, error) 
 	}
 	defer volume.Close()
 	return do(volume)
-}
-
-// record says which backup the data beside it came from. The directory is named by its inode: it keeps that when it is
-// renamed, and no other directory has it.
-type record struct {
-	FormatVersion int    `json:"formatVersion"`
-	Incarnation   string `json:"incarnation"`
-	Member        string `json:"member"`
-	Origin        Origin `json:"origin"`
-	Directory     uint64 `json:"directory"`
-}
-
-func (p Place) recordOf(origin Origin, directory uint64) ([]byte, error) {
-	return json.Marshal(record{FormatVersion: formatVersion, Incarnation: p.Incarnation, Member: p.Member,
-		Origin: origin, Directory: directory})
-}
-
-// occupant is what is where a member's data belongs.
-type occupant int
-
-const (
-	nothing  occupant = iota
-	ours              // what this restore put there
-	stranger          // anything else
-)
-
-// stands looks at where the member's data belongs.
-func (p Place) stands(volume *os.Root, origin Origin) (occupant, error) {
-	info, err := volume.Lstat(p.target())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nothing, nil
-	}
-	if err != nil {
-		return stranger, volumeFailure("look for the member's data", err)
-	}
-	written, err := readPlain(volume, p.staged(stagedRecord))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return stranger, volumeFailure("read what was restored", err)
-	}
-	want, err := p.recordOf(origin, inode(info))
-	if err != nil {
-		return stranger, fmt.Errorf("describe what was restored: %w", err)
-	}
-	if info.IsDir() && bytes.Equal(written, want) {
-		return ours, nil
-	}
-	return stranger, nil
-}
-
-// refuseStranger is the sentence for data that is in the way. It is never touched.
-func (p Place) refuseStranger() error {
-	return fail(ReasonDataExists,
-		"the volume of member %s already has data in %s, which this restore did not put there", p.Member, p.target())
-}
-
-func inode(info fs.FileInfo) uint64 {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return stat.Ino
-	}
-	return 0
 }
