@@ -15,10 +15,6 @@ const (
 	DefaultStorageSize = "8Gi"
 	// DefaultQuotaBackendBytes is the size of the database at which etcd stops accepting writes.
 	DefaultQuotaBackendBytes = "2Gi"
-	// DefaultHeartbeatInterval is etcd's own.
-	DefaultHeartbeatInterval = 100 * time.Millisecond
-	// DefaultElectionTimeout is etcd's own.
-	DefaultElectionTimeout = time.Second
 	// DefaultReplaceAfter is how long a member must be dead before it is replaced.
 	DefaultReplaceAfter = 5 * time.Minute
 	// DefaultKeepVolumes is how long the volume of a replaced member is kept.
@@ -96,10 +92,13 @@ func (s *EtcdClusterSpec) DeletionPolicyOrDefault() DeletionPolicy {
 // ReplaceAfterOrDefault is how long a member must be dead before it is replaced; 0 is never. A refused value is not
 // used: a typing error must not replace a member.
 func (s *EtcdClusterSpec) ReplaceAfterOrDefault() time.Duration {
-	if s.Repair == nil || s.Repair.ReplaceAfter == nil || !IsReplaceAfter(s.Repair.ReplaceAfter.Duration) {
+	if s.Repair == nil || s.Repair.ReplaceAfter == nil {
 		return DefaultReplaceAfter
 	}
-	return s.Repair.ReplaceAfter.Duration
+	if after := s.Repair.ReplaceAfter.Duration; after == 0 || after >= ShortestReplaceAfter {
+		return after
+	}
+	return DefaultReplaceAfter
 }
 
 // KeepVolumesOrDefault is how long the volume of a replaced member is kept; 0 is not at all. What is refused is not
@@ -110,9 +109,6 @@ func (s *EtcdClusterSpec) KeepVolumesOrDefault() time.Duration {
 	}
 	return s.Repair.KeepVolumes.Duration
 }
-
-// IsReplaceAfter reports whether a time is one to wait for before a member is replaced.
-func IsReplaceAfter(d time.Duration) bool { return d == 0 || d >= ShortestReplaceAfter }
 
 // ExpectsBackups reports whether something should back the cluster up. What is kept in Pods is lost with them, and is
 // not kept for long.
@@ -129,14 +125,14 @@ func (s *EtcdClusterSpec) NeedsNoBackups() bool {
 // BackupAge is how old the newest proven backup may be; 0 is any age. What the spec does not say, isSaid is false for,
 // and what is refused as well.
 func (s *EtcdClusterSpec) BackupAge() (age time.Duration, isSaid bool) {
-	if s.Backups == nil || s.Backups.MaxAge == nil || !IsBackupAge(s.Backups.MaxAge.Duration) {
+	if s.Backups == nil || s.Backups.MaxAge == nil {
 		return 0, false
 	}
-	return s.Backups.MaxAge.Duration, true
+	if age = s.Backups.MaxAge.Duration; age == 0 || age >= ShortestBackupAge {
+		return age, true
+	}
+	return 0, false
 }
-
-// IsBackupAge reports whether an age is one that a backup can be held to.
-func IsBackupAge(d time.Duration) bool { return d == 0 || d >= ShortestBackupAge }
 
 // HasBudget reports whether the operator keeps a PodDisruptionBudget.
 func (s *EtcdClusterSpec) HasBudget() bool {

@@ -26,7 +26,6 @@ type PodSpec struct {
 	// memory is refused while more of the database is in use. CPU and memory change without a restart where the
 	// kubelet can do that.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="spec.pod.resources.claims is not supported; use limits and requests",reason=FieldValueForbidden,fieldPath=".claims"
 	Resources *ResourceRequirements `json:"resources,omitempty"`
 
 	// SecurityContext says as which user and groups members run, and the Pods that take
@@ -96,7 +95,7 @@ type PodSpec struct {
 	Sidecars []Sidecar `json:"sidecars,omitempty"`
 }
 
-// ResourceRequirements are resources of a container, in the form that Pods have them.
+// ResourceRequirements are resources of a container, in the form that Pods have them, but for claims of devices.
 type ResourceRequirements struct {
 	// Limits are the most that the container may use.
 	// +optional
@@ -107,13 +106,6 @@ type ResourceRequirements struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16
 	Requests map[corev1.ResourceName]Amount `json:"requests,omitempty"`
-
-	// Claims are not supported and are refused.
-	// +optional
-	// +listType=map
-	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=16
-	Claims []corev1.ResourceClaim `json:"claims,omitempty"`
 }
 
 // Amount is a quantity as text, such as 500m or 1Gi. Kubernetes' own type reads 1e-2000000000 too, which takes minutes;

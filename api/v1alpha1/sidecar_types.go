@@ -58,7 +58,6 @@ type Sidecar struct {
 
 	// Resources of the container. Default none.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="spec.pod.sidecars.resources.claims is not supported; use limits and requests",reason=FieldValueForbidden,fieldPath=".claims"
 	Resources *ResourceRequirements `json:"resources,omitempty"`
 
 	// ReadinessProbe says when the sidecar is ready. While it is not, Kubernetes does

@@ -211,7 +211,6 @@ type TaskSpec struct {
 	// memory counts the files that a task writes as well. The Pod that restores a
 	// member's volume asks for what the member asks for.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!has(self.claims)",message="spec.tasks.resources.claims is not supported; use limits and requests",reason=FieldValueForbidden,fieldPath=".claims"
 	Resources *ResourceRequirements `json:"resources,omitempty"`
 
 	// Env are environment variables of each container of a task, such as those that

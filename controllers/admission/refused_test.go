@@ -238,8 +238,6 @@ var refusedPods = []refusal{
 	{"a request that takes minutes to read", "spec: {pod: {resources: {requests: {cpu: '1e-2000000000'}}}}", "spec.pod.resources.requests.cpu", "should match", ""},
 	{"a limit that takes minutes to read", "spec: {storage: {ephemeral: {medium: Memory}}, pod: {resources: {limits: {memory: '1e2000000000m'}}}}",
 		"spec.pod.resources.limits.memory", "should match", ""},
-	{"a claim of a device", "spec: {pod: {resources: {claims: [{name: gpu}]}}}", "spec.pod.resources.claims",
-		"spec.pod.resources.claims is not supported; use limits and requests", ""},
 	{"a request above its limit", "spec: {pod: {resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}}}", "spec.pod.resources.requests[memory]", "",
 		"spec.pod.resources.requests.memory is 2Gi; it must be at most the limit, which is 1Gi"},
 	{"a negative request", "spec: {pod: {resources: {requests: {cpu: -1}}}}", "spec.pod.resources.requests[cpu]", "",

@@ -85,8 +85,6 @@ var refusedSidecars = []refusal{
 		"supported values", ""},
 	{"two variables of one name", besideEtcd("env: [{name: A}, {name: A}]"), "spec.pod.sidecars[0].env[1]", "Duplicate value",
 		""},
-	{"claims of a sidecar", besideEtcd("resources: {claims: [{name: gpu}]}"), "spec.pod.sidecars[0].resources.claims", "spec.pod.sidecars.resources.claims is not supported; use limits and requests",
-		""},
 	{"a sidecar that asks for more than it may use", besideEtcd("resources: {requests: {cpu: 2}, limits: {cpu: 1}}"), "spec.pod.sidecars[0].resources.requests[cpu]", "",
 		"spec.pod.sidecars[0].resources.requests.cpu is 2; it must be at most the limit, which is 1"},
 	{"a sidecar that is root", besideEtcd("securityContext: {runAsUser: 0}"), "spec.pod.sidecars[0].securityContext.runAsUser",
@@ -95,7 +93,7 @@ var refusedSidecars = []refusal{
 
 // A server names such fields to all who ask for strict validation, as kubectl does, and drops them for others. The Pod is
 // the same without them: etcd waits for no sidecar, and each is held to Pod Security restricted.
-func TestWhatNoSidecarAndNoTaskMayHaveIsAnUnknownField(t *testing.T) {
+func TestWhatNoContainerMayHaveIsAnUnknownField(t *testing.T) {
 	g := newGate(t)
 	for field, change := range map[string]string{
 		"spec.pod.sidecars[0].startupProbe":                             besideEtcd("startupProbe: {tcpSocket: {port: 1}}"),
@@ -105,6 +103,9 @@ func TestWhatNoSidecarAndNoTaskMayHaveIsAnUnknownField(t *testing.T) {
 		"spec.pod.sidecars[0].securityContext.allowPrivilegeEscalation": besideEtcd("securityContext: {allowPrivilegeEscalation: true}"),
 		"spec.pod.sidecars[0].securityContext.runAsNonRoot":             besideEtcd("securityContext: {runAsNonRoot: false}"),
 		"spec.pod.sidecars[0].securityContext.capabilities":             besideEtcd("securityContext: {capabilities: {add: [NET_ADMIN]}}"),
+		"spec.pod.sidecars[0].resources.claims":                         besideEtcd("resources: {claims: [{name: gpu}]}"),
+		"spec.pod.resources.claims":                                     "spec: {pod: {resources: {claims: [{name: gpu}]}}}",
+		"spec.tasks.resources.claims":                                   "spec: {tasks: {resources: {claims: [{name: gpu}]}}}",
 		"spec.tasks.env[0].valueFrom":                                   "spec: {tasks: {env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]}}",
 	} {
 		if got := g.unknown(cluster(t, change)); !slices.Equal(got, []string{field}) {

@@ -25,8 +25,6 @@ var refusedTasks = []refusal{
 		"spec.tasks.annotations must not contain the prefix etcdsteward.dev/: the operator sets those", ""},
 	{"AppArmor of tasks that is off", "spec: {tasks: {annotations: {container.apparmor.security.beta.kubernetes.io/snapshot: unconfined}}}",
 		"spec.tasks.annotations", "spec.tasks.annotations" + loosened, alike},
-	{"claims of tasks", "spec: {tasks: {resources: {claims: [{name: gpu}]}}}", "spec.tasks.resources.claims",
-		"spec.tasks.resources.claims is not supported; use limits and requests", ""},
 	{"more asked for than may be used", "spec: {tasks: {resources: {requests: {cpu: 2}, limits: {cpu: 1}}}}", "spec.tasks.resources.requests[cpu]", "",
 		"spec.tasks.resources.requests.cpu is 2; it must be at most the limit, which is 1"},
 	{"a variable whose name is none", "spec: {tasks: {env: [{name: 1-proxy, value: x}]}}", "spec.tasks.env[0].name", `spec.tasks.env.name is "1-proxy"` + taskEnvName, ""},

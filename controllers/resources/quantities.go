@@ -26,8 +26,7 @@ func parseQuantity(amount v1alpha1.Amount) (resource.Quantity, error) {
 // canonicalResources writes equal quantities equally: "1" and "1000m", "1Gi" and "1073741824". What is no quantity
 // stays as it is, for BuildPod to refuse.
 func canonicalResources(r v1alpha1.ResourceRequirements) v1alpha1.ResourceRequirements {
-	return v1alpha1.ResourceRequirements{Limits: canonicalList(r.Limits), Requests: canonicalList(r.Requests),
-		Claims: orNil(r.Claims)}
+	return v1alpha1.ResourceRequirements{Limits: canonicalList(r.Limits), Requests: canonicalList(r.Requests)}
 }
 
 func canonicalList(list map[corev1.ResourceName]v1alpha1.Amount) map[corev1.ResourceName]v1alpha1.Amount {
@@ -64,7 +63,7 @@ func requirements(r v1alpha1.ResourceRequirements) (corev1.ResourceRequirements,
 	if err != nil {
 		return corev1.ResourceRequirements{}, fmt.Errorf("requests: %w", err)
 	}
-	return corev1.ResourceRequirements{Limits: limits, Requests: requests, Claims: r.Claims}, nil
+	return corev1.ResourceRequirements{Limits: limits, Requests: requests}, nil
 }
 
 func quantities(list map[corev1.ResourceName]v1alpha1.Amount) (corev1.ResourceList, error) {

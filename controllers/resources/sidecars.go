@@ -179,9 +179,7 @@ func sidecarWithoutDefaults(s v1alpha1.Sidecar) v1alpha1.Sidecar {
 			dir.SizeLimit = canonicalAmount(corev1.ResourceStorage, dir.SizeLimit)
 		}
 	}
-	if s.Resources = present(s.Resources, canonicalResources); s.Resources != nil {
-		s.Resources.Claims = nil // refused
-	}
+	s.Resources = present(s.Resources, canonicalResources)
 	s.ReadinessProbe, s.LivenessProbe = probeWithoutDefaults(s.ReadinessProbe), probeWithoutDefaults(s.LivenessProbe)
 	s.SecurityContext = present(s.SecurityContext, sidecarSecurityWithoutDefaults)
 	return s

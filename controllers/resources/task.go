@@ -162,7 +162,6 @@ func taskResources(settings v1alpha1.TaskSpec, members *v1alpha1.PodSpec) corev1
 	if err != nil {
 		return agentResources(members)
 	}
-	resources.Claims = nil
 	return resources
 }
 

@@ -187,8 +187,8 @@ func (u unsound) String() string {
 	return strings.ToValidUTF8(key+": "+why, "?")
 }
 
-func (f *manifests) doubt(m Manifest, format string, args ...any) {
-	f.unsound = append(f.unsound, unsound{key: m.Key, why: fmt.Errorf(format, args...)})
+func (found *manifests) doubt(m Manifest, format string, args ...any) {
+	found.unsound = append(found.unsound, unsound{key: m.Key, why: fmt.Errorf(format, args...)})
 }
 
 // unsignedAfter counts what the store's key does not vouch for in the directories after that of a backup. Their names
