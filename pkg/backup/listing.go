@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -157,7 +158,7 @@ func List(ctx context.Context, bucket *store.Bucket, whose Whose) ([]Listed, err
 		size, isThere := sizes[m.Key]
 		all[m.Key] = listed(m, size, isThere)
 	}
-	return inOrder(all), nil
+	return slices.SortedFunc(maps.Values(all), func(a, b Listed) int { return cmp.Compare(a.Key, b.Key) }), nil
 }
 
 func listed(m Manifest, size int64, isThere bool) Listed {
@@ -169,15 +170,6 @@ func listed(m Manifest, size int64, isThere bool) Listed {
 		l.Why = "its snapshot has another size than its manifest says"
 	}
 	return l
-}
-
-func inOrder(all map[string]Listed) []Listed {
-	var ordered []Listed
-	for _, l := range all {
-		ordered = append(ordered, l)
-	}
-	slices.SortFunc(ordered, func(a, b Listed) int { return cmp.Compare(a.Key, b.Key) })
-	return ordered
 }
 
 // listPlaces are the sizes of snapshots and manifests, by their keys.

@@ -137,7 +137,10 @@ func (s *sources) survey(ctx context.Context) ([]*member, error) {
 	s.asked = time.Now()
 	s.ask(ctx)
 	fit := s.fit()
-	furthest := furthestOf(fit)
+	furthest := uint64(0)
+	for _, m := range fit {
+		furthest = max(furthest, m.status.GetRaftAppliedIndex())
+	}
 	fit = slices.DeleteFunc(fit, func(m *member) bool { return m.status.RaftAppliedIndex+lagBound < furthest })
 	rand.Shuffle(len(fit), func(i, j int) { fit[i], fit[j] = fit[j], fit[i] })
 	slices.SortStableFunc(fit, func(a, b *member) int { return cmp.Or(a.tried-b.tried, rank(a)-rank(b)) })
@@ -229,14 +232,6 @@ func (s *sources) admit(m *member) error {
 
 func (m *member) corrupt() error {
 	return fail(ReasonNoSource, "the alarm CORRUPT accuses member %s, or no member by name", m.Name)
-}
-
-func furthestOf(members []*member) uint64 {
-	var index uint64
-	for _, m := range members {
-		index = max(index, m.status.GetRaftAppliedIndex())
-	}
-	return index
 }
 
 func rank(m *member) int {

@@ -45,17 +45,14 @@ var (
 // IsRetryLater says that the same call may succeed with nothing changed but time. Whether the call was applied is
 // unknown for timeouts: look before calling again.
 func IsRetryLater(err error) bool {
-	for _, later := range []error{
-		rpctypes.ErrUnhealthy, rpctypes.ErrMemberLearnerNotReady, rpctypes.ErrLeaderChanged, rpctypes.ErrNoLeader,
-		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
-		rpctypes.ErrTimeoutWaitAppliedIndex, rpctypes.ErrTooManyRequests,
-		rpctypes.ErrMemberNotEnoughStarted, context.DeadlineExceeded,
-	} {
-		if errors.Is(err, later) {
-			return true
-		}
-	}
-	return IsUnreachable(err) || saysOneOf(err, laterWords)
+	return isOneOf(err, rpctypes.ErrUnhealthy, rpctypes.ErrMemberLearnerNotReady, rpctypes.ErrLeaderChanged,
+		rpctypes.ErrNoLeader, rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail,
+		rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrTimeoutWaitAppliedIndex, rpctypes.ErrTooManyRequests,
+		rpctypes.ErrMemberNotEnoughStarted) || IsUnreachable(err) || saysOneOf(err, laterWords)
+}
+
+func isOneOf(err error, answers ...error) bool {
+	return slices.ContainsFunc(answers, func(answer error) bool { return errors.Is(err, answer) })
 }
 
 // laterWords are answers that have no code of their own: a proposal is dropped while leadership is being handed over
@@ -64,28 +61,21 @@ var laterWords = []string{"raft proposal dropped", "etcdserver: request timed ou
 
 // IsAlreadyAdded says that AddLearner found the URL in the list: look again, it may be our own add that timed out.
 func IsAlreadyAdded(err error) bool {
-	return errors.Is(err, ErrPeerURLExist) || errors.Is(err, ErrMemberExist)
+	return isOneOf(err, ErrPeerURLExist, ErrMemberExist)
 }
 
 // IsDowngradeRefused says that etcd does not enable a downgrade: it does not lead from the cluster's version to the one
 // that was asked for, or another one is enabled.
 func IsDowngradeRefused(err error) bool {
-	return errors.Is(err, rpctypes.ErrInvalidDowngradeTargetVersion) ||
-		errors.Is(err, rpctypes.ErrWrongDowngradeVersionFormat) || errors.Is(err, rpctypes.ErrDowngradeInProcess)
+	return isOneOf(err, rpctypes.ErrInvalidDowngradeTargetVersion, rpctypes.ErrWrongDowngradeVersionFormat,
+		rpctypes.ErrDowngradeInProcess)
 }
 
 // IsAuth says that etcd knows us and does not let us, or does not know us.
 func IsAuth(err error) bool {
-	for _, refusal := range []error{
-		rpctypes.ErrPermissionDenied, rpctypes.ErrUserEmpty, rpctypes.ErrAuthFailed, rpctypes.ErrInvalidAuthToken,
-		rpctypes.ErrAuthOldRevision,
-	} {
-		if errors.Is(err, refusal) {
-			return true
-		}
-	}
 	code := status.Code(err)
-	return code == codes.PermissionDenied || code == codes.Unauthenticated
+	return code == codes.PermissionDenied || code == codes.Unauthenticated || isOneOf(err, rpctypes.ErrPermissionDenied,
+		rpctypes.ErrUserEmpty, rpctypes.ErrAuthFailed, rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision)
 }
 
 // errHungUp marks a TLS connection that the member closed under our call. With TLS 1.3 the member judges our
