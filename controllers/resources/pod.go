@@ -2,11 +2,13 @@ package resources
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	podresources "k8s.io/component-helpers/resource"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -113,23 +115,6 @@ func buildContainer(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Versio
 			corev1.VolumeMount{Name: tlsVolume, MountPath: tlsMount, ReadOnly: true})
 	}
 	return container
-}
-
-// parse reads the version and the resources. What is neither is refused here.
-func (in RollInputs) parse() (etcdutil.Version, corev1.ResourceRequirements, error) {
-	version, err := etcdutil.ParseVersion(in.Version)
-	if err != nil {
-		return version, corev1.ResourceRequirements{}, err
-	}
-	resources, err := requirements(resourcesOf(in.Pod))
-	return version, resources, err
-}
-
-func resourcesOf(pod *v1alpha1.PodSpec) v1alpha1.ResourceRequirements {
-	if pod == nil || pod.Resources == nil {
-		return defaultResources()
-	}
-	return *pod.Resources
 }
 
 func pullPolicy(in RollInputs) corev1.PullPolicy {
@@ -260,4 +245,67 @@ func containerSecurity() *corev1.SecurityContext {
 		ReadOnlyRootFilesystem:   new(true),
 		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 	}
+}
+
+// ResizePatch is a strategic merge patch of pods/resize that gives a member's Pod the amounts of these settings. What
+// the Pod has beside them is taken away; that Kubernetes may refuse.
+func ResizePatch(pod *corev1.Pod, in RollInputs) ([]byte, error) {
+	wanted, err := requirements(resourcesOf(in.Pod))
+	if err != nil {
+		return nil, fmt.Errorf("resizing the Pod of member %s: %w", pod.Name, err)
+	}
+	has := containerOf(pod).Resources
+	return json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID},
+		"spec": map[string]any{"containers": []any{map[string]any{
+			"name": Container,
+			"resources": map[string]any{
+				"limits": amounts(has.Limits, wanted.Limits), "requests": amounts(has.Requests, wanted.Requests),
+			},
+		}}},
+	})
+}
+
+// amounts are CPU and memory as they are wanted; null takes away what is there and not wanted.
+func amounts(has, wanted corev1.ResourceList) map[corev1.ResourceName]*resource.Quantity {
+	out := map[corev1.ResourceName]*resource.Quantity{}
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if quantity, isWanted := wanted[name]; isWanted {
+			out[name] = &quantity
+		} else if _, isThere := has[name]; isThere {
+			out[name] = nil
+		}
+	}
+	return out
+}
+
+// HasItsAmounts reports a Pod whose etcd has the CPU and memory that the Pod says it was made from. It has others where
+// a VerticalPodAutoscaler changed them.
+func HasItsAmounts(pod *corev1.Pod) bool {
+	in, err := DecodeInputs(pod.Annotations[v1alpha1.AnnotationInputs])
+	if err != nil {
+		return false
+	}
+	wanted, err := requirements(resourcesOf(in.Pod))
+	has := containerOf(pod).Resources
+	return err == nil && holds(has.Limits, wanted.Limits) && holds(has.Requests, wanted.Requests)
+}
+
+func holds(has, wanted corev1.ResourceList) bool {
+	for name, quantity := range wanted {
+		if there, ok := has[name]; !ok || there.Cmp(quantity) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// containerOf is the etcd container; an empty one where there is none.
+func containerOf(pod *corev1.Pod) corev1.Container {
+	for _, c := range pod.Spec.Containers {
+		if c.Name == Container {
+			return c
+		}
+	}
+	return corev1.Container{}
 }
