@@ -87,7 +87,7 @@ func TestWhatBecameDifferentIsToldOnlyOnceTheStatusIsStored(t *testing.T) {
 	stale.Outcome = report.Outcome{Change: changes.AddLearner{Name: "demo-1"}, Applied: true}
 	w.resize(5)
 	publish(stale)
-	if told := w.told(); len(told) != 1 || !strings.Contains(told[0], report.EventAdded) {
+	if told := w.told(); len(told) != 1 || !strings.Contains(told[0], changes.EventAdded) {
 		t.Errorf("with a status that could not be written it told %q", told)
 	}
 	publish(stalled())

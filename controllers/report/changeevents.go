@@ -10,65 +10,32 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
-// changeEvents tell what was just done, when it matters to people: the cluster's bootstrap, its membership, a member's
-// Pod, certificates, and every deletion. Bookkeeping and other objects that are put right are in the status alone.
+// changeEvents tell what was just done, and beside it what only the look knows.
 func changeEvents(in Input) []words.Event {
-	why := in.Decision.Message
+	says := changes.WordsOf(in.Outcome.Change)
+	told := done(in, says.Event, says.Member, in.Decision.Message)
 	switch c := in.Outcome.Change.(type) {
 	case changes.BeginBootstrap:
-		return begun(in, c)
+		if c.ClusterID == 0 {
+			return append(told, restoreBegun(in, c.Origin)...)
+		}
 	case changes.NextBootstrap:
-		return begun(in, c.BeginBootstrap)
+		return append(told, restoreBegun(in, c.Origin)...)
 	case changes.RecordBootstrap:
-		return bootstrapped(in, c)
-	case changes.VoidBootstrap:
-		return warning(EventBootstrapVoided, changes.KindOf(c), strings.TrimSpace(why))
-	case changes.BeginNext:
-		return done(in, EventRestoreBegun, "", why)
-	case changes.SwitchOver:
-		return done(in, EventRestoreMoved, "", why)
-	case changes.GoBack:
-		return done(in, EventRestoreWentBack, "", why)
-	case changes.DropNext:
-		return done(in, EventRestoreCalledOff, "", why)
-	case changes.AddLearner:
-		return done(in, EventAdded, c.Name, why)
-	case changes.Promote:
-		return done(in, EventPromoted, c.Name,
-			fmt.Sprintf("%s has caught up with the leader and is a voter now.", c.Name))
-	case changes.MoveLeader:
-		return done(in, EventLeaderMoved, c.To, why)
-	case changes.RemoveMember:
-		return done(in, EventRemoved, c.Name, why)
-	case changes.DisarmAlarms:
-		return done(in, EventDisarmed, "", why)
-	case changes.StartPods:
-		return started(in, c)
-	case changes.EvictPod:
-		return done(in, EventPodEvicted, c.Pod.Name, why)
-	case changes.DeletePods:
-		return done(in, EventPodDeleted, only(c.Pods), why)
-	case changes.KeepVolume:
-		return done(in, EventVolumeKept, c.Volume.Name, why)
-	case changes.DeleteVolumes:
-		return done(in, EventVolumeDeleted, "", why)
-	case changes.TakeOver:
-		return done(in, EventTakenOver, "", why)
-	case changes.AdoptData:
-		return done(in, EventDataTaken, "", why)
-	case changes.FollowPolicy:
-		return done(in, EventPolicyApplied, "", policyApplied(c))
+		if !in.Observation.Current.Membership.Known { // it is put back from a volume, and no news
+			told[0].Reason = changes.EventRecorded
+			return told
+		}
+		return append(told, restoreDone(in)...)
 	case changes.ApplyObjects:
-		return renewed(in, c)
-	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores,
-		changes.PrepareNext, changes.MarkFlushed, changes.MarkFormer, changes.MarkCurrent,
-		changes.Bootstrap, changes.RecordMembers,
-		changes.SealPods, changes.LabelRole, changes.SetBudget, changes.WriteSettings,
-		changes.MarkVolume, changes.DressPods, changes.RestoreInputs, changes.ResizePod, changes.DeleteSecret,
-		changes.PrepareMember,
-		changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade:
+		if news := renewed(in, c); len(news) > 0 {
+			return news
+		}
+	case changes.VoidBootstrap:
+		told[0].Warning = true
+	default:
 	}
-	return nil
+	return told
 }
 
 // NotTakenOver tells a person who asked this install to take a cluster over why it does not. In the status the install
@@ -90,18 +57,6 @@ func done(in Input, reason, member, note string) []words.Event {
 	}}
 }
 
-// begun tells of a bootstrap; the lost record of a living cluster that is written anew is none.
-func begun(in Input, b changes.BeginBootstrap) []words.Event {
-	if b.ClusterID != 0 {
-		return nil
-	}
-	note := fmt.Sprintf("Creating an etcd cluster of %d members: %s.", len(b.Names), strings.Join(b.Names, ", "))
-	if len(b.Names) == 1 {
-		note = fmt.Sprintf("Creating an etcd cluster of one member: %s.", b.Names[0])
-	}
-	return append(done(in, EventCreating, "", note), restoreBegun(in, b.Origin)...)
-}
-
 // restoreBegun tells which backup the cluster is to begin with, and what comes back with it.
 func restoreBegun(in Input, origin record.Origin) []words.Event {
 	if origin.IsZero() {
@@ -118,30 +73,13 @@ func restoreBegun(in Input, origin record.Origin) []words.Event {
 }
 
 // restoreDone tells that the cluster serves with the backup that it began with.
-func restoreDone(in Input, origin record.Origin) []words.Event {
+func restoreDone(in Input) []words.Event {
+	origin := in.Observation.Current.Bootstrap.Origin
 	if origin.IsZero() {
 		return nil
 	}
 	says := fmt.Sprintf("The cluster serves with what the backup %s held at revision %d.", origin.Key, origin.Revision)
 	return done(in, EventRestored, "", join(says, caveats(origin)))
-}
-
-// bootstrapped tells of a cluster that answers for the first time; an identity that is put back from a volume is not
-// new.
-func bootstrapped(in Input, c changes.RecordBootstrap) []words.Event {
-	if !in.Observation.Current.Membership.Known {
-		return nil
-	}
-	created := done(in, EventCreated, "",
-		fmt.Sprintf("The members found each other and serve as etcd cluster %s.", c.ClusterID))
-	return append(created, restoreDone(in, in.Observation.Current.Bootstrap.Origin)...)
-}
-
-func policyApplied(c changes.FollowPolicy) string {
-	if c.Retain {
-		return "Volumes and CAs will be kept when the cluster is deleted."
-	}
-	return "Volumes and CAs will be deleted with the cluster."
 }
 
 // renewed tells of certificates that were issued anew, of members and of clients. Those of a new cluster or member are
@@ -167,24 +105,4 @@ func renewed(in Input, c changes.ApplyObjects) []words.Event {
 		}
 	}
 	return events
-}
-
-// started tells of Pods that are started again; the first Pod of a learner is told by its addition.
-func started(in Input, c changes.StartPods) []words.Event {
-	var events []words.Event
-	for _, pod := range c.Pods {
-		if pod.Flags == facts.FlagsSealed {
-			events = append(events, done(in, EventPodStarted, pod.Name,
-				fmt.Sprintf("Started Pod %s again, on its own data.", pod.Name))...)
-		}
-	}
-	return events
-}
-
-// only is the name of the Pod, when it is a single one.
-func only(pods []facts.PodRef) string {
-	if len(pods) != 1 {
-		return ""
-	}
-	return pods[0].Name
 }

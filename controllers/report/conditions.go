@@ -198,37 +198,16 @@ const (
 
 // Reasons of events that no condition has.
 const (
-	EventCreating        = "CreatingCluster"       // the bootstrap is written down
-	EventCreated         = "ClusterCreated"        // the members found each other
-	EventRestoring       = "RestoreStarted"        // the backup is restored on the first members' volumes
-	EventRestored        = "Restored"              // the cluster serves with it
-	EventBootstrapVoided = "BootstrapVoided"       // the bootstrap is given up and begun anew
-	EventReady           = "Ready"                 // everything asked for is so
-	EventDegraded        = "Degraded"              // fewer healthy voters than there were
-	EventUnavailable     = "Unavailable"           // no quorum of the members answers any more
-	EventAvailable       = "AvailableAgain"        // it answers again
-	EventResumed         = "Resumed"               // spec.paused was taken back
-	EventPodStarted      = "PodStarted"            // a member's Pod is started again on its own data
-	EventPodEvicted      = "PodEvicted"            // a member's Pod is stopped, to be restarted with other settings
-	EventTakenOver       = "TakenOver"             // this install took the cluster over from another
-	EventNotTaken        = "NotTakenOver"          // this install was asked to, and cannot; another one looks after it
-	EventDataTaken       = "DataTakenOver"         // what an earlier cluster of this name left is taken over
-	EventPodDeleted      = "PodDeleted"            // a member's Pod is deleted
-	EventVolumeDeleted   = "VolumeDeleted"         // a volume is deleted
-	EventVolumeKept      = "VolumeKept"            // the volume of a replaced member is put aside
-	EventAdded           = "MemberAdded"           // a learner is in the member list
-	EventPromoted        = "MemberPromoted"        // a learner became a voter
-	EventRemoved         = "MemberRemoved"         // a member was taken out of the list
-	EventDisarmed        = "AlarmDisarmed"         // an alarm of etcd was taken back
-	EventLeaderMoved     = "LeaderMoved"           // leadership was handed over before a member goes
-	EventPolicyApplied   = "DeletionPolicyApplied" // ownership of volumes and CAs follows deletionPolicy
-	EventSpecWarning     = "SpecWarning"           // the spec is accepted, with a warning
-	EventRenewed         = "CertificatesRenewed"   // certificates were issued anew, in Secrets that there are
-
-	EventRestoreBegun     = "RestoreBegun"     // the next incarnation is prepared beside the one that serves
-	EventRestoreMoved     = "RestoreMoved"     // the cluster switched over to it
-	EventRestoreCalledOff = "RestoreCalledOff" // it was taken back before that
-	EventRestoreWentBack  = "RestoreWentBack"  // what never served was given up for the incarnation before it
+	EventRestoring   = "RestoreStarted"      // the backup is restored on the first members' volumes
+	EventRestored    = "Restored"            // the cluster serves with it
+	EventReady       = "Ready"               // everything asked for is so
+	EventDegraded    = "Degraded"            // fewer healthy voters than there were
+	EventUnavailable = "Unavailable"         // no quorum of the members answers any more
+	EventAvailable   = "AvailableAgain"      // it answers again
+	EventResumed     = "Resumed"             // spec.paused was taken back
+	EventNotTaken    = "NotTakenOver"        // this install was asked to, and cannot; another one looks after it
+	EventSpecWarning = "SpecWarning"         // the spec is accepted, with a warning
+	EventRenewed     = "CertificatesRenewed" // certificates were issued anew, in Secrets that there are
 
 	EventRestoreApproved = "RestoreApproved" // of an EtcdRestore: its approval quotes the evidence
 	EventRestorePrepared = "RestorePrepared" // of an EtcdRestore: the data lies on every new volume

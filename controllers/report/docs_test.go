@@ -47,5 +47,6 @@ func TestEveryReasonToKeepAVolumeHasASentenceInTheDocsAndNoOther(t *testing.T) {
 
 func TestEveryReasonOfAnEventHasASentenceInTheDocsAndNoOther(t *testing.T) {
 	page := docwords.Read(t, conditionsPage)
-	page.Same(t, "event", docwords.Constants(t, ".", "Event"), page.Rows(t, "## Events", "## Old names"))
+	page.Same(t, "event", docwords.Union(docwords.Constants(t, ".", "Event"),
+		docwords.Constants(t, "../plan/changes", "Event")), page.Rows(t, "## Events", "## Old names"))
 }

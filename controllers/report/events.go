@@ -33,9 +33,9 @@ func Events(in Input, status v1alpha1.EtcdClusterStatus) []words.Event {
 }
 
 // Done are those of the events that tell what this pass did. No later pass tells it, whether the status was stored or
-// not.
+// not. A change that is made again because it moved nothing was told before.
 func Done(in Input) []words.Event {
-	if !in.Outcome.Applied {
+	if !in.Outcome.Applied || in.Outcome.Rejected {
 		return nil
 	}
 	events := changeEvents(in)

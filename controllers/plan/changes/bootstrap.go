@@ -3,6 +3,7 @@ package changes
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
@@ -13,6 +14,8 @@ import (
 type TakeOver struct{ From string }
 
 func (TakeOver) traits() Traits { return Traits{Secrets: true} } // which the other one wrote
+
+func (TakeOver) words() Words { return says("Take over", "Took over", "the cluster", EventTakenOver) }
 
 // veto leaves a cluster to the install that claims it, unless a person asked for this one, and the Lease of
 // the other one was read. What no install claims is free, unless a person asked for another one, or the data names one.
@@ -33,6 +36,10 @@ func (c TakeOver) veto(o facts.View) Veto {
 type AdoptData struct{ Items []facts.Retained }
 
 func (AdoptData) traits() Traits { return Traits{Secrets: true} }
+
+func (AdoptData) words() Words {
+	return says("Take over", "Took over", "what an earlier cluster left", EventDataTaken)
+}
 
 // veto takes over only what was listed as left behind, as one cluster, before anything of a new one exists. With
 // the CAs that a person named a cluster begins empty, once its bootstrap is written down.
@@ -104,6 +111,13 @@ type BeginBootstrap record.Bootstrap
 
 func (BeginBootstrap) traits() Traits { return Traits{} }
 
+func (c BeginBootstrap) words() Words {
+	if c.ClusterID != 0 {
+		return says("Write", "Wrote", "the bootstrap record anew", EventRecorded)
+	}
+	return says("Begin", "Began", "the bootstrap of "+strings.Join(c.Names, ", "), EventCreating)
+}
+
 func (c BeginBootstrap) veto(o facts.View) Veto {
 	if o.Bootstrap.Exists() {
 		return incarnationAtRisk("a bootstrap is already written down.")
@@ -164,6 +178,10 @@ type Bootstrap struct {
 
 func (Bootstrap) traits() Traits { return Traits{Secrets: true} }
 
+func (Bootstrap) words() Words {
+	return says("Create", "Created", "the first members", EventObjectsApplied)
+}
+
 func (c Bootstrap) veto(o facts.View) Veto {
 	if why := guardTrust(o, c.Objects, len(c.Secrets) > 0); why.Holds() {
 		return why
@@ -220,6 +238,10 @@ type RecordBootstrap struct{ ClusterID etcdutil.ID }
 
 func (RecordBootstrap) traits() Traits { return Traits{} }
 
+func (c RecordBootstrap) words() Words {
+	return says("Record", "Recorded", "cluster ID "+c.ClusterID.String(), EventCreated)
+}
+
 // veto writes the cluster's identity down only once a quorum of first members bears it on their data.
 func (c RecordBootstrap) veto(o facts.View) Veto {
 	bearers := facts.Filter(o.Members, func(r facts.Replica) bool {
@@ -235,6 +257,10 @@ func (c RecordBootstrap) veto(o facts.View) Veto {
 type VoidBootstrap struct{ Incarnation string }
 
 func (VoidBootstrap) traits() Traits { return Traits{} }
+
+func (VoidBootstrap) words() Words {
+	return says("Give up", "Gave up", "this bootstrap", EventBootstrapVoided)
+}
 
 func (VoidBootstrap) veto(o facts.View) Veto { return guardVoid(o) }
 
@@ -268,6 +294,8 @@ type NextBootstrap struct {
 }
 
 func (NextBootstrap) traits() Traits { return Traits{} }
+
+func (c NextBootstrap) words() Words { return c.BeginBootstrap.words().as("anew") }
 
 // veto begins the next incarnation only after one that was given up, and with what the spec asks for.
 func (c NextBootstrap) veto(o facts.View) Veto {

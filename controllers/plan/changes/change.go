@@ -6,6 +6,7 @@ package changes
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
@@ -15,6 +16,7 @@ import (
 //sumtype:decl
 type Change interface {
 	traits() Traits
+	words() Words
 	veto(facts.View) Veto // why it must not be made in this world
 }
 
@@ -28,11 +30,98 @@ type Traits struct {
 	Secrets bool
 }
 
+// Reasons of the events that tell of changes. Each has a sentence in docs/conditions.md.
+const (
+	EventCreating         = "CreatingCluster"       // the bootstrap is written down
+	EventCreated          = "ClusterCreated"        // the members found each other
+	EventBootstrapVoided  = "BootstrapVoided"       // the bootstrap is given up and begun anew
+	EventRestoreBegun     = "RestoreBegun"          // the next incarnation is prepared beside the one that serves
+	EventRestoreMoved     = "RestoreMoved"          // the cluster switched over to it
+	EventRestoreCalledOff = "RestoreCalledOff"      // it was taken back before that
+	EventRestoreWentBack  = "RestoreWentBack"       // what never served was given up for the incarnation before it
+	EventTakenOver        = "TakenOver"             // this install took the cluster over from another
+	EventDataTaken        = "DataTakenOver"         // what an earlier cluster of this name left is taken over
+	EventPolicyApplied    = "DeletionPolicyApplied" // ownership of volumes and CAs follows deletionPolicy
+	EventObjectsApplied   = "ObjectsApplied"        // objects were created or corrected
+	EventSecretDeleted    = "SecretDeleted"         // the certificates of a member that is gone
+	EventRecorded         = "Recorded"              // something is written on objects, and does nothing by itself
+	EventPodStarted       = "PodStarted"            // a Pod is made
+	EventPodEvicted       = "PodEvicted"            // a member's Pod is stopped, to be restarted with other settings
+	EventPodResized       = "PodResized"            // a member gets other CPU and memory, without a restart
+	EventPodDeleted       = "PodDeleted"            // a Pod is deleted
+	EventPodLabelled      = "PodLabelled"           // the client Service leads to the Pod, or away from it
+	EventVolumeKept       = "VolumeKept"            // the volume of a replaced member is put aside
+	EventVolumeDeleted    = "VolumeDeleted"         // a volume is deleted
+	EventAdded            = "MemberAdded"           // a learner is in the member list
+	EventPromoted         = "MemberPromoted"        // a learner became a voter
+	EventRemoved          = "MemberRemoved"         // a member was taken out of the list
+	EventLeaderMoved      = "LeaderMoved"           // leadership was handed over before a member goes
+	EventDisarmed         = "AlarmDisarmed"         // an alarm of etcd was taken back
+	EventEntriesAdded     = "EntriesAdded"          // raft's log got entries that change no key
+	EventDowngrade        = "DowngradeSet"          // a downgrade of etcd was enabled, or cancelled
+)
+
 // KindOf names a change for people, events and metrics.
 func KindOf(c Change) string { return reflect.TypeOf(c).Name() }
 
 // TraitsOf are the traits of a change.
 func TraitsOf(c Change) Traits { return c.traits() }
+
+// WordsOf are the words of a change.
+func WordsOf(c Change) Words { return c.words() }
+
+// Words are how people are told of a change, before it is made and afterwards.
+type Words struct {
+	verb, past, what string // "Remove", "Removed", "member demo-1"
+
+	Event  string // the reason of the event that tells it
+	Member string // the one member that it is about; empty when there are more, or none
+}
+
+// Do is the change as it is asked for.
+func (w Words) Do() string { return w.verb + " " + w.what }
+
+// Done is the change as it was made.
+func (w Words) Done() string { return w.past + " " + w.what }
+
+func says(verb, past, what, event string) Words {
+	return Words{verb: verb, past: past, what: what, Event: event}
+}
+
+// of says whose it is: "the Pod of demo-0", or "the Pods of demo-0, demo-1".
+func (w Words) of(members []string) Words {
+	if len(members) != 1 {
+		w.what += "s"
+	}
+	return w.as("of " + strings.Join(members, ", ")).about(only(members))
+}
+
+func (w Words) as(end string) Words { w.what += " " + end; return w }
+
+func (w Words) about(member string) Words { w.Member = member; return w }
+
+func only(members []string) string {
+	if len(members) != 1 {
+		return ""
+	}
+	return members[0]
+}
+
+func names[T any](items []T, name func(T) string) []string {
+	out := make([]string, 0, len(items))
+	for _, item := range items {
+		out = append(out, name(item))
+	}
+	return out
+}
+
+func podNames(pods []facts.PodRef) []string {
+	return names(pods, func(p facts.PodRef) string { return p.Name })
+}
+
+func volumeNames(volumes []facts.VolumeRef) []string {
+	return names(volumes, func(v facts.VolumeRef) string { return v.Name })
+}
 
 // Veto is why a change must not be made. The zero value lets it be made.
 type Veto struct {

@@ -12,6 +12,10 @@ type DisarmAlarms struct{ Alarms []facts.Alarm }
 
 func (DisarmAlarms) traits() Traits { return Traits{} }
 
+func (c DisarmAlarms) words() Words {
+	return says("Disarm", "Disarmed", "alarm "+c.Alarms[0].Name, EventDisarmed)
+}
+
 // veto takes back only what space that ran out had raised, and only where there is room.
 func (c DisarmAlarms) veto(o facts.View) Veto {
 	if len(c.Alarms) > 0 && c.Alarms[0].Name == facts.AlarmCorrupt {
@@ -51,6 +55,10 @@ func (AppendEntries) traits() Traits {
 	return Traits{Unconfirmed: "an entry changes no key and no revision, and the member's process goes on"}
 }
 
+func (AppendEntries) words() Words {
+	return says("Add", "Added", "entries that change no key to etcd's log", EventEntriesAdded)
+}
+
 // veto adds more than one entry only while all voters take them: one that lags would fall behind further.
 func (c AppendEntries) veto(o facts.View) Veto {
 	isOne := c.Until == 0
@@ -64,6 +72,10 @@ func (c AppendEntries) veto(o facts.View) Veto {
 type EnableDowngrade struct{ Minor etcdutil.Version }
 
 func (EnableDowngrade) traits() Traits { return Traits{} }
+
+func (c EnableDowngrade) words() Words {
+	return says("Enable", "Enabled", "a downgrade of etcd to "+c.Minor.MinorString(), EventDowngrade)
+}
 
 // veto lets a downgrade begin only from one minor to the next lower one, while every member serves: from then
 // on no new one can join.
@@ -85,6 +97,10 @@ func (c EnableDowngrade) veto(o facts.View) Veto {
 type CancelDowngrade struct{ Minor etcdutil.Version }
 
 func (CancelDowngrade) traits() Traits { return Traits{} }
+
+func (c CancelDowngrade) words() Words {
+	return says("Cancel", "Cancelled", "the downgrade of etcd to "+c.Minor.MinorString(), EventDowngrade)
+}
 
 // veto asks for no more than that etcd can agree on it. What runs goes on, and etcd raises the cluster version
 // only once every member runs the higher minor.

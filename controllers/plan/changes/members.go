@@ -19,12 +19,20 @@ func (PrepareMember) traits() Traits {
 	return Traits{Secrets: true, Unconfirmed: "a name that was promised meanwhile is refused by the write itself"}
 }
 
+func (c PrepareMember) words() Words {
+	return says("Prepare", "Prepared", "member "+c.Volume.Name, EventObjectsApplied)
+}
+
 func (c PrepareMember) veto(o facts.View) Veto { return guardTrust(o, nil, c.Secret) }
 
 // AddLearner adds a learner to the member list.
 type AddLearner struct{ Name string }
 
 func (AddLearner) traits() Traits { return Traits{} }
+
+func (c AddLearner) words() Words {
+	return says("Add", "Added", "learner "+c.Name, EventAdded).about(c.Name)
+}
 
 func (c AddLearner) veto(o facts.View) Veto {
 	switch {
@@ -49,6 +57,10 @@ type Promote struct {
 }
 
 func (Promote) traits() Traits { return Traits{} }
+
+func (c Promote) words() Words {
+	return says("Promote", "Promoted", "learner "+c.Name, EventPromoted).about(c.Name)
+}
 
 // veto projects the membership with one voter more, which counts as dead unless it is sealed and caught up now.
 func (c Promote) veto(o facts.View) Veto {
@@ -81,6 +93,11 @@ type RecordMembers struct{ Members []MemberRecord }
 
 func (RecordMembers) traits() Traits {
 	return Traits{Unconfirmed: "what the member said in this very pass does not change"}
+}
+
+func (c RecordMembers) words() Words {
+	members := names(c.Members, func(m MemberRecord) string { return m.Name })
+	return says("Record", "Recorded", "the member ID", EventRecorded).of(members)
 }
 
 func (c RecordMembers) veto(o facts.View) Veto {
@@ -133,6 +150,10 @@ type MoveLeader struct {
 
 func (MoveLeader) traits() Traits { return Traits{} }
 
+func (c MoveLeader) words() Words {
+	return says("Move", "Moved", "leadership from "+c.From+" to "+c.To, EventLeaderMoved).about(c.To)
+}
+
 func (c MoveLeader) veto(o facts.View) Veto {
 	if !o.Membership.Known || o.Membership.Leader != c.FromID {
 		return quorumAtRisk("it is not certain that %s leads.", c.From)
@@ -166,6 +187,10 @@ type RemoveMember struct {
 }
 
 func (RemoveMember) traits() Traits { return Traits{} }
+
+func (c RemoveMember) words() Words {
+	return says("Remove", "Removed", "member "+c.Name, EventRemoved).about(c.Name)
+}
 
 // veto projects the membership without the member: what is left must be a quorum of itself.
 func (c RemoveMember) veto(o facts.View) Veto {

@@ -3,6 +3,7 @@ package changes
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
@@ -18,6 +19,10 @@ type BeginNext struct {
 }
 
 func (BeginNext) traits() Traits { return Traits{} }
+
+func (c BeginNext) words() Words {
+	return says("Begin", "Began", "a restore in place with "+strings.Join(c.Names, ", "), EventRestoreBegun)
+}
 
 // veto lets an incarnation be restored only on an approval, under names and an incarnation that were never
 // used.
@@ -156,6 +161,10 @@ type PrepareNext struct {
 
 func (PrepareNext) traits() Traits { return Traits{Secrets: true} }
 
+func (PrepareNext) words() Words {
+	return says("Prepare", "Prepared", "the next members", EventObjectsApplied)
+}
+
 // veto makes volumes and restore Pods only for the next incarnation, and only where there are none.
 func (c PrepareNext) veto(o facts.View) Veto {
 	if why := guardTrust(o, nil, len(c.Secrets) > 0); why.Holds() {
@@ -217,6 +226,10 @@ type MarkFlushed struct {
 
 func (MarkFlushed) traits() Traits { return Traits{} }
 
+func (c MarkFlushed) words() Words {
+	return says("Mark", "Marked", "the volume of "+c.Volume.Name+" as complete", EventRecorded).about(c.Volume.Name)
+}
+
 // veto believes only of a process that runs without the others that it wrote out all that it had. Nothing ever
 // ran on a volume that was put back.
 func (c MarkFlushed) veto(o facts.View) Veto {
@@ -232,6 +245,10 @@ func (c MarkFlushed) veto(o facts.View) Veto {
 type DropNext struct{ Incarnation string }
 
 func (DropNext) traits() Traits { return Traits{} }
+
+func (DropNext) words() Words {
+	return says("Call off", "Called off", "the restore in place", EventRestoreCalledOff)
+}
 
 func (c DropNext) veto(o facts.View) Veto {
 	isLeft := slices.ContainsFunc(o.Next.Members, func(r facts.Replica) bool {

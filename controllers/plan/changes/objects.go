@@ -3,6 +3,7 @@ package changes
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
@@ -21,6 +22,14 @@ func (c ApplyObjects) traits() Traits {
 	return Traits{Secrets: true, Unconfirmed: "an object is written as it is wanted, and nothing of it is lost"}
 }
 
+func (c ApplyObjects) words() Words {
+	what := names(c.Objects, func(o facts.Object) string { return o.Kind + " " + o.Name })
+	if len(c.Secrets) > 0 {
+		what = append(what, "the certificates of "+strings.Join(c.Secrets, ", "))
+	}
+	return says("Apply", "Applied", strings.Join(what, ", "), EventObjectsApplied)
+}
+
 func (c ApplyObjects) veto(o facts.View) Veto { return guardTrust(o, c.Objects, len(c.Secrets) > 0) }
 
 // FollowPolicy puts the ownership of volumes and CAs as deletionPolicy says.
@@ -35,6 +44,13 @@ func (c FollowPolicy) traits() Traits {
 			Unconfirmed: "what is owned goes with the cluster: nothing waits for a second look"}
 	}
 	return Traits{Secrets: true}
+}
+
+func (c FollowPolicy) words() Words {
+	if c.Retain {
+		return says("Follow", "Followed", "deletionPolicy Retain", EventPolicyApplied)
+	}
+	return says("Follow", "Followed", "deletionPolicy Delete", EventPolicyApplied)
 }
 
 func (FollowPolicy) veto(facts.View) Veto { return Veto{} }
@@ -68,6 +84,10 @@ func isLivedBy(o facts.View, ca facts.Object) bool {
 type DeleteSecret struct{ Name, UID string } // of the member; of the Secret
 
 func (DeleteSecret) traits() Traits { return Traits{Secrets: true} }
+
+func (c DeleteSecret) words() Words {
+	return says("Delete", "Deleted", "the certificates of "+c.Name, EventSecretDeleted).about(c.Name)
+}
 
 // veto takes no certificates from a member: it could not start again.
 func (c DeleteSecret) veto(o facts.View) Veto {

@@ -22,6 +22,10 @@ type StartPods struct{ Pods []Start }
 
 func (StartPods) traits() Traits { return Traits{} }
 
+func (c StartPods) words() Words {
+	return says("Start", "Started", "the Pod", EventPodStarted).of(names(c.Pods, func(s Start) string { return s.Name }))
+}
+
 func (c StartPods) veto(o facts.View) Veto {
 	return cmp.Or(guardFence(o), first(c.Pods, func(s Start) Veto { return guardStart(o, s) }))
 }
@@ -95,6 +99,10 @@ func (DressPods) traits() Traits {
 	return Traits{Unconfirmed: "no process is stopped for labels and annotations"}
 }
 
+func (c DressPods) words() Words {
+	return says("Label", "Labelled", "the Pod", EventRecorded).of(podNames(c.Pods))
+}
+
 func (DressPods) veto(facts.View) Veto { return Veto{} }
 
 // RestoreInputs writes on a Pod again what it was made from, where somebody took that off.
@@ -107,6 +115,10 @@ func (RestoreInputs) traits() Traits {
 	return Traits{Unconfirmed: "it is written only where nothing is"}
 }
 
+func (c RestoreInputs) words() Words {
+	return says("Write", "Wrote", "the settings of Pod "+c.Pod.Name+" on it", EventRecorded).about(c.Pod.Name)
+}
+
 func (RestoreInputs) veto(facts.View) Veto { return Veto{} }
 
 // ResizePod gives a Pod that runs the CPU and memory of these settings, and writes on it that it was made from
@@ -117,6 +129,10 @@ type ResizePod struct {
 }
 
 func (ResizePod) traits() Traits { return Traits{} }
+
+func (c ResizePod) words() Words {
+	return says("Resize", "Resized", "the Pod of "+c.Pod.Name, EventPodResized).about(c.Pod.Name)
+}
 
 // veto lets a process go on with other amounts. It may end for want of memory, so the others are a quorum.
 func (c ResizePod) veto(o facts.View) Veto {
@@ -144,6 +160,10 @@ type EvictPod struct {
 }
 
 func (EvictPod) traits() Traits { return Traits{} }
+
+func (c EvictPod) words() Words {
+	return says("Evict", "Evicted", "the Pod of "+c.Pod.Name, EventPodEvicted).about(c.Pod.Name)
+}
 
 // veto lets a member be stopped on purpose only on data that outlives its Pod, and only while the others are a
 // quorum.
@@ -203,6 +223,10 @@ func guardOthers(o facts.View, r facts.Replica) Veto {
 type DeletePods struct{ Pods []facts.PodRef }
 
 func (DeletePods) traits() Traits { return Traits{} }
+
+func (c DeletePods) words() Words {
+	return says("Delete", "Deleted", "the Pod", EventPodDeleted).of(podNames(c.Pods))
+}
 
 func (c DeletePods) veto(o facts.View) Veto {
 	return first(c.Pods, func(ref facts.PodRef) Veto { return guardDeletePod(o, ref) })

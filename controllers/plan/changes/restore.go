@@ -14,6 +14,10 @@ type StartPreflight struct{ Asked facts.Inquiry }
 
 func (StartPreflight) traits() Traits { return Traits{} }
 
+func (StartPreflight) words() Words {
+	return says("Start", "Started", "the preflight Pod", EventPodStarted)
+}
+
 // veto has nothing looked at but what a bootstrap that is to come asks for.
 func (c StartPreflight) veto(o facts.View) Veto {
 	switch {
@@ -44,6 +48,10 @@ func isAskedInPlace(o facts.View, asked facts.Inquiry) bool {
 type DeletePreflight struct{ UID string }
 
 func (DeletePreflight) traits() Traits { return Traits{} }
+
+func (DeletePreflight) words() Words {
+	return says("Delete", "Deleted", "the preflight Pod", EventPodDeleted)
+}
 
 func (c DeletePreflight) veto(o facts.View) Veto {
 	if o.Preflight == nil || o.Preflight.UID != c.UID {
@@ -86,6 +94,10 @@ type RecordRestored struct {
 }
 
 func (RecordRestored) traits() Traits { return Traits{} }
+
+func (c RecordRestored) words() Words {
+	return says("Mark", "Marked", "the volume", EventRecorded).of(volumeNames(c.Volumes)).as("as restored")
+}
 
 func (c RecordRestored) veto(o facts.View) Veto {
 	return first(c.Volumes, func(ref facts.VolumeRef) Veto { return guardRestored(o, c.Incarnation, ref) })
@@ -130,6 +142,10 @@ func restoredWith(o facts.Incarnation, r facts.Replica) etcdutil.Version {
 type DeleteRestores struct{ Pods []facts.PodRef }
 
 func (DeleteRestores) traits() Traits { return Traits{} }
+
+func (c DeleteRestores) words() Words {
+	return says("Delete", "Deleted", "the restore Pod", EventPodDeleted).of(podNames(c.Pods))
+}
 
 func (c DeleteRestores) veto(o facts.View) Veto {
 	return first(c.Pods, func(ref facts.PodRef) Veto { return guardDeleteRestore(o, ref) })

@@ -1,6 +1,8 @@
 package changes
 
 import (
+	"fmt"
+
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
@@ -10,6 +12,10 @@ type SealPods struct{ Pods []Seal }
 
 func (SealPods) traits() Traits {
 	return Traits{Unconfirmed: "no process stops, and none starts without data for it"}
+}
+
+func (c SealPods) words() Words {
+	return says("Mark", "Marked", "the Pod", EventRecorded).of(names(c.Pods, func(s Seal) string { return s.Pod.Name }))
 }
 
 func (c SealPods) veto(o facts.View) Veto {
@@ -61,6 +67,14 @@ func (c LabelRole) traits() Traits {
 		return Traits{} // that a member does not answer is believed at the second look
 	}
 	return Traits{Unconfirmed: "clients are led to a member that answered in this very pass"}
+}
+
+func (c LabelRole) words() Words {
+	w := says("Lead", "Led", "clients away from "+c.Pod.Name, EventPodLabelled)
+	if c.Role != "" {
+		w = says("Label", "Labelled", "the Pod of "+c.Pod.Name+" as "+c.Role, EventPodLabelled)
+	}
+	return w.about(c.Pod.Name)
 }
 
 // veto leads clients to no member that could still start empty, or has another role. It takes them from a ready
@@ -121,6 +135,13 @@ func ledTo(o facts.View, without string) int {
 type SetBudget struct{ MinAvailable int }
 
 func (SetBudget) traits() Traits { return Traits{} }
+
+func (c SetBudget) words() Words {
+	if c.MinAvailable == 0 {
+		return says("Delete", "Deleted", "the disruption budget", EventObjectsApplied)
+	}
+	return says("Set", "Set", fmt.Sprintf("the disruption budget to %d", c.MinAvailable), EventObjectsApplied)
+}
 
 func (c SetBudget) veto(o facts.View) Veto {
 	if o.Membership.Known && c.MinAvailable < facts.BudgetFor(o, len(o.Voters())) {

@@ -3,6 +3,7 @@ package changes
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
@@ -20,6 +21,10 @@ type SwitchOver struct {
 }
 
 func (SwitchOver) traits() Traits { return Traits{Secrets: true} }
+
+func (SwitchOver) words() Words {
+	return says("Switch", "Switched", "over to the next members", EventRestoreMoved)
+}
 
 // veto ends an incarnation only for one that is whole, on an approval of the evidence that there is.
 func (c SwitchOver) veto(o facts.View) Veto {
@@ -104,6 +109,10 @@ type MarkFormer struct {
 
 func (MarkFormer) traits() Traits { return Traits{} }
 
+func (c MarkFormer) words() Words {
+	return says("Mark", "Marked", "the volume", EventRecorded).of(volumeNames(c.Volumes)).as("as previous")
+}
+
 func (c MarkFormer) veto(o facts.View) Veto {
 	return first(c.Volumes, func(ref facts.VolumeRef) Veto { return guardMark(o, c.By, ref) })
 }
@@ -169,6 +178,10 @@ type GoBack struct {
 
 func (GoBack) traits() Traits { return Traits{Secrets: true} }
 
+func (c GoBack) words() Words {
+	return says("Go back", "Went back", "to "+strings.Join(c.Names, ", "), EventRestoreWentBack)
+}
+
 // veto gives up an incarnation only where no client was led to it, on an approval of the evidence that there is.
 func (c GoBack) veto(o facts.View) Veto {
 	request, isApproved := o.ApprovedNow(c.Restore)
@@ -212,6 +225,10 @@ type MarkCurrent struct {
 }
 
 func (MarkCurrent) traits() Traits { return Traits{} }
+
+func (c MarkCurrent) words() Words {
+	return says("Mark", "Marked", "the volume", EventRecorded).of(volumeNames(c.Volumes)).as("as current")
+}
 
 func (c MarkCurrent) veto(o facts.View) Veto {
 	return first(c.Volumes, func(ref facts.VolumeRef) Veto { return guardMarkCurrent(o, c.After, ref) })

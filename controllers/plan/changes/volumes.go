@@ -24,6 +24,10 @@ type WriteSettings struct {
 
 func (WriteSettings) traits() Traits { return Traits{} }
 
+func (c WriteSettings) words() Words {
+	return says("Write", "Wrote", "settings on the volume", EventRecorded).of(volumeNames(c.Volumes))
+}
+
 func (c WriteSettings) veto(o facts.View) Veto {
 	return first(c.Volumes, func(ref facts.VolumeRef) Veto { return guardSettings(o, ref, c.Settings) })
 }
@@ -105,6 +109,10 @@ type MarkVolume struct {
 
 func (MarkVolume) traits() Traits { return Traits{Unconfirmed: "a mark deletes nothing"} }
 
+func (c MarkVolume) words() Words {
+	return says("Mark", "Marked", "the volume of "+c.Volume.Name+" to be kept", EventRecorded).about(c.Volume.Name)
+}
+
 func (MarkVolume) veto(facts.View) Veto { return Veto{} }
 
 // KeepVolume puts the volume of a removed member aside: from then on it belongs to no member. The time for which it
@@ -115,6 +123,10 @@ type KeepVolume struct {
 }
 
 func (KeepVolume) traits() Traits { return Traits{} }
+
+func (c KeepVolume) words() Words {
+	return says("Keep", "Kept", "the volume of "+c.Volume.Name, EventVolumeKept).about(c.Volume.Name)
+}
 
 // veto puts aside only what no member lives on, or what was put aside at a time that cannot be read.
 func (c KeepVolume) veto(o facts.View) Veto {
@@ -145,6 +157,10 @@ func keptAs(o facts.View, ref facts.VolumeRef) (facts.KeptVolume, bool) {
 type DeleteVolumes struct{ Volumes []facts.VolumeRef }
 
 func (DeleteVolumes) traits() Traits { return Traits{} }
+
+func (c DeleteVolumes) words() Words {
+	return says("Delete", "Deleted", "the volume", EventVolumeDeleted).of(volumeNames(c.Volumes))
+}
 
 func (c DeleteVolumes) veto(o facts.View) Veto {
 	return first(c.Volumes, func(ref facts.VolumeRef) Veto { return guardDeleteVolume(o, ref) })
