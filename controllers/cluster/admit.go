@@ -16,6 +16,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
@@ -81,11 +82,12 @@ func (r *Reconciler) sayAhead(ctx context.Context, mayGet kit.MayGet, now *v1alp
 // refused. All else that is in the way may be put right later, by a tool that creates objects one after the other.
 func sayFirst(said *kit.Said, name string, seen facts.Observation) {
 	decision := plan.Decide(seen)
+	_, isResumed := decision.Change.(changes.AdoptData)
 	hasVolumes := slices.ContainsFunc(seen.Retained, facts.Retained.IsVolume)
 	switch {
 	case decision.Reason == facts.ReasonRetainedData && hasVolumes:
 		said.Refusals = append(said.Refusals, field.Invalid(field.NewPath("metadata", "name"), name, decision.Message))
-	case decision.Reason == facts.ReasonResume, decision.Verdict == plan.Wait, decision.Verdict == plan.Refuse:
+	case isResumed, decision.Verdict == plan.Wait, decision.Verdict == plan.Refuse:
 		said.Warn(decision.Message)
 	}
 }

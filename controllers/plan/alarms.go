@@ -17,12 +17,10 @@ func alarms(o pass) *proposal {
 	full := filterAlarms(raised, facts.AlarmNoSpace)
 	switch corrupt := filterAlarms(raised, facts.AlarmCorrupt); {
 	case len(full) > 0 && o.HasRoom():
-		return act(changes.DisarmAlarms{Alarms: full}, facts.ReasonDisarm,
-			"Every member has room again; the alarm %s is taken back.", facts.AlarmNoSpace)
+		return act(changes.DisarmAlarms{Alarms: full}, "every member has room again.")
 	case len(corrupt) > 0 && isCured(o.Incarnation, corrupt):
-		return act(changes.DisarmAlarms{Alarms: corrupt}, facts.ReasonDisarm,
-			"The member that %s was raised for is gone, and all copies are the same; the alarm is taken back.",
-			facts.AlarmCorrupt)
+		return act(changes.DisarmAlarms{Alarms: corrupt},
+			"the member that it was raised for is gone, and all copies are the same.")
 	case len(corrupt) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s: reads are answered, and writes are refused. %s; "+
 			"once the data is right, etcdctl alarm disarm ends it.%s", facts.AlarmCorrupt,
@@ -146,8 +144,7 @@ func takenBack(o pass) *proposal {
 		}
 		if fit.Version == r.Volume.Settings.Version && fit != r.Volume.Settings && len(o.Crowded(fit)) == 0 {
 			return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: fit},
-				facts.ReasonNewSettings, "%s would have too little room with the settings on its volume. Those that "+
-					"members serve with are put back.", r.Name)
+				"the member would have too little room with those that stand there. Members serve with these.")
 		}
 	}
 	return nil
@@ -190,7 +187,7 @@ func coverLog(o pass) *proposal {
 		return wait(facts.ReasonCoverLog, "%s does not say how many snapshots it wrote; it is asked again. Look "+
 			"whether etcd answers /metrics on its client port.", mute[0].Name)
 	}
-	return act(changes.AppendEntries{Until: leader.Answer.Applied + entriesPerPass}, facts.ReasonCoverLog,
-		"The operator adds entries that change no key to etcd's log, until every member wrote a snapshot. etcd %s "+
-			"cannot read what 3.5 may have left there. Clients are served meanwhile.", o.Desired.Target)
+	return act(changes.AppendEntries{Until: leader.Answer.Applied + entriesPerPass},
+		"etcd %s cannot read what 3.5 may have left there. It goes on until every member wrote a snapshot, and "+
+			"clients are served meanwhile.", o.Desired.Target)
 }

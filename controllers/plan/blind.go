@@ -29,9 +29,7 @@ func seal(o pass) *proposal {
 	if len(seals) == 0 {
 		return nil
 	}
-	return act(changes.SealPods{Pods: seals}, facts.ReasonSeal, "%s has its data; the operator marks it, so "+
-		"that it never starts empty.",
-		sealNames(seals))
+	return act(changes.SealPods{Pods: seals}, "the data is there, and etcd must never start empty again.")
 }
 
 // isToBeSealed reports the Pod of a recorded member that could start from an empty directory.
@@ -90,7 +88,7 @@ func leadAway(o pass) *proposal {
 			continue
 		}
 		if why := whyLeadAway(o, r); why != "" {
-			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonLabelRole, "%s %s.", r.Name, why)
+			return act(changes.LabelRole{Pod: r.PodRef()}, "it %s.", why)
 		}
 	}
 	return nil
@@ -101,13 +99,13 @@ func whyLeadAway(o pass, r facts.Replica) string {
 	j := o.Judge(r)
 	switch {
 	case r.Pod.Terminating:
-		return "is being stopped; clients are led away from it"
+		return "is being stopped"
 	case j.Cause == facts.CauseIdentity && (j.IsLost() || o.HasQuorum()):
-		return fmt.Sprintf("answers, and %s; clients are led away from it", j.Says)
+		return fmt.Sprintf("answers, and %s", j.Says)
 	case isToLeaveUncompared(o.Incarnation, r):
-		return "started anew; clients are led to the others until its copy of the data is compared with theirs"
+		return "started anew, and its copy of the data is not compared with the others yet"
 	case isIdleBesideQuorum(o.Incarnation, r, o.Now):
-		return whyIdle(r) + ", and the others serve; clients are led to them until it serves again"
+		return whyIdle(r) + ", and the others serve"
 	}
 	return ""
 }

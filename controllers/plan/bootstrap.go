@@ -34,9 +34,8 @@ func bootstrapRecord(o pass) *proposal {
 		return nil
 	}
 	if o.IsAlive() {
-		return act(bootstrapAnew(o), facts.ReasonBeginBootstrap,
-			"The peer Service with the bootstrap record is gone; it is "+
-				"written anew from the members' records.")
+		return act(bootstrapAnew(o),
+			"the peer Service that had it is gone. The records of the members say what it was.")
 	}
 	if former := facts.Filter(o.FormerMembers(), facts.Replica.IsRecorded); len(former) > 0 {
 		return refuse(facts.ReasonRecordLost,
@@ -54,7 +53,7 @@ func bootstrapRecord(o pass) *proposal {
 	}
 	bootstrap := newBootstrap(o, 0, firstNames(o))
 	bootstrap.Origin, _ = sourceOf(o.Observation)
-	return act(bootstrap, facts.ReasonBeginBootstrap, "A cluster of %d members begins.", len(bootstrap.Names))
+	return act(bootstrap, "the cluster is new.")
 }
 
 // bootstrapAnew is the record of a cluster that lives, by what its volumes say. Where those that were restored are not
@@ -140,7 +139,7 @@ func bootstrap(o pass) *proposal {
 	if p := newSettings(o); p != nil {
 		return p
 	}
-	return act(c, facts.ReasonBootstrap, "The first %d members are created.", len(o.Bootstrap.Names))
+	return act(c, "the bootstrap of %s has begun.", strings.Join(o.Bootstrap.Names, ", "))
 }
 
 // notToBegin says why what is missing cannot be made; nil when it can.

@@ -71,9 +71,8 @@ func hearCopy(o pass) *proposal {
 	if len(seals) == 0 {
 		return nil
 	}
-	return act(changes.SealPods{Pods: seals}, facts.ReasonCorruption, "%s stopped because its copy of the data "+
-		"differs from another member's. It starts without comparing, so that its hash is heard; clients are led "+
-		"elsewhere meanwhile.", sealNames(seals))
+	return act(changes.SealPods{Pods: seals}, "etcd stopped because its copy of the data differs from another "+
+		"member's. It starts without comparing, so that its hash is heard. Clients are led elsewhere meanwhile.")
 }
 
 // corruption holds every change of members back while copies are in doubt. A copy that stands alone against a majority
@@ -127,16 +126,14 @@ func removeCorrupt(o pass, r facts.Replica) *proposal {
 		return handOver(o, r, majorityHolders(o.Incarnation), facts.ReasonCorruption,
 			"holds data that differs from that of a majority")
 	case r.IsUp() && r.Pod.Role != "":
-		return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonCorruption,
-			"%s holds data that differs from that of a majority (%s); clients are led elsewhere.", r.Name,
-			hashes(o.Incarnation))
+		return act(changes.LabelRole{Pod: r.PodRef()},
+			"its data differs from that of a majority (%s).", hashes(o.Incarnation))
 	case r.Volume != nil && r.Volume.RemovedFor == facts.NoCause:
-		return act(changes.MarkVolume{Volume: r.VolumeRef(), For: facts.CauseCorruption}, facts.ReasonCorruption,
-			"%s will be removed; its volume is marked, to be kept for a person to look at.", r.Name)
+		return act(changes.MarkVolume{Volume: r.VolumeRef(), For: facts.CauseCorruption},
+			"the member will be removed, and a person may look at its data.")
 	}
-	return act(changes.RemoveMember{Name: r.Name, ID: r.Member.ID}, facts.ReasonCorruption,
-		"%s holds data that differs from that of a majority: %s. It is removed, and a new member takes its place.",
-		r.Name, hashes(o.Incarnation))
+	return act(changes.RemoveMember{Name: r.Name, ID: r.Member.ID},
+		"its data differs from that of a majority (%s). A new member takes its place.", hashes(o.Incarnation))
 }
 
 // hashes tells every voter's hash.
@@ -173,12 +170,11 @@ func compare(o pass) *proposal {
 	}
 	switch {
 	case len(same) > 0:
-		return act(changes.SealPods{Pods: same}, facts.ReasonCompare,
-			"%s started from the same data as a majority of the members; clients are led there.", sealNames(same))
+		return act(changes.SealPods{Pods: same},
+			"etcd started from the same data as a majority of the members. Clients are led there.")
 	case len(unheard) > 0:
-		return act(changes.SealPods{Pods: unheard}, facts.ReasonCompare, "The data of %s could not be compared within "+
-			"%s: %s. Clients are led there all the same.", sealNames(unheard), facts.StartDeadline,
-			hashes(o.Incarnation))
+		return act(changes.SealPods{Pods: unheard}, "the data could not be compared within %s: %s. Clients are "+
+			"led there all the same.", facts.StartDeadline, hashes(o.Incarnation))
 	}
 	return nil
 }

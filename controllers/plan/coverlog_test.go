@@ -94,7 +94,7 @@ func TestEntriesAreAddedUntilEachVoterWroteASnapshot(t *testing.T) {
 		rule  string
 		says  string
 	}{
-		{"a little at a time", toCover(3), "cover-log", "adds entries that change no key"},
+		{"a little at a time", toCover(3), "cover-log", "Add entries that change no key"},
 		{"not before a roll is done", wanting(toCover(3), other), "roll", "demo-2"},
 		{"not while one does not answer", toCover(3).edit(1, silent), "member-health", "demo-1"},
 		{"not while a learner joins", toCover(3).with(learner(3)), "abandon-learner", "demo-3"},

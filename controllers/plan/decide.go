@@ -88,7 +88,8 @@ func guarded(o pass, d Decision) (_ Decision, isVetoed bool) {
 	}
 	return Decision{
 		Verdict: Refuse, Rule: d.Rule, Reason: veto.Reason, Recheck: recheckSlow,
-		Message: fmt.Sprintf("%s Held back: %s", d.Message, veto.Message),
+		Message: fmt.Sprintf("Cannot %s: %s Why it is due: %s", changes.WordsOf(d.Change).Name(), veto.Message,
+			d.Because),
 	}, true
 }
 
@@ -161,8 +162,11 @@ func inTurn(o pass, members []facts.Replica, steps ...func(pass, facts.Replica) 
 	return nil
 }
 
-func act(c changes.Change, reason, format string, args ...any) *proposal {
-	return &proposal{Decision: Decision{Verdict: Act, Change: c, Reason: reason, Message: fmt.Sprintf(format, args...)}}
+// act makes a change. A rule says why, and what the reader can do; what is done says the change itself.
+func act(c changes.Change, because string, args ...any) *proposal {
+	because = fmt.Sprintf(because, args...)
+	return &proposal{Decision: Decision{Verdict: Act, Change: c, Reason: changes.KindOf(c), Because: because,
+		Message: changes.WordsOf(c).Do() + ": " + because}}
 }
 
 func wait(reason, format string, args ...any) *proposal {
@@ -205,8 +209,10 @@ type Decision struct {
 	Verdict Verdict
 	Change  changes.Change // non-nil only for Act
 	Rule    string         // the rule that spoke
-	Reason  string         // CamelCase, for machines
-	Message string         // a sentence, for people
+	Reason  string         // CamelCase, for machines; of Act the name of the change
+	Message string         // a sentence, for people; of Act what is done, and because of what
+	Because string         // of Act
+	GivenUp string         // of a member that is removed for a new one: DataLost or MemberDead
 
 	// GivesWay: when Kubernetes or etcd refuses the change, the planner is asked again in the same pass, with that in
 	// Refused, and later rules may act. A rule may give way in one phase and hold in another.

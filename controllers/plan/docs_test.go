@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -109,5 +110,30 @@ func TestThePageOfFailuresSaysHowAMemberIsJudgedAsTheTableOfSignsDoes(t *testing
 	if !strings.Contains(string(page), want+"\n") {
 		t.Errorf("%s says it differently; go test ./controllers/plan -run PageOfFailures -update writes\n%s", path,
 			want)
+	}
+}
+
+func TestWhatIsDoneIsSaidAsAPersonReadIt(t *testing.T) {
+	const path = "testdata/messages.txt"
+	said := map[string]string{} // by rule and change: what the first row says
+	for _, row := range allRows() {
+		if d := Decide(row.world.Observation); d.Verdict == Act {
+			key := d.Rule + ", " + d.Reason
+			said[key] = cmp.Or(said[key], d.Message)
+		}
+	}
+	var want strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(said)) {
+		fmt.Fprintf(&want, "%s: %s\n", key, said[key])
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(want.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	read, err := os.ReadFile(path)
+	if err != nil || string(read) != want.String() {
+		t.Errorf("%v: %s says it differently; read what go test ./controllers/plan -run APersonReadIt -update writes", err, path)
 	}
 }

@@ -24,7 +24,7 @@ func otherDataWorld() scene {
 
 func TestWhoHoldsTheDataOfAnotherClusterIsNoSurvivorAndNoQuorum(t *testing.T) {
 	led := otherDataWorld()
-	row{"clients are led away from it", led, Act, "lead-away", facts.ReasonLabelRole, "LabelRole", "demo-0"}.check(t)
+	row{"clients are led away from it", led, Act, "lead-away", "", "LabelRole", "demo-0"}.check(t)
 	o := led.edit(0, unlabelledOld)
 	row{"and nothing else is changed", o, Refuse, "membership", facts.ReasonMembersDisagree, "", "cluster 77"}.check(t)
 	e := EvidenceOf(o.Observation)
@@ -45,12 +45,12 @@ func TestWhoHoldsTheDataOfAnotherClusterIsNoSurvivorAndNoQuorum(t *testing.T) {
 		t.Errorf("as a survivor: %+v", d)
 	}
 	for _, row := range []row{
-		{"a backup is taken", lookedAt(requesting(o), hasFound), Act, "restore-begin", facts.ReasonInPlace, "BeginNext",
+		{"a backup is taken", lookedAt(requesting(o), hasFound), Act, "restore-begin", "", "BeginNext",
 			"demo-3"},
-		{"or nothing, as was approved", requesting(o, forNothing), Act, "restore-begin", facts.ReasonInPlace,
+		{"or nothing, as was approved", requesting(o, forNothing), Act, "restore-begin", "",
 			"BeginNext", "demo-3"},
 		{"and that is not overtaken by who serves something else", fillingWorld(requesting(o, forNothing)), Act,
-			"restore-switch-over", facts.ReasonInPlace, "SwitchOver", ""},
+			"restore-switch-over", "", "SwitchOver", ""},
 	} {
 		t.Run(row.name, row.check)
 	}

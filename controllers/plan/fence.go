@@ -39,9 +39,8 @@ func fenceMark(o pass) *proposal {
 	if len(volumes) == 0 {
 		return nil
 	}
-	return act(changes.MarkFormer{By: o.Bootstrap.Incarnation, Volumes: volumes}, facts.ReasonFence,
-		"The operator marks the volumes of %s as those of the previous incarnation, and keeps them.",
-		joinNames(volumes, func(v facts.VolumeRef) string { return v.Name }))
+	return act(changes.MarkFormer{By: o.Bootstrap.Incarnation, Volumes: volumes},
+		"the restored members have taken their place. The volumes are kept.")
 }
 
 // unmark takes that off again where the cluster went back, once what it went back from says so itself.
@@ -54,9 +53,7 @@ func unmark(o pass) *proposal {
 	volumes = slices.DeleteFunc(volumes, func(v facts.VolumeRef) bool {
 		return o.Find(v.Name).Volume.Superseded != after
 	})
-	return act(changes.MarkCurrent{After: after, Volumes: volumes}, facts.ReasonFence,
-		"The cluster went back; that is written on the volumes of %s.",
-		joinNames(volumes, func(v facts.VolumeRef) string { return v.Name }))
+	return act(changes.MarkCurrent{After: after, Volumes: volumes}, "the cluster went back to this incarnation.")
 }
 
 // fenceBudget lets go of a budget that counts members which are to stop.
@@ -66,15 +63,13 @@ func fenceBudget(o pass) *proposal {
 		!slices.ContainsFunc(o.FormerMembers(), facts.Replica.IsUp) {
 		return nil
 	}
-	return act(changes.SetBudget{}, facts.ReasonFence,
-		"The disruption budget goes while the members of the previous incarnation are stopped.")
+	return act(changes.SetBudget{}, "the members of the previous incarnation are stopped.")
 }
 
 func fenceLabels(o pass) *proposal {
 	for _, r := range o.FormerMembers() {
 		if r.IsUp() && r.Pod.Role != "" {
-			return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonFence,
-				"%s is of the previous incarnation; clients are led elsewhere.", r.Name)
+			return act(changes.LabelRole{Pod: r.PodRef()}, "it is of the previous incarnation.")
 		}
 	}
 	return nil
@@ -92,14 +87,12 @@ func fencePods(o pass) *proposal {
 	}
 	switch places := heldPlaces(o.BootstrapReplicas()); {
 	case len(pods) > 0:
-		return act(changes.DeletePods{Pods: pods}, facts.ReasonFence,
-			"The Pods of %s, of the previous incarnation, are deleted; their volumes are kept.", podNames(pods))
+		return act(changes.DeletePods{Pods: pods},
+			"the previous incarnation must not serve any more. Its volumes are kept.")
 	case len(tasks) > 0:
-		return act(changes.DeleteRestores{Pods: tasks}, facts.ReasonFence,
-			"The restore Pods of %s, of the previous incarnation, are deleted.", podNames(tasks))
+		return act(changes.DeleteRestores{Pods: tasks}, "left from the previous incarnation.")
 	case len(places) > 0 && !o.IsAlive():
-		return act(changes.DeleteRestores{Pods: places}, facts.ReasonFence,
-			"The Pods that held the places of %s make room for these members.", podNames(places))
+		return act(changes.DeleteRestores{Pods: places}, "the members take the places that were held.")
 	}
 	return nil
 }
@@ -108,8 +101,7 @@ func fencePods(o pass) *proposal {
 func fenceSecrets(o pass) *proposal {
 	for _, r := range o.FormerMembers() {
 		if p := collectSecret(r); p != nil {
-			return act(p.Change, facts.ReasonFence, "%s is of the previous incarnation; its certificates are deleted.",
-				r.Name)
+			return act(p.Change, "the member is of the previous incarnation.")
 		}
 	}
 	return nil
@@ -195,8 +187,7 @@ func flushSurvivor(o pass) *proposal {
 	}
 	if r.IsPutBack() {
 		return act(changes.MarkFlushed{Incarnation: o.Bootstrap.Next.Incarnation, Volume: r.VolumeRef()},
-			facts.ReasonInPlace, "%s is not started, as its volume was put back by other means. It is read as it is.",
-			r.Name)
+			"the volume was put back by other means. It is read as it is, and the member is not started.")
 	}
 	return flush(o, r)
 }
@@ -211,8 +202,7 @@ func flush(o pass, r facts.Replica) *proposal {
 			"its volume.", r.Name).byHuman()
 	case o.HasFlushed(r):
 		return act(changes.MarkFlushed{Incarnation: o.Bootstrap.Next.Incarnation, Volume: r.VolumeRef()},
-			facts.ReasonInPlace, "%s has run long enough to write out all that it had; that is written on its volume.",
-			r.Name)
+			"the member ran long enough to write out all that it had.")
 	}
 	p := wait(facts.ReasonInPlace, "%s does not answer. It runs for %s without the others, to write out all that it "+
 		"has, and is then read.", r.Name, facts.FlushTime)
@@ -222,7 +212,7 @@ func flush(o pass, r facts.Replica) *proposal {
 // clearUnread gives up the volumes that were made to be written to from afar: whoever reads the survivor's volume
 // mounts both, and one that was bound somewhere else could not be mounted beside it.
 func clearUnread(o pass) *proposal {
-	const read = "What %s holds is read on its volume; "
+	const read = "what %s holds is read on its volume, and "
 	survivor := o.Bootstrap.Next.Survivor
 	for _, r := range facts.Filter(o.Next.Members, o.IsUnread) {
 		switch {
@@ -230,11 +220,11 @@ func clearUnread(o pass) *proposal {
 			return taskLeaving(r.Restoring.Task, o, facts.ReasonInPlace, "The restore Pod of %s is terminating.",
 				r.Name)
 		case r.Restoring != nil:
-			return act(changes.DeleteRestores{Pods: []facts.PodRef{restoreRef(r)}}, facts.ReasonInPlace, read+
-				"the Pod of %s that did not get it by asking is deleted.", survivor, r.Name)
+			return act(changes.DeleteRestores{Pods: []facts.PodRef{restoreRef(r)}}, read+
+				"the Pod that asked the member did not get it.", survivor)
 		case !r.Volume.Terminating:
-			return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}}, facts.ReasonInPlace, read+
-				"the new volume of %s, which no member ever used, is made anew beside it.", survivor, r.Name)
+			return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}}, read+
+				"the new volume, which no member ever used, is made anew beside it.", survivor)
 		}
 	}
 	return nil
@@ -249,8 +239,8 @@ func stopSurvivor(o pass, r facts.Replica) *proposal {
 		return wait(facts.ReasonInPlace, "%s is stopping; then its volume is read.%s", r.Name, heldAmong(r)).due(o,
 			r.Pod.GoneBy, facts.LeavingDeadline)
 	}
-	return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, facts.ReasonInPlace,
-		"%s, which cannot serve without the others, is stopped; its volume is read.", r.Name)
+	return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}},
+		"it cannot serve without the others, and its volume is read next.")
 }
 
 // readFrom is how a restore Pod gets what the survivor holds: from its volume, or else by asking it.

@@ -10,6 +10,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
+const leftFromEarlier = "it is left from an earlier bootstrap."
+
 // Rules between the first Pod and the moment when the cluster's identity is written down.
 
 // newSettings lets first members that have no Pod follow a spec that changed since their volumes were made: what keeps
@@ -30,9 +32,8 @@ func newSettings(o pass) *proposal {
 	if len(stale) == 0 || !mayTake(o, o.Desired.Settings) {
 		return nil
 	}
-	return act(changes.WriteSettings{Volumes: stale, Settings: o.Desired.Settings}, facts.ReasonNewSettings,
-		"Members that have not started yet take the settings of the spec: %s.",
-		joinNames(stale, func(v facts.VolumeRef) string { return v.Name }))
+	return act(changes.WriteSettings{Volumes: stale, Settings: o.Desired.Settings},
+		"the members have not started yet, and the spec has changed.")
 }
 
 // mayHoldOther reports a first volume on which a member of another minor version may have lived, whose Pod is gone.
@@ -71,11 +72,9 @@ func clearData(o pass, r facts.Replica) *proposal {
 	case r.Pod != nil && r.Pod.Terminating, r.Volume != nil && r.Volume.Terminating && r.Pod == nil:
 		return waitForName(r, o)
 	case r.Pod != nil:
-		return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, facts.ReasonVoidBootstrap,
-			"The Pod of %s is left from an earlier bootstrap; the operator deletes it.", r.Name)
+		return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, leftFromEarlier)
 	}
-	return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}}, facts.ReasonVoidBootstrap,
-		"The volume of %s is left from an earlier bootstrap; the operator deletes it.", r.Name)
+	return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}}, leftFromEarlier)
 }
 
 // clearRestore deletes a restore Pod of a bootstrap that was given up.
@@ -87,8 +86,7 @@ func clearRestore(o pass, r facts.Replica) *proposal {
 		return taskLeaving(r.Restoring.Task, o, facts.ReasonPodLeaving,
 			"The restore Pod of %s, of an earlier attempt, is terminating.", r.Name)
 	}
-	return act(changes.DeleteRestores{Pods: []facts.PodRef{restoreRef(r)}}, facts.ReasonVoidBootstrap,
-		"The restore Pod of %s is left from an earlier bootstrap; the operator deletes it.", r.Name)
+	return act(changes.DeleteRestores{Pods: []facts.PodRef{restoreRef(r)}}, leftFromEarlier)
 }
 
 // isMixed reports a Pod of another incarnation than its volume's.
@@ -105,8 +103,8 @@ func firstQuorum(o pass) *proposal {
 	}
 	recorded := facts.Filter(o.BootstrapReplicas(), facts.Replica.IsRecorded) // no other says who this cluster is
 	if len(recorded) >= etcdutil.Quorum(len(o.Bootstrap.Names)) {
-		return act(changes.RecordBootstrap{ClusterID: recorded[0].Record().ClusterID}, facts.ReasonRecordBootstrap,
-			"The members found each other; the identity of the cluster is written down.")
+		return act(changes.RecordBootstrap{ClusterID: recorded[0].Record().ClusterID},
+			"a quorum of the first members has it with its data.")
 	}
 	if o.Membership.Known {
 		return recordFirst(o)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/pages"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -275,22 +274,6 @@ func afterStop(r facts.Replica) string {
 			pages.Docs + "docs/alerts.md#a-volume-that-is-full."
 	}
 	return fmt.Sprintf("kubectl logs %s -c etcd --previous shows its whole log.", r.Name)
-}
-
-func recordNames(records []changes.MemberRecord) string {
-	return joinNames(records, func(r changes.MemberRecord) string { return r.Name })
-}
-
-func sealNames(seals []changes.Seal) string {
-	return joinNames(seals, func(s changes.Seal) string { return s.Pod.Name })
-}
-
-func podNames(pods []facts.PodRef) string {
-	return joinNames(pods, func(p facts.PodRef) string { return p.Name })
-}
-
-func startNames(starts []changes.Start) string {
-	return joinNames(starts, func(s changes.Start) string { return s.Name })
 }
 
 func joinNames[T any](items []T, name func(T) string) string {

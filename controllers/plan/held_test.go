@@ -32,15 +32,15 @@ func heldRows() []row {
 		{"one whose process ends is not told of it yet", patient(three.edit(1, leaving)), Wait, "member-health",
 			facts.ReasonPodLeaving, "", "it is started again when it is gone. If it is not back by then"},
 		{"where its node is not heard of either, that decides", patient(three.edit(1, heldPod).edit(1,
-			unheardFor(6*time.Minute))), Act, "replace", facts.ReasonReplaceDead, "RemoveMember", "not reached for 6m0s"},
+			unheardFor(6*time.Minute))), Act, "replace", "", "RemoveMember", "not reached for 6m0s"},
 		{"and not before the node's time is over", patient(three.edit(1, heldPod).edit(1, unheardFor(time.Minute))),
 			Refuse, "member-health", facts.ReasonPodLeaving, "", whoRemoves + " If it is not back by then"},
 		{"one whose volume is going is replaced", three.edit(1, heldPod).edit(1, doomed), Act, "replace",
-			facts.ReasonRepair, "RemoveMember", "demo-1"},
-		{"so is one that had its data in the Pod", inMemory(three).edit(1, heldPod), Act, "replace", facts.ReasonRepair,
+			"", "RemoveMember", "demo-1"},
+		{"so is one that had its data in the Pod", inMemory(three).edit(1, heldPod), Act, "replace", "",
 			"RemoveMember", "demo-1"},
 		{"one whose node is gone with the volume on it is as well", three.edit(1, heldPod).edit(1, stranded), Act,
-			"replace", facts.ReasonRepair, "RemoveMember", "demo-1"},
+			"replace", "", "RemoveMember", "demo-1"},
 	}
 }
 

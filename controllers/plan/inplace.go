@@ -26,8 +26,8 @@ func restoreCallOff(o pass) *proposal {
 			return p
 		}
 	}
-	return act(changes.DropNext{Incarnation: o.Bootstrap.Next.Incarnation}, facts.ReasonCallOff,
-		"The restore in place is called off; nothing of it is left, and the cluster goes on as it was.")
+	return act(changes.DropNext{Incarnation: o.Bootstrap.Next.Incarnation},
+		"nothing of it is left. The cluster goes on as it was.")
 }
 
 func dropRestores(o pass) *proposal {
@@ -42,8 +42,7 @@ func dropRestores(o pass) *proposal {
 		}
 	}
 	if len(pods) > 0 {
-		return act(changes.DeleteRestores{Pods: pods}, facts.ReasonCallOff,
-			"The restore in place is called off; the restore Pods of %s are deleted.", podNames(pods))
+		return act(changes.DeleteRestores{Pods: pods}, "the restore in place is called off.")
 	}
 	all := facts.Task{GoneBy: lastGoneBy(passOf(o.OfNext()))}
 	for _, r := range members {
@@ -67,9 +66,8 @@ func dropVolumes(o pass) *proposal {
 		}
 	}
 	if len(volumes) > 0 {
-		return act(changes.DeleteVolumes{Volumes: volumes}, facts.ReasonCallOff,
-			"The restore in place is called off; the new volumes of %s, which no member ever used, are deleted.",
-			strings.Join(facts.Names(members), ", "))
+		return act(changes.DeleteVolumes{Volumes: volumes},
+			"the restore in place is called off, and no member ever started there.")
 	}
 	return wait(facts.ReasonCallOff, "The restore in place is called off; the new volumes of %s are being deleted.%s",
 		strings.Join(facts.Names(members), ", "), heldAmong(members...)).yielding()
@@ -78,8 +76,7 @@ func dropVolumes(o pass) *proposal {
 func dropSecrets(o pass) *proposal {
 	for _, r := range o.Next.Members {
 		if p := collectSecret(r); p != nil {
-			return act(p.Change, facts.ReasonCallOff,
-				"The restore in place is called off; the certificates of %s are deleted.", r.Name)
+			return act(p.Change, "the restore in place is called off.")
 		}
 	}
 	return nil
@@ -110,9 +107,7 @@ func restoreBegin(o pass) *proposal {
 	}
 	return act(changes.BeginNext{From: o.Bootstrap.Incarnation, Next: incarnation,
 		NextOrdinal: o.due.NextOrdinal + len(incarnation.Names)},
-		facts.ReasonInPlace,
-		"The EtcdRestore %s is carried out: %s are made beside the members that there are, which serve on meanwhile.",
-		request.Name, strings.Join(incarnation.Names, ", "))
+		"the EtcdRestore %s is approved. The present members stay as they are meanwhile.", request.Name)
 }
 
 // whyTooLow says why an incarnation may not begin with the revisions that it would have, or "". The number changes only

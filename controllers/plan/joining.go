@@ -48,7 +48,7 @@ func (d Due) whyLeave(o judge.View, r facts.Replica) string {
 		return fmt.Sprintf("its volume is being deleted, and only its Pod keeps its successor %s from every node",
 			d.Unplaced.Name)
 	}
-	return fmt.Sprintf("the spec asks for %d members, there are %d", o.Desired.Size, len(o.Voters()))
+	return fmt.Sprintf("spec.size is %d, the cluster has %d", o.Desired.Size, len(o.Voters()))
 }
 
 // leavingRank is the order in which voters go. One that clients cannot reach goes before those that they can. While one
@@ -136,7 +136,7 @@ func isPrepared(o judge.View, name string) bool {
 func (d Due) whyJoin(o judge.View) string {
 	voters := o.Voters()
 	if len(voters) < o.Desired.Size {
-		return fmt.Sprintf("the spec asks for %d members, there are %d", o.Desired.Size, len(voters))
+		return fmt.Sprintf("spec.size is %d, the cluster has %d", o.Desired.Size, len(voters))
 	}
 	leaving := facts.Filter(voters,
 		func(r facts.Replica) bool { return !slices.Contains(facts.Names(d.Lasting), r.Name) })

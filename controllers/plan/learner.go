@@ -19,8 +19,8 @@ import (
 func abandonLearner(o pass) *proposal {
 	for _, r := range o.Learners() {
 		if why := whyAbandon(o, r); why != "" {
-			return act(changes.RemoveMember{Name: r.Name, ID: r.Member.ID}, facts.ReasonAbandon,
-				"The learner %s is removed: %s.", r.Name, why)
+			return act(changes.RemoveMember{Name: r.Name, ID: r.Member.ID},
+				"%s. It is a learner, and has no vote.", why)
 		}
 	}
 	return nil
@@ -151,11 +151,9 @@ func promote(o pass) *proposal {
 	}
 	if want := facts.BudgetFor(o.View.View, len(o.Voters())+1); want > o.Budget.MinAvailable &&
 		o.Budget.State != facts.ObjectForeign {
-		return act(changes.SetBudget{MinAvailable: want}, facts.ReasonBudget,
-			"The disruption budget is raised to %d before %s gets its vote.", want, r.Name)
+		return act(changes.SetBudget{MinAvailable: want}, "%s gets its vote next.", r.Name)
 	}
-	return act(changes.Promote{Name: r.Name, ID: r.Member.ID}, facts.ReasonPromote,
-		"%s has caught up and becomes a voter.", r.Name)
+	return act(changes.Promote{Name: r.Name, ID: r.Member.ID}, "it has caught up, and becomes a voter.")
 }
 
 // learnerTrouble reports what a learner waits for, and lets later rules act: a repair must not wait for it.

@@ -83,8 +83,8 @@ func newRecords(o pass) []changes.MemberRecord {
 }
 
 func writeDown(records []changes.MemberRecord) *proposal {
-	return act(changes.RecordMembers{Members: records}, facts.ReasonRecordMembers,
-		"%s answered; the operator records each member ID on its volume.", recordNames(records))
+	return act(changes.RecordMembers{Members: records},
+		"etcd answered, and the operator writes that beside the data.")
 }
 
 // recordOf is what can be written about the replica's data in this very observation.
@@ -140,8 +140,8 @@ func labelRole(o pass) *proposal {
 			continue
 		}
 		if want := roleOf(o, r); want != r.Pod.Role {
-			return act(changes.LabelRole{Pod: r.PodRef(), Role: want}, facts.ReasonLabelRole,
-				"%s is a %s now; the operator labels its Pod, and the client Service follows.", r.Name, want)
+			return act(changes.LabelRole{Pod: r.PodRef(), Role: want},
+				"it is a %s now, and the client Service leads to voters.", want)
 		}
 	}
 	return nil
@@ -182,9 +182,9 @@ func wakeMember(o pass) *proposal {
 		default:
 			continue
 		}
-		return act(changes.AppendEntries{}, facts.ReasonWake,
-			"%s %s. An entry that changes no key is added to raft's log: without one, etcd %s may not serve on data "+
-				"that it copied.", r.Name, what, countsLate.MinorString())
+		return act(changes.AppendEntries{},
+			"%s %s. Without such an entry etcd %s may not serve on data that it copied.", r.Name, what,
+			countsLate.MinorString())
 	}
 	return nil
 }

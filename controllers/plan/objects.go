@@ -35,8 +35,7 @@ func collectMembers(o pass) *proposal {
 			return p
 		}
 		if r.Pod != nil {
-			return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, facts.ReasonLeftover,
-				"%s is no member any more; its Pod is deleted.", r.Name)
+			return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, noMember, r.Name)
 		}
 		if p := collectVolume(o, r); p != nil {
 			return p
@@ -45,13 +44,13 @@ func collectMembers(o pass) *proposal {
 	return nil
 }
 
+const noMember = "%s is no member any more."
+
 func collectSecret(r facts.Replica) *proposal {
 	if r.Secret.State != facts.ObjectCurrent && r.Secret.State != facts.ObjectDrifted {
 		return nil
 	}
-	return act(changes.DeleteSecret{Name: r.Name, UID: r.Secret.UID}, facts.ReasonLeftover,
-		"%s is no member any more; its certificates are deleted.",
-		r.Name)
+	return act(changes.DeleteSecret{Name: r.Name, UID: r.Secret.UID}, noMember, r.Name)
 }
 
 // collectKept deletes what was kept of replaced members for as long as the user asks. Where nothing says since when,
@@ -61,8 +60,7 @@ func collectKept(o pass) *proposal {
 	for _, v := range o.Kept {
 		if v.Since.IsZero() {
 			return act(changes.KeepVolume{Volume: facts.VolumeRef{Name: v.Name, UID: v.UID}, For: v.For},
-				facts.ReasonKeepVolume,
-				"The time when the volume %s was put aside cannot be read; it is kept as if that were now.", v.Name)
+				"the time when it was put aside cannot be read. It is kept as if that were now.")
 		}
 		if isExpired(o.Observation, v) {
 			volumes = append(volumes, facts.VolumeRef{Name: v.Name, UID: v.UID})
@@ -71,9 +69,8 @@ func collectKept(o pass) *proposal {
 	if len(volumes) == 0 {
 		return nil
 	}
-	return act(changes.DeleteVolumes{Volumes: volumes}, facts.ReasonLeftover,
-		"The volumes of %s were kept for %s since their members were replaced; they are deleted.",
-		joinNames(volumes, func(v facts.VolumeRef) string { return v.Name }), o.Desired.KeepVolumes)
+	return act(changes.DeleteVolumes{Volumes: volumes},
+		"kept for %s since the member was replaced (spec.repair.keepVolumes).", o.Desired.KeepVolumes)
 }
 
 // isExpired reports a kept volume whose time is over. A copy that differs has none: a person deletes it.
@@ -95,11 +92,9 @@ func collectVolume(o pass, r facts.Replica) *proposal {
 			r.Name, record.ClusterID, o.Membership.ClusterID).byHuman().yielding()
 	}
 	if cause := r.Volume.RemovedFor; cause != facts.NoCause && isVolumeKept(o.Observation, cause) {
-		return act(changes.KeepVolume{Volume: r.VolumeRef(), For: cause}, facts.ReasonKeepVolume,
-			"%s was replaced (%s); its volume is kept.", r.Name, cause)
+		return act(changes.KeepVolume{Volume: r.VolumeRef(), For: cause}, "the member was replaced (%s).", cause)
 	}
-	return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}}, facts.ReasonLeftover,
-		"%s is no member any more; its volume is deleted.", r.Name)
+	return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}}, noMember, r.Name)
 }
 
 // collectFormer deletes the volumes of an incarnation that a restore ended, once its EtcdRestore says so and what took
@@ -114,16 +109,14 @@ func collectFormer(o pass) *proposal {
 	if len(volumes) == 0 {
 		return nil
 	}
-	return act(changes.DeleteVolumes{Volumes: volumes}, facts.ReasonLeftover,
-		"The EtcdRestore does not keep the previous volumes: the operator deletes those of %s.",
-		joinNames(volumes, func(v facts.VolumeRef) string { return v.Name }))
+	return act(changes.DeleteVolumes{Volumes: volumes},
+		"the EtcdRestore does not keep the previous volumes.")
 }
 
 // restoreLeftover deletes what restored a cluster that lives now.
 func restoreLeftover(o pass) *proposal {
 	if p := o.Preflight; p != nil && !p.Terminating && !isAskedAgain(o, p) {
-		return act(changes.DeletePreflight{UID: p.UID}, facts.ReasonLeftover,
-			"The cluster has begun; the Pod that looked at a backup is deleted.")
+		return act(changes.DeletePreflight{UID: p.UID}, "the cluster has begun.")
 	}
 	var pods []facts.PodRef
 	for _, r := range o.Members {
@@ -134,9 +127,7 @@ func restoreLeftover(o pass) *proposal {
 	if len(pods) == 0 {
 		return nil
 	}
-	return act(changes.DeleteRestores{Pods: pods}, facts.ReasonLeftover,
-		"The cluster has begun; the restore Pods of %s are deleted.",
-		podNames(pods))
+	return act(changes.DeleteRestores{Pods: pods}, "the cluster has begun.")
 }
 
 // isAskedAgain reports whether a restore in place needs what the Pod finds.
@@ -186,8 +177,7 @@ func putRight(c changes.ApplyObjects) *proposal {
 	if n == 0 {
 		return nil
 	}
-	return act(c, facts.ReasonScaffold, "%d of the cluster's Services, Secrets and policies are missing or differ "+
-		"from the spec; the operator puts them right.", n)
+	return act(c, "missing, or not as the spec asks.")
 }
 
 // neededSecrets are the members whose certificates are missing or due: those in the list, and those with data.
@@ -217,8 +207,7 @@ func budget(o pass) *proposal {
 	if want == has && (o.Budget.State != facts.ObjectDrifted || want == 0) {
 		return nil
 	}
-	return act(changes.SetBudget{MinAvailable: want}, facts.ReasonBudget,
-		"The disruption budget is set to %d of %d voters.", want,
+	return act(changes.SetBudget{MinAvailable: want}, "the number of voters is %d.",
 		voters+len(o.Membership.VotingStrangers()))
 }
 

@@ -29,12 +29,12 @@ func otherOperator(o pass) *proposal {
 	case o.IsAnothers():
 		return ofAnother(o)
 	case o.ClaimedBy == "" && o.Bootstrap.Exists(): // it was taken off by hand, or by a tool
-		return act(changes.TakeOver{}, facts.ReasonTakeOver,
-			"No operator claims the cluster. This one (%s) claims it now, and goes on %s later.", us, claimRests)
+		return act(changes.TakeOver{},
+			"no operator claims it. This one (%s) does now, and goes on %s later.", us, claimRests)
 	case o.TakenOver.After(o.Now.Add(claimRests)): // a leader whose clock was ahead wrote it
-		return act(changes.TakeOver{From: us}, facts.ReasonTakeOver,
-			"By its record, this operator (%s) takes the cluster over at %s, which is still to come: a clock was "+
-				"wrong. The operator writes the time of now, and begins %s later.",
+		return act(changes.TakeOver{From: us},
+			"by its record, this operator (%s) does so at %s, which is still to come: a clock was wrong. The "+
+				"operator writes the time of now, and begins %s later.",
 			us, o.TakenOver.UTC().Format(time.RFC3339), claimRests)
 	case o.Now.Before(o.TakenOver.Add(claimRests)):
 		return wait(facts.ReasonTakeOver,
@@ -64,9 +64,8 @@ func ofAnother(o pass) *proposal {
 				"(%[4]s) changes nothing of it. If %[3]s does not run, start it, or take the annotation back.",
 			howItsKeeperIs(o), annotationOperator, o.Keeper(), us).byHuman()
 	case isAsked && o.Keeping.Known:
-		return act(changes.TakeOver{From: o.ClaimedBy}, facts.ReasonTakeOver,
-			"This operator (%s) takes the cluster over from %s, as its annotation %s asks.", us, o.ClaimedBy,
-			annotationOperator)
+		return act(changes.TakeOver{From: o.ClaimedBy},
+			"its annotation %s asks this operator (%s) to take it from %s.", annotationOperator, us, o.ClaimedBy)
 	case isAsked:
 		return refuse(facts.ReasonOtherOperator,
 			"%sThis operator (%s) is asked to take the cluster over from %s. It does so once it can read that Lease. "+
@@ -115,14 +114,14 @@ func deletionPolicy(o pass) *proposal {
 		return nil
 	}
 	if o.Desired.Retain {
-		return act(changes.FollowPolicy{Retain: true, Items: o.Astray}, facts.ReasonDeletionPolicy,
-			"Volumes and CAs are kept when the cluster is deleted.")
+		return act(changes.FollowPolicy{Retain: true, Items: o.Astray},
+			"volumes and CAs are kept when the cluster is deleted.")
 	}
 	if o.Desired.Paused || o.Desired.Deleting {
 		return nil
 	}
-	return act(changes.FollowPolicy{Retain: false, Items: o.Astray}, facts.ReasonDeletionPolicy,
-		"Volumes and CAs go when the cluster is deleted.")
+	return act(changes.FollowPolicy{Retain: false, Items: o.Astray},
+		"volumes and CAs are deleted with the cluster.")
 }
 
 // handsOff leaves a cluster alone that is being deleted, or is paused.

@@ -31,7 +31,7 @@ func phaseRows() []row {
 		{"and restarts none", refusing(wanting(three, other)), Refuse, "spec-refused", facts.ReasonSpecRefused, "",
 			refused},
 		{"and abandons no learner for its size", refusing(three.with(learner(3)).budgeting(3)), Act, "promote",
-			facts.ReasonPromote, "Promote", "demo-3"},
+			"", "Promote", "demo-3"},
 		{"no ephemeral member is followed by one to which no step leads", noWay(inMemory(three)), Refuse, "roll",
 			facts.ReasonNotSupported, "", "put spec.version back"},
 		{"a member that was restored of another incarnation is no survivor",
@@ -47,14 +47,14 @@ func phaseRows() []row {
 
 		{"a first member that its kubelet calls ready is deleted and not evicted: no list says who votes",
 			wanting(atBootstrap(3).edit(0, firstReady).edit(0, given(other)), other),
-			Act, "pods", facts.ReasonNewSettings, "DeletePods", "demo-0"},
+			Act, "pods", "", "DeletePods", "demo-0"},
 		{"of two members that cannot start one takes the settings of the spec",
 			wanting(three.edit(1, unpullable).edit(2, unpullable), other),
-			Act, "settings", facts.ReasonNewSettings, "WriteSettings", "demo-1 cannot serve"},
+			Act, "settings", "", "WriteSettings", "Write settings on the volume of demo-1: etcd cannot serve with those that stand"},
 		{"of two members that run and never answered one is made anew",
 			three.edit(0, unheardAndGiven).edit(1, unheardAndGiven).edit(2, servedBefore).blind(),
-			Act, "pods", facts.ReasonNewSettings, "DeletePods",
-			"made anew: demo-0 (does not answer, and is started anew with other settings)."},
+			Act, "pods", "", "DeletePods",
+			"Delete the Pod of demo-0: demo-0 does not answer, and was made"},
 	}
 }
 

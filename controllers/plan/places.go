@@ -29,12 +29,11 @@ func holdPlaces(o pass, request facts.Request) *proposal {
 	}
 	switch {
 	case len(spent) > 0:
-		return act(changes.DeleteRestores{Pods: spent}, facts.ReasonInPlace,
-			"The places of %s are looked for anew: %s.", podNames(spent), whyPlaceLost(next))
+		return act(changes.DeleteRestores{Pods: spent},
+			"no place is held any more, because %s. Places are looked for anew.", whyPlaceLost(next))
 	case len(missing) > 0:
 		return act(changes.PrepareNext{Incarnation: o.Bootstrap.Next.Incarnation, Restores: missing},
-			facts.ReasonInPlace,
-			"All is restored. Before a member is stopped, Kubernetes shows that nodes take %s where their volumes are.",
+			"all is restored. Before a member is stopped, Kubernetes shows that nodes take %s where their volumes are.",
 			joinNames(missing, func(l changes.Restoring) string { return l.Name }))
 	}
 	return placesWait(o, request, next)
@@ -87,8 +86,8 @@ func letPlacesGo(o pass, why string) *proposal {
 	if len(places) == 0 {
 		return nil
 	}
-	return act(changes.DeleteRestores{Pods: places}, facts.ReasonRestoreHeld,
-		"The places of %s are not held while the cluster does not switch over: %s.", podNames(places), why)
+	return act(changes.DeleteRestores{Pods: places},
+		"places are held, and the cluster does not switch over: %s.", why)
 }
 
 // heldPlaces are the Pods that hold places of these members.

@@ -35,9 +35,7 @@ func keepSettings(o pass) *proposal {
 	for _, r := range takers {
 		c.Volumes = append(c.Volumes, r.VolumeRef())
 	}
-	return act(c, facts.ReasonNewSettings,
-		"%s cannot serve with the settings on its volume; it takes those of the spec.",
-		joinNames(takers, func(r facts.Replica) string { return r.Name }))
+	return act(c, "etcd cannot serve with those that stand there. These are of the spec.")
 }
 
 // madeLikeOthers gives a learner that cannot run the settings of a new member, while those of the spec are of another
@@ -53,8 +51,7 @@ func madeLikeOthers(o pass, r facts.Replica) *proposal {
 		return nil
 	}
 	return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: settings},
-		facts.ReasonNewSettings,
-		"%s cannot start with the settings on its volume; it takes those of the other members.", r.Name)
+		"the member cannot start with those that stand there. These are of the other members.")
 }
 
 // writtenBack copies the settings between a member's Pod and its volume, where one of them does not say them any more,
@@ -71,8 +68,7 @@ func writtenBack(o pass, r facts.Replica) *proposal {
 		return toldAgain(o, r)
 	case hasVolume && (r.Volume.Settings.IsZero() || startedBefore(o, r)):
 		return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: r.Pod.Settings},
-			facts.ReasonNewSettings,
-			"The volume of %s does not say what its Pod is made from; it is written back.", r.Name)
+			"it does not say what its Pod was made from.")
 	}
 	return nil
 }
@@ -89,8 +85,8 @@ func toldAgain(o pass, r facts.Replica) *proposal {
 	if !r.Pod.Settings.IsZero() || !r.IsSealed() || settings.IsZero() {
 		return nil
 	}
-	return act(changes.RestoreInputs{Pod: r.PodRef(), Settings: settings}, facts.ReasonPodMetadata,
-		"The Pod of %s no longer says what it was made from; it is written back.", r.Name)
+	return act(changes.RestoreInputs{Pod: r.PodRef(), Settings: settings},
+		"it no longer says what it was made from.")
 }
 
 // likelySettings are what a Pod was made from that does not say so: what its volume asks for; else what other members
@@ -190,7 +186,7 @@ func mayTakeVersion(o pass, r facts.Replica, version etcdutil.Version) bool {
 // pods makes a Pod anew that is not what its member should have, where that may be done without asking etcd, and starts
 // those that are missing. What can be asked for first is restarted by the rule roll.
 func pods(o pass) *proposal {
-	c, says, reason := changes.DeletePods{}, []string(nil), facts.ReasonNewSettings
+	c, says := changes.DeletePods{}, []string(nil)
 	for _, r := range o.Members {
 		why := whyUnfit(o, r)
 		if why == "" || !mayStopUnasked(o, r) {
@@ -198,19 +194,15 @@ func pods(o pass) *proposal {
 		}
 		if r.Pod.Running && r.Pod.Ready && o.IsAlive() {
 			return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r)},
-				facts.ReasonNewSettings,
-				"%s runs and does not answer. It is started anew with the settings of the spec.", r.Name)
+				"it runs and does not answer. It is started anew with the settings of the spec.")
 		}
-		c.Pods, says = append(c.Pods, r.PodRef()), append(says, r.Name+" ("+why+")")
-		if r.Pod.HasEnded() {
-			reason = facts.ReasonPodEnded
-		}
+		c.Pods, says = append(c.Pods, r.PodRef()), append(says, r.Name+" "+why)
 		if r.Pod.Running && o.IsAlive() {
 			break // one at a time
 		}
 	}
 	if len(c.Pods) > 0 {
-		return act(c, reason, "Pods are made anew: %s.", strings.Join(says, ", "))
+		return act(c, "%s. A new Pod follows.", strings.Join(says, "; "))
 	}
 	return missingPods(o)
 }
@@ -235,9 +227,9 @@ func whyUnfit(o pass, r facts.Replica) string {
 func whyOutOfDate(o pass, r facts.Replica) string {
 	switch isOld := isOutOfDate(o, r); {
 	case isOld && r.Pod.Running:
-		return "does not answer, and is started anew with other settings"
+		return "does not answer, and was made from other settings than it should have"
 	case isOld:
-		return "made from other settings than it should have"
+		return "was made from other settings than it should have"
 	case r.Pod.OtherImage:
 		return "waits for an image that it would no longer be made from"
 	}
@@ -265,16 +257,16 @@ func missingPods(o pass) *proposal {
 	if len(starts) == 0 {
 		return nil
 	}
-	return act(changes.StartPods{Pods: starts}, facts.ReasonPodMissing,
-		"The Pod of %s is gone and is started again on its volume.", startNames(starts))
+	return act(changes.StartPods{Pods: starts},
+		"the data is there, and no Pod uses it.")
 }
 
 // firstPod starts the first Pod of a member that is listed and not recorded, with the flags that its first start needs.
 func firstPod(o pass) *proposal {
 	for _, r := range o.Members {
 		if start, may := startOf(o, r); may && !r.IsRecorded() {
-			return act(changes.StartPods{Pods: []changes.Start{start}}, facts.ReasonJoin,
-				"The Pod of %s is started, to join the cluster.", r.Name)
+			return act(changes.StartPods{Pods: []changes.Start{start}},
+				"it joins the cluster.")
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -72,8 +73,8 @@ func clearSpoilt(o pass) *proposal {
 func clearOne(o pass, r facts.Replica) *proposal {
 	switch {
 	case r.Restoring != nil && !r.Restoring.Terminating:
-		return act(changes.DeleteRestores{Pods: []facts.PodRef{restoreRef(r)}}, facts.ReasonInPlace,
-			"The volume of %s is gone, or made anew; the Pod that restored something on it is deleted.", r.Name)
+		return act(changes.DeleteRestores{Pods: []facts.PodRef{restoreRef(r)}},
+			"the volume that it restored something on is gone, or made anew.")
 	case r.Restoring != nil:
 		return taskLeaving(r.Restoring.Task, o, facts.ReasonInPlace, "The restore Pod of %s is terminating.", r.Name)
 	case r.Volume == nil:
@@ -82,9 +83,8 @@ func clearOne(o pass, r facts.Replica) *proposal {
 		return wait(facts.ReasonInPlace, "The new volume of %s is being deleted; another one follows.%s", r.Name,
 			heldAmong(r))
 	}
-	return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}}, facts.ReasonInPlace,
-		"The new volume of %s is lost, or of another StorageClass than the spec asks for, and no member ever used it; "+
-			"another one follows.", r.Name)
+	return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}},
+		"it is lost, or of another StorageClass than the spec asks for. No member ever used it, and another follows.")
 }
 
 func prepareMissing(o pass) *proposal {
@@ -107,8 +107,8 @@ func prepareMissing(o pass) *proposal {
 	if p := cmp.Or(withoutRoom(ahead, c.Volumes), newSettings(ahead)); p != nil {
 		return p
 	}
-	return act(c, facts.ReasonInPlace, "The next %d members are restored beside those that serve.",
-		len(ahead.Bootstrap.Names))
+	return act(c, "the next incarnation is to have %s, made beside the present members.",
+		strings.Join(ahead.Bootstrap.Names, ", "))
 }
 
 // restoreOn follows the restore Pods, as a bootstrap does.
@@ -162,9 +162,8 @@ func restoreSwitchOver(o pass) *proposal {
 	if p := holdPlaces(o, request); p != nil {
 		return p.unlessActing()
 	}
-	return act(switchOver(o), facts.ReasonInPlace,
-		"All that the EtcdRestore %s asks for is restored; the cluster switches over to it. From here on it cannot be "+
-			"called off.", request.Name)
+	return act(switchOver(o),
+		"all that the EtcdRestore %s asks for is restored. From here on it cannot be called off.", request.Name)
 }
 
 func switchOver(o pass) changes.SwitchOver {

@@ -41,9 +41,8 @@ func removeUnmade(o pass, r facts.Replica) *proposal {
 	if p := learnerFirst(o, r, facts.ReasonRepair); p != nil {
 		return p
 	}
-	return act(replacement(o, r, facts.NoCause), facts.ReasonRepair, "%s never started: its volume "+
-		"was never made, and the spec asks for another StorageClass or a smaller volume. It is removed, and a new "+
-		"member takes its place.", r.Name)
+	return giveUp(replacement(o, r, facts.NoCause), facts.ReasonRepair, "it never started. Its volume was never "+
+		"made, and the spec asks for another StorageClass or a smaller volume. A new member takes its place.")
 }
 
 // replacementWaits says that no member is removed while none can take its place: nothing says how many are wanted, or
@@ -59,21 +58,26 @@ func replacementWaits(o pass, reason, until string) *proposal {
 }
 
 func replaceNow(o pass, r facts.Replica, j judge.Judgement) *proposal {
-	reason, says := facts.ReasonRepair, "%s has lost its data: %s. It is removed, and a new member takes its place."
-	args := []any{r.Name, j.Says}
+	reason, because := facts.ReasonRepair, fmt.Sprintf("it lost its data (%s).", j.Says)
 	if !j.Certain {
-		reason, says = facts.ReasonReplaceDead,
-			"%s was not reached for %s: %s. It is removed, and a new member takes its place."
-		args = []any{r.Name, o.Now.Sub(j.Since).Round(time.Second), j.Says}
+		reason, because = facts.ReasonReplaceDead,
+			fmt.Sprintf("it was not reached for %s (%s).", o.Now.Sub(j.Since).Round(time.Second), j.Says)
 	}
 	if p := learnerFirst(o, r, reason); p != nil {
 		return p
 	}
 	if v := r.Volume; v != nil && !v.Terminating && v.RemovedFor != j.Cause && isVolumeKept(o.Observation, j.Cause) {
-		return act(changes.MarkVolume{Volume: r.VolumeRef(), For: j.Cause}, reason,
-			"%s will be replaced: %s. Its volume is marked, to be kept.", r.Name, j.Says)
+		return act(changes.MarkVolume{Volume: r.VolumeRef(), For: j.Cause},
+			"the member will be replaced (%s).", j.Says)
 	}
-	return act(replacement(o, r, j.Cause), reason, says, args...)
+	return giveUp(replacement(o, r, j.Cause), reason, "%s A new member takes its place.", because)
+}
+
+// giveUp removes a member that did not leave by the spec: it is counted, by why.
+func giveUp(c changes.RemoveMember, why, because string, args ...any) *proposal {
+	p := act(c, because, args...)
+	p.GivenUp = why
+	return p
 }
 
 // replacement removes a member for a new one: whether Kubernetes would admit that is tried first.

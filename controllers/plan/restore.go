@@ -35,14 +35,14 @@ func lookAtBackup(o pass) *proposal {
 		return refusalOf(o.Desired.Restore, "The backup that is asked for cannot be used: %s. Nothing was made. "+
 			nameAnother)
 	case p == nil:
-		return act(changes.StartPreflight{Asked: o.Inquiry()}, facts.ReasonPreflight,
-			"The backup to begin with is looked at before anything is made.")
+		return act(changes.StartPreflight{Asked: o.Inquiry()},
+			"the backup is checked before anything is made.")
 	case p.Terminating:
 		return taskLeaving(p.Task, o, facts.ReasonPreflight, "The Pod that looked at a backup is terminating; the "+
 			"next one waits for its name.")
 	case p.Asked != o.Inquiry() || p.OtherImage:
-		return act(changes.DeletePreflight{UID: p.UID}, facts.ReasonPreflight,
-			"What is asked for changed, or the image that the Pod waits for; the backup is looked at anew.")
+		return act(changes.DeletePreflight{UID: p.UID},
+			"the spec asks for another backup or image by now. The backup is checked anew.")
 	}
 	return judgePreflight(o, p)
 }
@@ -79,8 +79,8 @@ func judgePreflight(o pass, p *facts.Preflight) *proposal {
 		return taskRefused(p.Task, facts.ReasonPreflight, cannot+" It is looked at again %s. "+nameAnother,
 			taskWords(p.Task), taskRetry(p.Task, o, "the Pod "+o.Cluster.Name+"-preflight"))
 	case p.HasFailed() || p.HasSucceeded():
-		return act(changes.DeletePreflight{UID: p.UID}, facts.ReasonPreflight,
-			"The backup could not be used (%s); it is looked at again.", taskWords(p.Task))
+		return act(changes.DeletePreflight{UID: p.UID},
+			"the backup could not be used (%s). It is checked again.", taskWords(p.Task))
 	}
 	return taskTrouble(p.Task, o, facts.ReasonPreflight, restoreDeadline, "The backup to begin with is looked at.")
 }
@@ -99,12 +99,11 @@ func followRestores(o pass) *proposal {
 	done, spent := endedRestores(o.Incarnation)
 	switch {
 	case len(done) > 0:
-		return act(changes.RecordRestored{Incarnation: o.Bootstrap.Incarnation, Volumes: done}, facts.ReasonRestore,
-			"The backup is restored on the volumes of %s; the operator marks them.",
-			joinNames(done, func(v facts.VolumeRef) string { return v.Name }))
+		return act(changes.RecordRestored{Incarnation: o.Bootstrap.Incarnation, Volumes: done},
+			"the backup is restored there completely.")
 	case len(spent) > 0:
-		return act(changes.DeleteRestores{Pods: spent}, facts.ReasonRestore,
-			"The backup lies on the volumes of %s; the Pods that restored it there are deleted.", podNames(spent))
+		return act(changes.DeleteRestores{Pods: spent},
+			"the backup is restored on the volumes.")
 	}
 	return restoring(o)
 }
@@ -165,7 +164,7 @@ func restoreSettings(o pass, r facts.Replica) *proposal {
 		return nil
 	}
 	return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: o.Desired.Settings},
-		facts.ReasonNewSettings, "%s has not started yet; it takes the settings of the spec.", r.Name)
+		"the member has not started yet, and the spec has changed.")
 }
 
 // restoreAnew deletes a restore Pod that was made from other settings than its member's, or that failed and had its
@@ -177,11 +176,9 @@ func restoreAnew(o pass, r facts.Replica) *proposal {
 	case pod.Terminating || r.Volume == nil:
 		return nil
 	case pod.Settings != r.Volume.Settings || pod.OtherImage:
-		return act(c, facts.ReasonNewSettings, "The restore Pod of %s was made from other settings, and is made anew.",
-			r.Name)
+		return act(c, "it was made from other settings, and is made anew.")
 	case pod.HasFailed() && hasRested(pod.Task, o.Now, r.Volume.Created):
-		return act(c, facts.ReasonRestore, "The restore on the volume of %s failed (%s), and is tried again.", r.Name,
-			taskWords(pod.Task))
+		return act(c, "it failed (%s). The restore is tried again.", taskWords(pod.Task))
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func resume(o pass) *proposal {
 		}
 	}
 	c := changes.AdoptData{Items: o.Retained}
-	return act(c, facts.ReasonResume, "The data that an earlier cluster of this name left is taken over: %s.",
+	return act(c, "it had the same name, and its members go on with their data (%s).",
 		joinNames(c.Items, facts.Retained.String))
 }
 
@@ -83,9 +83,8 @@ func takeCAs(o pass) *proposal {
 	if !o.BeginsEmpty() {
 		return nil
 	}
-	return act(changes.AdoptData{Items: o.Retained}, facts.ReasonResume, "The cluster begins empty, as its annotation "+
-		"asks. The CAs that an earlier cluster of this name left are taken over: %s.",
-		joinNames(o.Retained, facts.Retained.String))
+	return act(changes.AdoptData{Items: o.Retained}, "the cluster begins empty, as its annotation asks. It has "+
+		"the CAs of the earlier one (%s).", joinNames(o.Retained, facts.Retained.String))
 }
 
 // whyNotResume says what keeps the retained data from being one cluster that can go on, or "". What was taken over
@@ -200,9 +199,8 @@ func restoreGoBack(o pass) *proposal {
 	}
 	bootstrap := bootstrapOfPrevious(o)
 	return act(changes.GoBack{From: o.Bootstrap.Incarnation, Restore: request.ID, BeginBootstrap: bootstrap},
-		facts.ReasonInPlace,
-		"The EtcdRestore %s is carried out: the cluster goes back to %s, with all that these members held. What was "+
-			"restored never served, and its volumes are kept.", request.Name, strings.Join(bootstrap.Names, ", "))
+		"the EtcdRestore %s is approved. All that these members held comes back. What was restored never served, and "+
+			"its volumes are kept.", request.Name)
 }
 
 // bootstrapOfPrevious is the record of the previous incarnation, by what its volumes say.

@@ -28,8 +28,8 @@ func podMetadata(o pass) *proposal {
 	if len(undressed) == 0 || o.Desired.Fault != "" {
 		return nil
 	}
-	return act(changes.DressPods{Pods: undressed}, facts.ReasonPodMetadata,
-		"The labels and annotations of the spec are put on the Pod of %s, in place.", podNames(undressed))
+	return act(changes.DressPods{Pods: undressed},
+		"the labels and annotations of the spec are put there, without a restart.")
 }
 
 // resizeDeadline is for how long a kubelet may fail before the member is restarted instead, and how long a node may
@@ -50,11 +50,10 @@ func resize(o pass) *proposal {
 	}
 	if r.Settings() != o.Desired.Settings && r.Volume != nil {
 		return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: o.Desired.Settings,
-			Rehearse: true}, facts.ReasonResize,
-			"%s is to have the CPU and memory of the spec; that is written on its volume.", r.Name)
+			Rehearse: true}, "the spec asks for other CPU or memory.")
 	}
-	return act(changes.ResizePod{Pod: r.PodRef(), Settings: o.Desired.Settings}, facts.ReasonResize,
-		"%s gets the CPU and memory of the spec, without a restart.", r.Name)
+	return act(changes.ResizePod{Pod: r.PodRef(), Settings: o.Desired.Settings},
+		"it gets the CPU and memory of the spec, without a restart.")
 }
 
 // resizing says what a member's kubelet still has to do. What it cannot do, roll does.
@@ -116,13 +115,11 @@ func roll(o pass) *proposal {
 	}
 	if r.Settings() != o.Desired.Settings {
 		return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: o.Desired.Settings,
-			Rehearse: true}, facts.ReasonRoll,
-			"%s is to run %s; that is written on its volume.%s", r.Name, difference(o.Desired.Settings, r.Settings()),
-			without(o.Desired))
+			Rehearse: true},
+			"the member is to run %s.%s", difference(o.Desired.Settings, r.Settings()), without(o.Desired))
 	}
 	return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r), PastBudget: isHeldByBudget(o, r)},
-		facts.ReasonRoll, "%s is restarted to run %s.%s%s", r.Name, difference(r.Settings(), r.Pod.Settings),
-		whyRestarted(o, r), without(o.Desired))
+		"it is to run %s.%s%s", difference(r.Settings(), r.Pod.Settings), whyRestarted(o, r), without(o.Desired))
 }
 
 // restartOf is the Pod that follows one of a recorded member.

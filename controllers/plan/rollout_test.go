@@ -22,14 +22,14 @@ func mislabelled() []row {
 			facts.ReasonOtherVersion, "", "demo-2"},
 		{"but a sick member is restarted: that may be its cure",
 			wanting(three.edit(2, rolled).edit(2, answersPatched).edit(1, silent), other), Act, "roll",
-			facts.ReasonRoll, "WriteSettings", "demo-1"},
+			"", "WriteSettings", "demo-1"},
 		{"also the only one, that was born so", settledWorld(1).edit(0, answersPatched), Refuse, "roll",
 			facts.ReasonOtherVersion, "", "demo-0"},
 		{"also one of another minor, that makes the cluster look as if it had to go down",
 			desire(settledWorld(1).edit(0, answersNewer), bootstrappedAs(settings)), Refuse, "roll",
 			facts.ReasonOtherVersion, "", "demo-0 was made to run etcd 3.6.16 and answers as etcd 3.7.3"},
 		{"and is restarted once the spec names another image", wanting(three.edit(2, answersPatched), other), Act,
-			"roll", facts.ReasonRoll, "WriteSettings", "demo-2"},
+			"roll", "", "WriteSettings", "demo-2"},
 	}
 }
 

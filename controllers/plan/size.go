@@ -19,11 +19,9 @@ func shrink(o pass) *proposal {
 		return handOver(o, r.Replica, o.HealthyVoters(), facts.ReasonMoveLeader, "will be removed")
 	}
 	if r.Pod != nil && r.Pod.Role != "" && !r.Pod.Terminating {
-		return act(changes.LabelRole{Pod: r.PodRef()}, facts.ReasonShrink,
-			"%s will be removed; clients are led elsewhere first.", r.Name)
+		return act(changes.LabelRole{Pod: r.PodRef()}, "it will be removed, because %s.", r.Because)
 	}
-	return act(changes.RemoveMember{Name: r.Name, ID: r.Member.ID}, facts.ReasonShrink,
-		"%s is removed: %s.", r.Name, r.Because)
+	return act(changes.RemoveMember{Name: r.Name, ID: r.Member.ID}, "%s.", r.Because)
 }
 
 // handOver moves leadership away from a member that is about to stop, to one of these.
@@ -34,8 +32,7 @@ func handOver(o pass, r facts.Replica, others []facts.Replica, reason, why strin
 			due(o, o.LastPodChange(), facts.StartDeadline)
 	}
 	return act(changes.MoveLeader{From: r.Name, To: taker.Name, FromID: r.Member.ID, ToID: taker.Member.ID},
-		facts.ReasonMoveLeader,
-		"%s leads and %s; %s takes over first.", r.Name, why, taker.Name)
+		"%s %s.", r.Name, why)
 }
 
 // nextLeader is the one with the most applied, other than the one that goes; rather one that need not be restarted
@@ -73,14 +70,13 @@ func grow(o pass) *proposal {
 			due(o, facts.PodChange(sick.Pod), facts.StartDeadline).yielding()
 	}
 	if name := o.due.Promised; join.IsPrepared {
-		return act(changes.AddLearner{Name: name}, facts.ReasonGrow, "%s is added as a learner: %s.", name,
-			join.Because)
+		return act(changes.AddLearner{Name: name}, "%s.", join.Because)
 	}
 	if len(o.LostCAs()) > 0 {
 		return nil // no new member can be trusted: scaffold says so
 	}
-	return act(changes.PrepareMember{Volume: o.due.Next, Secret: o.Desired.TLS}, facts.ReasonGrow,
-		"A member %s will be added: %s. What it needs is made first.", o.due.Next.Name, join.Because)
+	return act(changes.PrepareMember{Volume: o.due.Next, Secret: o.Desired.TLS},
+		"%s. What a new member needs is made first.", join.Because)
 }
 
 // sickVoter is a voter that is not healthy, or an empty replica. etcd refuses additions while fewer are than a quorum

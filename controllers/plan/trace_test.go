@@ -45,10 +45,10 @@ func TestATraceSaysWhatARuleWantedAndWhatHeldItBack(t *testing.T) {
 			[]string{"budget: Wait QuotaExceeded, and yields: exceeded quota: ten.", "replace: Act ",
 				"nothing to say: "}},
 		{"the guard vetoes the change of a rule that holds, which ends the walk", onlyOneHealthy, []string{
-			"shrink: Refuse QuorumAtRisk: demo-2 is removed: the spec asks for 1 members, there are 3. Held back: " +
-				"without demo-2 only 1 healthy of 2 voters would be left", "nothing to say: "}},
+			"shrink: Refuse QuorumAtRisk: Cannot remove member demo-2: without demo-2 only 1 healthy of 2 voters would " +
+				"be left, which is no quorum. Why it is due: spec.size is 1, the cluster has 3.", "nothing to say: "}},
 		{"or of one that gives way, which does not", moving, []string{
-			"restore-switch-over: Refuse DataAtRisk, and yields: ", "pods: Act PodMissing: ", "nothing to say: "}},
+			"restore-switch-over: Refuse DataAtRisk, and yields: ", "pods: Act StartPods: ", "nothing to say: "}},
 	} {
 		lines := strings.Split(Decide(row.world.Observation).Trace.String(), "\n")
 		if !slices.EqualFunc(lines, row.lines, strings.HasPrefix) {

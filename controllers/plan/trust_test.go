@@ -35,7 +35,7 @@ func trustRows() []row {
 		{"a CA that members trust is nothing to speak of", trusting(three, ownCA), Settled, RuleSettled,
 			facts.ReasonSettled, "", ""},
 		{"what members trust signs what is due", trusting(three.edit(1, due), ownCA), Act, "scaffold",
-			facts.ReasonScaffold, "ApplyObjects", ""},
+			"", "ApplyObjects", ""},
 		{"another CA signs nothing, and is told by its fingerprint", trusting(three.edit(1, due), otherCA), Refuse,
 			"scaffold", replaced, "", "Secret demo-ca holds another CA (SHA-256 FF:EE:DD:CC:BB:AA:99:88…) than the one " +
 				"that members trust (SHA-256 0A:1B:2C:3D:4E:5F:60:71…). The operator issues no certificate"},
@@ -52,8 +52,8 @@ func trustRows() []row {
 			o := trusting(three.edit(1, due), otherCA)
 			o.Objects[1].State = facts.ObjectDrifted
 			return o
-		}(), Act, "scaffold", facts.ReasonScaffold, "ApplyObjects", "1 of the cluster's"},
-		{"a Pod that is lost comes back", trusting(three.edit(1, noPod), otherCA), Act, "pods", facts.ReasonPodMissing,
+		}(), Act, "scaffold", "", "ApplyObjects", "Apply Service demo: missing, or not as the spec asks"},
+		{"a Pod that is lost comes back", trusting(three.edit(1, noPod), otherCA), Act, "pods", "",
 			"StartPods", "demo-1"},
 		{"while first members look for each other, no CA is made in the place of the one that they trust",
 			bereftOfCA(atBootstrap(3)), Wait, "first-quorum", facts.ReasonFirstQuorum, "", ""},

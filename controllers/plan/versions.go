@@ -18,8 +18,8 @@ func enableDowngrade(o pass) *proposal {
 	}
 	stop := o.Desired.Settings.Version
 	minor := etcdutil.Version{Major: stop.Major, Minor: stop.Minor - 1}
-	return act(changes.EnableDowngrade{Minor: minor}, facts.ReasonDowngrade,
-		"etcd is asked to lower the cluster version to %s. Then members go there one at a time.", minor.MinorString())
+	return act(changes.EnableDowngrade{Minor: minor},
+		"the spec asks for a lower minor. Members go there one at a time, once the cluster version is lower.")
 }
 
 // cancelDowngrade ends one that the spec does not ask for, as one that came with a backup, and one that keeps a new
@@ -37,12 +37,9 @@ func cancelDowngrade(o pass) *proposal {
 	case minor.IsZero():
 		return nil
 	case o.Desired.Needs == etcdutil.NeedNoDowngrade && (followsSpec(o) || !hasBegunDown(o, minor)):
-		return act(changes.CancelDowngrade{Minor: minor}, facts.ReasonDowngrade,
-			"A downgrade of etcd to %s is enabled, and not asked for any more; it is cancelled.", minor.MinorString())
+		return act(changes.CancelDowngrade{Minor: minor}, "the spec does not ask for it any more.")
 	case len(joining) > 0:
-		return act(changes.CancelDowngrade{Minor: minor}, facts.ReasonDowngrade,
-			"The downgrade of etcd to %s is cancelled, since %s could not join before that.", minor.MinorString(),
-			joining[0].Name)
+		return act(changes.CancelDowngrade{Minor: minor}, "%s cannot join before that.", joining[0].Name)
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ func voidBootstrap(o pass) *proposal {
 	}
 	if !o.Bootstrap.Void {
 		if why := voidable(o); why != "" {
-			return act(changes.VoidBootstrap{Incarnation: o.Bootstrap.Incarnation}, facts.ReasonVoidBootstrap,
-				"The operator restarts the bootstrap; no data was written yet: %s.", why)
+			return act(changes.VoidBootstrap{Incarnation: o.Bootstrap.Incarnation},
+				"%s. No data was written yet, and the operator begins anew.", why)
 		}
 		return otherIncarnation(o)
 	}
@@ -32,9 +32,11 @@ func voidBootstrap(o pass) *proposal {
 	}
 	next := newBootstrap(o, o.Bootstrap.Counter+1, firstNames(o))
 	next.Origin, _ = sourceOf(o.Observation)
-	return act(changes.NextBootstrap{Voided: o.Bootstrap.Incarnation, BeginBootstrap: next}, facts.ReasonVoidBootstrap,
-		"A cluster of %d members begins anew.", len(next.Names))
+	return act(changes.NextBootstrap{Voided: o.Bootstrap.Incarnation, BeginBootstrap: next},
+		"the last attempt was abandoned, and nothing of it is left.")
 }
+
+const abandoned = "left from the bootstrap that was abandoned."
 
 func voidPods(o pass) *proposal {
 	var pods []facts.PodRef
@@ -49,8 +51,7 @@ func voidPods(o pass) *proposal {
 		}
 	}
 	if len(pods) > 0 {
-		return act(changes.DeletePods{Pods: pods}, facts.ReasonVoidBootstrap,
-			"The operator deletes %d Pods of the abandoned bootstrap.", len(pods))
+		return act(changes.DeletePods{Pods: pods}, abandoned)
 	}
 	if leaving {
 		return wait(facts.ReasonVoidBootstrap, "Pods of the abandoned bootstrap are terminating.%s",
@@ -72,8 +73,7 @@ func voidRestores(o pass) *proposal {
 		}
 	}
 	if len(pods) > 0 {
-		return act(changes.DeleteRestores{Pods: pods}, facts.ReasonVoidBootstrap,
-			"The operator deletes %d restore Pods of the abandoned bootstrap.", len(pods))
+		return act(changes.DeleteRestores{Pods: pods}, abandoned)
 	}
 	if leaving {
 		return wait(facts.ReasonVoidBootstrap, "Restore Pods of the abandoned bootstrap are terminating.%s",
@@ -95,8 +95,7 @@ func voidVolumes(o pass) *proposal {
 		}
 	}
 	if len(volumes) > 0 {
-		return act(changes.DeleteVolumes{Volumes: volumes}, facts.ReasonVoidBootstrap,
-			"The operator deletes %d volumes of the abandoned bootstrap.", len(volumes))
+		return act(changes.DeleteVolumes{Volumes: volumes}, abandoned)
 	}
 	if leaving {
 		return wait(facts.ReasonVoidBootstrap, "Volumes of the abandoned bootstrap are being deleted.%s",

@@ -13,7 +13,11 @@ import (
 // changeEvents tell what was just done, and beside it what only the look knows.
 func changeEvents(in Input) []words.Event {
 	says := changes.WordsOf(in.Outcome.Change)
-	told := done(in, says.Event, says.Member, in.Decision.Message)
+	note := says.Done() + "."
+	if because := in.Decision.Because; because != "" {
+		note = says.Done() + ": " + because
+	}
+	told := done(in, says.Event, says.Member, note)
 	switch c := in.Outcome.Change.(type) {
 	case changes.BeginBootstrap:
 		if c.ClusterID == 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
-// brief is a status' conditions in one line: "Ready=False/PodMissing Available=True/ReadSucceeded …". BackedUp, which
+// brief is a status' conditions in one line: "Ready=False/StartPods Available=True/ReadSucceeded …". BackedUp, which
 // depends on none of the others, is left out.
 func brief(s v1alpha1.EtcdClusterStatus) string {
 	var words []string
@@ -36,10 +36,10 @@ func TestConditionsOfEachKindOfWorld(t *testing.T) {
 		"first answers": "Ready=False/RecordMembers Available=True/ReadSucceeded Degraded=False/Creating UpToDate=False/Creating " +
 			"Reconciling=True/RecordMembers",
 		"settled":    "Ready=True/Settled Available=True/ReadSucceeded Degraded=False/AllMembersHealthy UpToDate=True/MembersCurrent",
-		"a Pod gone": "Ready=False/PodMissing Available=True/ReadSucceeded Degraded=True/MembersUnhealthy UpToDate=False/MembersNotRunning Reconciling=True/PodMissing",
-		"data gone":  "Ready=False/DataLost Available=True/ReadSucceeded Degraded=True/MembersUnhealthy UpToDate=False/MembersNotRunning Reconciling=True/DataLost",
-		"a member removed": "Ready=False/Grow Available=True/ReadSucceeded Degraded=True/MembersMissing UpToDate=True/MembersCurrent " +
-			"Reconciling=True/Grow",
+		"a Pod gone": "Ready=False/StartPods Available=True/ReadSucceeded Degraded=True/MembersUnhealthy UpToDate=False/MembersNotRunning Reconciling=True/StartPods",
+		"data gone":  "Ready=False/RemoveMember Available=True/ReadSucceeded Degraded=True/MembersUnhealthy UpToDate=False/MembersNotRunning Reconciling=True/RemoveMember",
+		"a member removed": "Ready=False/PrepareMember Available=True/ReadSucceeded Degraded=True/MembersMissing UpToDate=True/MembersCurrent " +
+			"Reconciling=True/PrepareMember",
 		"nothing answers": "Ready=False/MembershipUnknown Available=False/ReadFailed Degraded=True/ReadFailed UpToDate=Unknown/ReadFailed " +
 			"Reconciling=True/MembershipUnknown",
 		"quorum lost":  "Ready=False/QuorumLost Available=False/ReadFailed Degraded=True/ReadFailed UpToDate=Unknown/ReadFailed Stalled=True/QuorumLost",
@@ -91,7 +91,7 @@ func TestATransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 	first := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionReady).LastTransitionTime
 	w.later(time.Minute).answering().written(t)
 	if got := meta.FindStatusCondition(w.cluster.Status.Conditions,
-		v1alpha1.ConditionReady); got.Reason != facts.ReasonRecordMembers || !got.LastTransitionTime.Equal(&first) {
+		v1alpha1.ConditionReady); got.Reason != "RecordMembers" || !got.LastTransitionTime.Equal(&first) {
 		t.Errorf("Ready stayed False and moved: %+v", got)
 	}
 	w.later(time.Minute).settled().written(t)

@@ -103,7 +103,7 @@ func TestALoadBalancerWithoutAnAddressIsAWarningOnceTheClusterHasWaitedForIt(t *
 			[]string{"Normal Paused"}},
 		"not applied": {func(w *scene) { w.o.Objects[4].State = facts.ObjectDrifted }, 4 * time.Minute,
 			[]string{"Normal ObjectsApplied"}},
-		"deleting":    {func(w *scene) { w.o.Desired.Deleting = true }, 4 * time.Minute, []string{}},
+		"deleting": {func(w *scene) { w.o.Desired.Deleting = true }, 4 * time.Minute, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := demo(3, begin).settled().outside()

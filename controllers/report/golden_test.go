@@ -140,9 +140,9 @@ func TestAHealingClusterReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
 		s.play()
 		s.dataGone("demo-1")
-		s.pass().decides(plan.Act, facts.ReasonRepair)
+		s.pass().decides(plan.Act, "RemoveMember")
 		s.without("demo-1")
-		s.after(time.Second).pass().decides(plan.Act, facts.ReasonGrow)
+		s.after(time.Second).pass().decides(plan.Act, "PrepareMember")
 		s.promised(3)
 		s.pass()
 		s.learning(3)

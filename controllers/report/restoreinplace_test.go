@@ -109,7 +109,7 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 		}, "Checking", "Approved", "True", RestoreReasonApproved, "The approval matches the evidence."},
 		"what it waits for is said": {func(w *scene) {
 			w.approved()
-		}, "Checking", "Complete", "False", facts.ReasonPreflight, "The backup"},
+		}, "Checking", "Complete", "False", "StartPreflight", "the backup is checked"},
 		"what cannot be restored is said": {func(w *scene) {
 			w.o.Requests[0].WantedBackup = facts.WantedBackup{Fault: "there is no EtcdBackup nightly"}
 			w.approved()

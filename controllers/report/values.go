@@ -73,19 +73,11 @@ func Metrics(in Input, status v1alpha1.EtcdClusterStatus) Values {
 	}
 	if in.Outcome.Change != nil {
 		v.Change, v.Result = changes.KindOf(in.Outcome.Change), in.Outcome.Result()
-		v.Replaced = replaced(in)
+		if in.Outcome.Applied {
+			v.Replaced = in.Decision.GivenUp
+		}
 	}
 	return v
-}
-
-// replaced says why a member was just given up. One that the spec asks to remove, or that was succeeded before, is not.
-func replaced(in Input) string {
-	_, isRemoval := in.Outcome.Change.(changes.RemoveMember)
-	reason := in.Decision.Reason
-	if isRemoval && in.Outcome.Applied && (reason == facts.ReasonRepair || reason == facts.ReasonReplaceDead) {
-		return reason
-	}
-	return ""
 }
 
 func count(o facts.Observation) *Members {

@@ -104,14 +104,13 @@ func TestOnlyAMemberThatWasGivenUpIsReplaced(t *testing.T) {
 	}{
 		"its data was lost":       {facts.ReasonRepair, removed, facts.ReasonRepair},
 		"it was dead":             {facts.ReasonReplaceDead, removed, facts.ReasonReplaceDead},
-		"the spec asks for fewer": {facts.ReasonShrink, removed, ""},
+		"the spec asks for fewer": {"", removed, ""},
 		"etcd did not remove it": {facts.ReasonRepair, Outcome{Change: changes.RemoveMember{Name: "demo-1"},
 			Reason: "EtcdNotReady"}, ""},
-		"something else was done first": {facts.ReasonRepair, Outcome{Change: changes.MoveLeader{From: "demo-1"},
-			Applied: true}, ""},
+		"something else was done first": {"", Outcome{Change: changes.MoveLeader{From: "demo-1"}, Applied: true}, ""},
 	} {
 		in := demo(3, begin).settled().input()
-		in.Decision.Reason, in.Outcome = row.reason, row.outcome
+		in.Decision.GivenUp, in.Outcome = row.reason, row.outcome
 		if got := metrics(in).Replaced; got != row.want {
 			t.Errorf("%s: replaced because of %q, want %q", name, got, row.want)
 		}

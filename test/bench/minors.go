@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // Both ways lead through etcdVersion, the only version of 3.6 that the operator stops at between these two.
@@ -268,14 +267,14 @@ func (t *trial) untilCovered(ctx context.Context, since time.Time) (time.Time, e
 		if err != nil {
 			return false, err
 		}
-		isCovering = isCovering || c.Status.NextStep != nil && c.Status.NextStep.Reason == facts.ReasonCoverLog
+		isCovering = isCovering || c.Status.NextStep != nil && c.Status.NextStep.Reason == "AppendEntries"
 		return false, nil
 	})
 	if err != nil {
 		return covered, fmt.Errorf("waiting until %s is ready for %s: %w", t.namespace, highVersion, err)
 	}
 	if !isCovering {
-		return covered, errors.New("a member was stopped for " + highVersion + ", and no step was " + facts.ReasonCoverLog)
+		return covered, errors.New("a member was stopped for " + highVersion + ", and no step was " + "AppendEntries")
 	}
 	return covered, nil
 }

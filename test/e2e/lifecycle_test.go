@@ -56,7 +56,7 @@ var _ = Describe("A cluster in mode DryRun", Label("lifecycle"), func() {
 
 		traffic := cluster.Write(ctx)
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Mode, s.Size = v1alpha1.ModeDryRun, 3 })
-		expectStep(ctx, cluster, "grow", "Grow")
+		expectStep(ctx, cluster, "grow", "PrepareMember")
 		Consistently(ctx, func() int { return len(cluster.Identities(ctx)) }).WithTimeout(watching / 3).Should(Equal(1))
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Mode = v1alpha1.ModeEnforce })
 		cluster.AwaitReady(ctx, 3)

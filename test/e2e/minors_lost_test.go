@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
@@ -119,7 +118,7 @@ type state struct {
 func beforeRoll(from, to string) []state {
 	switch {
 	case to == "3.7.3":
-		return []state{{"the log is covered", published(facts.ReasonCoverLog)}}
+		return []state{{"the log is covered", published("AppendEntries")}}
 	case from > to:
 		enabled := func(ctx context.Context, cluster *world.Cluster, _ int) {
 			GinkgoHelper()

@@ -246,14 +246,14 @@ func oneRestarted(ctx context.Context, cluster *world.Cluster) {
 
 func logBeingCovered(ctx context.Context, cluster *world.Cluster) {
 	GinkgoHelper()
-	awaitReason(ctx, cluster, facts.ReasonCoverLog)
+	awaitReason(ctx, cluster, "AppendEntries")
 }
 
 // logCovered waits for the first sign of the roll, which begins when the log is covered.
 func logCovered(ctx context.Context, cluster *world.Cluster) {
 	GinkgoHelper()
-	awaitReason(ctx, cluster, facts.ReasonCoverLog)
-	awaitReason(ctx, cluster, facts.ReasonRoll, facts.ReasonMoveLeader)
+	awaitReason(ctx, cluster, "AppendEntries")
+	awaitReason(ctx, cluster, facts.ReasonRoll, "EvictPod", "MoveLeader")
 }
 
 // allAnswerWith waits until each of three members runs this version.

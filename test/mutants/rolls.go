@@ -117,9 +117,10 @@ var rolls = []mutant{
 	{
 		Name: "a roll writes what Kubernetes may refuse", Peer: "",
 		From: `return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: o.Desired.Settings,
-			Rehearse: true}, facts.ReasonRoll,`,
+			Rehearse: true},
+			"the member is to run`,
 		To: "return act(changes.WriteSettings{Volumes: []facts.VolumeRef{r.VolumeRef()}, Settings: " +
-			"o.Desired.Settings}, facts.ReasonRoll,",
+			"o.Desired.Settings},\n\t\t\t\"the member is to run",
 		Test: "TestARollAsksWhetherItsPodWouldBeAdmittedBeforeItWritesAnything",
 	},
 	{
@@ -131,8 +132,8 @@ var rolls = []mutant{
 	{
 		Name: "a roll deletes Pods past the disruption budget", Peer: "",
 		From: `return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r), PastBudget: isHeldByBudget(o, r)},
-		facts.ReasonRoll, "%s is restarted to run`,
-		To:   `return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, facts.ReasonRoll, "%s is restarted to run`,
+		"it is to run`,
+		To:   `return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, "it is to run`,
 		Test: row("then its Pod is evicted"),
 	},
 	{

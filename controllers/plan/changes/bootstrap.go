@@ -259,7 +259,7 @@ type VoidBootstrap struct{ Incarnation string }
 func (VoidBootstrap) traits() Traits { return Traits{} }
 
 func (VoidBootstrap) words() Words {
-	return says("Give up", "Gave up", "this bootstrap", EventBootstrapVoided)
+	return says("Abandon", "Abandoned", "this bootstrap", EventBootstrapVoided)
 }
 
 func (VoidBootstrap) veto(o facts.View) Veto { return guardVoid(o) }

@@ -84,6 +84,9 @@ func (w Words) Do() string { return w.verb + " " + w.what }
 // Done is the change as it was made.
 func (w Words) Done() string { return w.past + " " + w.what }
 
+// Name is the change inside a sentence: "Cannot remove member demo-1".
+func (w Words) Name() string { return strings.ToLower(w.verb[:1]) + w.Do()[1:] }
+
 func says(verb, past, what, event string) Words {
 	return Words{verb: verb, past: past, what: what, Event: event}
 }

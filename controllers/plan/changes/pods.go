@@ -23,7 +23,8 @@ type StartPods struct{ Pods []Start }
 func (StartPods) traits() Traits { return Traits{} }
 
 func (c StartPods) words() Words {
-	return says("Start", "Started", "the Pod", EventPodStarted).of(names(c.Pods, func(s Start) string { return s.Name }))
+	members := names(c.Pods, func(s Start) string { return s.Name })
+	return says("Start", "Started", "the Pod", EventPodStarted).of(members)
 }
 
 func (c StartPods) veto(o facts.View) Veto {

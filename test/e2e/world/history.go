@@ -88,6 +88,11 @@ func (h *History) HasReason(reason string) bool {
 	return slices.ContainsFunc(h.Steps(), func(s Step) bool { return s.Reason == reason })
 }
 
+// HasSaid reports whether a decision of this reason ever had this in its message.
+func (h *History) HasSaid(reason, text string) bool {
+	return slices.ContainsFunc(h.Steps(), func(s Step) bool { return s.Reason == reason && strings.Contains(s.Message, text) })
+}
+
 // Rules are the names of the rules that spoke, in order, the same one never twice in a row.
 func (h *History) Rules() []string {
 	var rules []string
@@ -105,9 +110,10 @@ func restarted(steps []Step) []string {
 	var members []string
 	stopped := ""
 	for _, s := range steps {
-		member, _, isRestart := strings.Cut(s.Message, " is restarted to run")
+		member, isRestart := strings.CutPrefix(s.Message, "Evict the Pod of ")
+		member, _, _ = strings.Cut(member, ": ")
 		switch {
-		case s.Reason == facts.ReasonPodMissing, s.Reason == facts.ReasonMembershipUnknown:
+		case s.Reason == "StartPods", s.Reason == facts.ReasonMembershipUnknown:
 			stopped = ""
 		case isRestart && s.Rule == "roll" && member != stopped:
 			members, stopped = append(members, member), member

@@ -11,10 +11,10 @@ import (
 
 func TestARestartIsCountedOnceForEachTimeItsPodWasStartedAgain(t *testing.T) {
 	restart := func(member string) Step {
-		return Step{NextStep: v1alpha1.NextStep{Rule: "roll", Message: member + " is restarted to run etcd 3.7.3."}}
+		return Step{NextStep: v1alpha1.NextStep{Rule: "roll", Reason: "EvictPod", Message: "Evict the Pod of " + member + ": it is to run etcd 3.7.3."}}
 	}
 	leaving := Step{NextStep: v1alpha1.NextStep{Rule: "member-health", Reason: facts.ReasonPodLeaving}}
-	started := Step{NextStep: v1alpha1.NextStep{Rule: "pods", Reason: facts.ReasonPodMissing}}
+	started := Step{NextStep: v1alpha1.NextStep{Rule: "pods", Reason: "StartPods"}}
 
 	NewWithT(t).Expect(restarted([]Step{
 		restart("a-1"), leaving, restart("a-1"), started,

@@ -81,7 +81,8 @@ func (c *Cluster) Leadership() (ended func() Leadership) {
 		steps := c.History.Steps()[from:]
 		l := Leadership{Reigns: before.reigns, Restarted: restarted(steps)}
 		for _, step := range steps {
-			if member, _, ok := strings.Cut(step.Message, " leads and "); ok && step.Reason == "MoveLeader" {
+			if pair, ok := strings.CutPrefix(step.Message, "Move leadership from "); ok {
+				member, _, _ := strings.Cut(pair, " to ")
 				l.HandOvers = append(l.HandOvers, member)
 			}
 		}
