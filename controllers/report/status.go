@@ -255,7 +255,7 @@ func (in Input) step() step {
 func (in Input) tried(s step) step {
 	switch {
 	case in.isDryRun():
-		s.message = "Not done, because spec.mode is DryRun: " + s.message
+		s.message = in.wouldDo()
 	case in.Outcome.Err != nil:
 		s.verdict, s.reason = plan.Wait, ReasonApplyFailed
 		s.message = in.lastError(s, cmp.Or(in.Outcome.Message, in.Outcome.Err.Error()))

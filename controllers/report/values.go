@@ -186,5 +186,10 @@ func (in Input) isDryRun() bool {
 	return in.Decision.Verdict == plan.Act && in.Cluster.Spec.IsDryRun()
 }
 
+func (in Input) wouldDo() string {
+	return "Would " + changes.WordsOf(in.Decision.Change).Name() + ": " + in.Decision.Because +
+		" Nothing is done, because spec.mode is DryRun."
+}
+
 // old is the status that the cluster had before this pass.
 func (in Input) old() v1alpha1.EtcdClusterStatus { return in.Cluster.Status }

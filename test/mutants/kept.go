@@ -172,8 +172,8 @@ var kept = []mutant{
 	},
 	{
 		Name: "another volume of that name is marked", Peer: "",
-		From: "claimNamed(volume.Name), volume.UID, patch)",
-		To:   "claimNamed(volume.Name), \"\", patch)",
+		From: "[]facts.VolumeRef{c.Volume}, v1alpha1.AnnotationRemovedFor",
+		To:   "[]facts.VolumeRef{{Name: c.Volume.Name}}, v1alpha1.AnnotationRemovedFor",
 		Test: "TestTheVolumeOfAReplacedMemberSaysWhyAndSinceWhenItIsKeptAndNoOtherVolumeDoes",
 	},
 	{

@@ -4,6 +4,11 @@ package main
 // goes on.
 var passes = []mutant{
 	{
+		Name: "a change that moves nothing is told each time", Peer: "",
+		From: "!in.Outcome.Applied || in.Outcome.Rejected", To: "!in.Outcome.Applied",
+		Test: "TestAChangeThatTheAPIServerDropsIsToldOnceAndTriedMoreAndMoreSlowly",
+	},
+	{
 		Name: "a cluster begins empty over CAs without a person", Peer: "",
 		From: "!o.IsOverRetained() || o.BeginsEmpty() {",
 		To:   "!o.IsOverRetained() || o.DataLeft() == \"\" {",
