@@ -37,7 +37,7 @@ var _ = Describe("A copy of the data that differs from the others", Label("data"
 			cluster.Change(ctx, func(spec *v1alpha1.EtcdClusterSpec) {
 				spec.Etcd = &v1alpha1.EtcdSpec{ExtraArgs: map[string]v1alpha1.ArgValue{"max-txn-ops": "256"}}
 			})
-			expectSaid(ctx, cluster, "corruption", victim+" holds data that differs from that of a majority")
+			expectSaid(ctx, cluster, "corruption", "member "+victim+": its data differs from that of a majority")
 			cluster.AwaitReady(ctx, 3)
 			expectReplaced(ctx, cluster, before, victim)
 			for name, uid := range volumes(ctx, cluster) {
@@ -62,7 +62,7 @@ var _ = Describe("A copy of the data that differs from the others", Label("data"
 		led := cluster.FollowClients(ctx)
 		traffic.During(ctx, func() {
 			cluster.KillEtcd(ctx, victim)
-			expectSaid(ctx, cluster, "corruption", victim+" holds data that differs from that of a majority")
+			expectSaid(ctx, cluster, "corruption", "member "+victim+": its data differs from that of a majority")
 			cluster.AwaitReady(ctx, 3)
 		})
 		Expect(led()).NotTo(ContainElement(victim), "clients were led there again")
@@ -84,7 +84,7 @@ var _ = Describe("A copy of the data that differs from the others", Label("data"
 			again := story.Create(ctx, "corrupt", 3, world.Version(version))
 			again.ClusterID = cluster.ClusterID
 			led := again.FollowClients(ctx)
-			expectSaid(ctx, again, "corruption", victim+" holds data that differs from that of a majority")
+			expectSaid(ctx, again, "corruption", "member "+victim+": its data differs from that of a majority")
 			again.AwaitReady(ctx, 3)
 			Expect(led()).NotTo(ContainElement(victim), "clients were led there")
 			expectReplaced(ctx, again, before, victim)
@@ -102,7 +102,7 @@ var _ = Describe("A copy of the data that differs from the others", Label("data"
 		victim := follower(ctx, cluster)
 		cluster.Corrupt(ctx, victim, '1')
 		cluster.KillEveryEtcd(ctx, cluster.Member(0), cluster.Member(1), cluster.Member(2))
-		expectSaid(ctx, cluster, "corruption", victim+" holds data that differs from that of a majority")
+		expectSaid(ctx, cluster, "corruption", "member "+victim+": its data differs from that of a majority")
 		cluster.AwaitReady(ctx, 3)
 		expectReplaced(ctx, cluster, before, victim)
 		expectKeptCopy(ctx, cluster, victim)

@@ -32,7 +32,7 @@ var _ = Describe("A disk that fails", Label("data"), func() {
 			cluster.KillEtcd(ctx, victim)
 			disk.MakeReadOnly(ctx)
 			Eventually(ctx, func() (string, error) { return cluster.LastWords(ctx, victim) }).Should(ContainSubstring("read-only file system"))
-			expectSaid(ctx, cluster, "replace", "its disk fails. It is removed")
+			expectSaid(ctx, cluster, "replace", "its disk fails). A new member")
 			Expect(time.Since(failed)).To(BeNumerically(">", replaceAfter-time.Second), "Kubernetes tells times in whole seconds")
 			cluster.AwaitReady(ctx, 3)
 		})

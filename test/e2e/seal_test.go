@@ -147,7 +147,7 @@ func wipeAndReplace(ctx context.Context, c *world.Cluster, victim string) {
 	traffic := c.Write(ctx)
 	traffic.During(ctx, func() {
 		wipeUnder(ctx, c, victim)
-		expectSaid(ctx, c, "replace", victim+" has lost its data")
+		expectSaid(ctx, c, "replace", "member "+victim+": it lost its data")
 		c.AwaitReady(ctx, 3)
 	})
 	expectReplaced(ctx, c, before, victim)

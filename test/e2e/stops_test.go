@@ -97,7 +97,7 @@ var _ = Describe("A change of the spec while space ran out", Label("specs"), fun
 		Consistently(ctx, func() any { return podsOf(ctx, cluster) }).WithTimeout(watching).Should(Equal(was.pods))
 		expectNoRestarts(ctx, cluster)
 		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.QuotaBackendBytes = quantity("64Mi") })
-		expectSaid(ctx, cluster, "alarms", "is taken back")
+		expectSaid(ctx, cluster, "alarms", "every member has room again")
 		cluster.AwaitReady(ctx, 3)
 		cluster.AwaitCondition(ctx, v1alpha1.ConditionAvailable, metav1.ConditionTrue, "ReadSucceeded")
 		expectOtherSettings(ctx, cluster)

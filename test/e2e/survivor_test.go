@@ -178,7 +178,7 @@ var _ = Describe("An alarm that comes back with the data", Label("restore", "dat
 	// cured says that the alarm is taken back.
 	cured := func(ctx context.Context, cluster *world.Cluster, voters int) {
 		GinkgoHelper()
-		expectSaid(ctx, cluster, "alarms", "is taken back")
+		expectSaid(ctx, cluster, "alarms", "every member has room again")
 		cluster.AwaitReady(ctx, voters)
 		Expect(cluster.Filled(ctx, "saved")).To(Equal(savedKeys))
 		cluster.Write(ctx).Finish(ctx)

@@ -103,6 +103,10 @@ func (w Words) as(end string) Words { w.what += " " + end; return w }
 
 func (w Words) about(member string) Words { w.Member = member; return w }
 
+func marked(volumes []facts.VolumeRef, how string) Words {
+	return says("Mark", "Marked", "the volume", EventRecorded).of(volumeNames(volumes)).as(how)
+}
+
 func only(members []string) string {
 	if len(members) != 1 {
 		return ""

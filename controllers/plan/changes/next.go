@@ -226,9 +226,7 @@ type MarkFlushed struct {
 
 func (MarkFlushed) traits() Traits { return Traits{} }
 
-func (c MarkFlushed) words() Words {
-	return says("Mark", "Marked", "the volume of "+c.Volume.Name+" as complete", EventRecorded).about(c.Volume.Name)
-}
+func (c MarkFlushed) words() Words { return marked([]facts.VolumeRef{c.Volume}, "as complete") }
 
 // veto believes only of a process that runs without the others that it wrote out all that it had. Nothing ever
 // ran on a volume that was put back.

@@ -95,9 +95,7 @@ type RecordRestored struct {
 
 func (RecordRestored) traits() Traits { return Traits{} }
 
-func (c RecordRestored) words() Words {
-	return says("Mark", "Marked", "the volume", EventRecorded).of(volumeNames(c.Volumes)).as("as restored")
-}
+func (c RecordRestored) words() Words { return marked(c.Volumes, "as restored") }
 
 func (c RecordRestored) veto(o facts.View) Veto {
 	return first(c.Volumes, func(ref facts.VolumeRef) Veto { return guardRestored(o, c.Incarnation, ref) })

@@ -109,9 +109,7 @@ type MarkFormer struct {
 
 func (MarkFormer) traits() Traits { return Traits{} }
 
-func (c MarkFormer) words() Words {
-	return says("Mark", "Marked", "the volume", EventRecorded).of(volumeNames(c.Volumes)).as("as previous")
-}
+func (c MarkFormer) words() Words { return marked(c.Volumes, "as previous") }
 
 func (c MarkFormer) veto(o facts.View) Veto {
 	return first(c.Volumes, func(ref facts.VolumeRef) Veto { return guardMark(o, c.By, ref) })
@@ -226,9 +224,7 @@ type MarkCurrent struct {
 
 func (MarkCurrent) traits() Traits { return Traits{} }
 
-func (c MarkCurrent) words() Words {
-	return says("Mark", "Marked", "the volume", EventRecorded).of(volumeNames(c.Volumes)).as("as current")
-}
+func (c MarkCurrent) words() Words { return marked(c.Volumes, "as current") }
 
 func (c MarkCurrent) veto(o facts.View) Veto {
 	return first(c.Volumes, func(ref facts.VolumeRef) Veto { return guardMarkCurrent(o, c.After, ref) })

@@ -109,9 +109,7 @@ type MarkVolume struct {
 
 func (MarkVolume) traits() Traits { return Traits{Unconfirmed: "a mark deletes nothing"} }
 
-func (c MarkVolume) words() Words {
-	return says("Mark", "Marked", "the volume of "+c.Volume.Name+" to be kept", EventRecorded).about(c.Volume.Name)
-}
+func (c MarkVolume) words() Words { return marked([]facts.VolumeRef{c.Volume}, "to be kept") }
 
 func (MarkVolume) veto(facts.View) Veto { return Veto{} }
 
