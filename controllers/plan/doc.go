@@ -111,6 +111,6 @@
 //
 //   - facts: what was observed, and the questions about them that more than one of the others asks
 //   - judge: how each member is. judgement.go has the table and its words, seen.go what its rows ask
-//   - changes: the closed set of changes, each with its traits, words and vetoes: bootstrap.go, members.go, roles.go, pods.go,
-//     volumes.go, objects.go, restore.go, next.go, switch.go, etcd.go. copies.go counts what members hold
+//   - changes: the closed set of changes, each with its traits, words and vetoes: bootstrap.go, members.go, roles.go,
+//     pods.go, volumes.go, objects.go, restore.go, next.go, switch.go, etcd.go. copies.go counts what members hold
 package plan

@@ -8,7 +8,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Reasons, for machines. Each has a sentence in docs/conditions.md.
+// Reasons of waits and refusals, for machines. Each has a sentence in docs/conditions.md. That of what is done is the
+// name of the change.
 const (
 	ReasonSettled = "Settled" // everything asked for is so
 
