@@ -122,7 +122,7 @@ func TestTheChartPassesHelmsOwnLint(t *testing.T) {
 // documented is a row of the README's table.
 var documented = regexp.MustCompile("(?m)^\\| `([A-Za-z.]+)` \\|")
 
-func TestEachValueIsInTheTableAndInTheSchema(t *testing.T) {
+func TestEachValueIsInTheTableInTheSchemaAndInATemplate(t *testing.T) {
 	values := map[string]any{}
 	if err := decode(filepath.Join(root, source, "values.yaml"), &values); err != nil {
 		t.Fatal(err)
@@ -148,11 +148,49 @@ func TestEachValueIsInTheTableAndInTheSchema(t *testing.T) {
 	if err := yaml.Unmarshal(text, &schema); err != nil {
 		t.Fatal(err)
 	}
+	templates := textOfTemplates(t)
 	for _, path := range paths {
 		if !describes(schema, strings.Split(path, ".")) {
 			t.Errorf("%s has no schema", path)
 		}
+		above := path[:max(0, strings.LastIndex(path, "."))]
+		if !strings.Contains(templates, ".Values."+path) && !strings.Contains(templates, ".Values."+above+" ") {
+			t.Errorf("no template asks for %s", path)
+		}
 	}
+}
+
+// governed is a flag that the chart gives as a value says.
+var governed = regexp.MustCompile(`(?m)^ *- --([a-z-]+)=\{\{`)
+
+func TestAFlagThatAValueGovernsIsRefusedInExtraArgs(t *testing.T) {
+	flags := governed.FindAllStringSubmatch(textOfTemplates(t), -1)
+	for _, flag := range flags {
+		_, err := template(t, "ops", withoutCRDs("--set", "extraArgs={--"+flag[1]+"=x}")...)
+		if flag[1] != "agent-image" && (err == nil || !strings.Contains(err.Error(), "extraArgs has --"+flag[1])) {
+			t.Errorf("--%s may be given twice: %v", flag[1], err)
+		}
+	}
+	if len(flags) < 8 {
+		t.Errorf("only %d flags were found", len(flags))
+	}
+}
+
+func textOfTemplates(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, source, "templates", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return all.String()
 }
 
 // whole are values that are Kubernetes' own below their name.
