@@ -81,3 +81,11 @@ func readPage(t *testing.T) string {
 	}
 	return string(text)
 }
+
+func TestOfEveryConditionItIsKnownWhatIsUsual(t *testing.T) {
+	for kind := range docwords.Constants(t, "../../api/v1alpha1", "Condition") {
+		if usual[kind] == "" {
+			t.Errorf("nothing says what %s is while nothing is wrong", kind)
+		}
+	}
+}
