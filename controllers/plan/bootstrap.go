@@ -252,3 +252,61 @@ func needed(objects []facts.Object) []facts.Object {
 	}
 	return out
 }
+
+// firstQuorum holds everything else back until the members agree on one list, and who they are is written down: first
+// on the volumes of a quorum, then in the bootstrap record. From then on no member is ever started as at bootstrap
+// without being asked for by a list that is known.
+func firstQuorum(o pass) *proposal {
+	if o.Bootstrap.ClusterID != 0 {
+		return nil
+	}
+	recorded := facts.Filter(o.BootstrapReplicas(), facts.Replica.IsRecorded) // no other says who this cluster is
+	if len(recorded) >= etcdutil.Quorum(len(o.Bootstrap.Names)) {
+		return act(changes.RecordBootstrap{ClusterID: recorded[0].Record().ClusterID},
+			"a quorum of the first members has it with its data.")
+	}
+	if o.Membership.Known {
+		return recordFirst(o)
+	}
+	if len(recorded) > 0 {
+		return nil // interrupted: their Pods are looked after below
+	}
+	return waitForQuorum(o)
+}
+
+// recordFirst writes down who the first members are, if the list that answers is the list of this bootstrap: by its
+// names, or by the identity that is on a volume already.
+func recordFirst(o pass) *proposal {
+	isOfThisBootstrap := func(r facts.Replica) bool { return r.Record().ClusterID == o.Membership.ClusterID }
+	for _, m := range o.Membership.Members {
+		name, ok := etcdutil.MemberFromPeerURL(facts.FirstURL(m), o.Cluster.Name, o.Cluster.Namespace)
+		isNamed := ok && slices.Contains(o.Bootstrap.Names, name)
+		if !isNamed && !slices.ContainsFunc(o.BootstrapReplicas(), isOfThisBootstrap) {
+			return refuse(facts.ReasonForeignData, "Another cluster (%s) answers under the names of the first "+
+				"members: %v is no member of this bootstrap. Delete what answers there, or create the EtcdCluster "+
+				"under another name.", o.Membership.ClusterID, m.PeerURLs).byHuman()
+		}
+	}
+	if records := newRecords(o); len(records) > 0 {
+		return writeDown(records)
+	}
+	return waitForQuorum(o)
+}
+
+func waitForQuorum(o pass) *proposal {
+	for _, r := range o.BootstrapReplicas() {
+		if p := startTrouble(o, r); p != nil {
+			return p
+		}
+	}
+	p := wait(facts.ReasonFirstQuorum,
+		"%d of %d members have started; the cluster serves once %d have found each other.",
+		len(started(o)), len(o.Bootstrap.Names), etcdutil.Quorum(len(o.Bootstrap.Names)))
+	p.due(o, o.LastPodChange(), facts.StartDeadline)
+	if p.Overdue && len(started(o)) >= etcdutil.Quorum(len(o.Bootstrap.Names)) {
+		p.Message += " They do not, or the operator does not reach them. Does a NetworkPolicy of this namespace deny " +
+			"it, or a mesh? spec.networkPolicy lets in what members need: " +
+			pages.Docs + "docs/connect.md#who-may-connect."
+	}
+	return p
+}

@@ -48,7 +48,7 @@
 //     restore-leftover, seal, compare, check-room, (settings, pods,) label-role, lead-away. Here the first two are
 //     told and hold nothing back. The cluster may not answer exactly because one of these was not done. A process that
 //     runs is stopped here only if, by the kubelet's word, it never served and no other does, or if nothing is left of
-//     any other member. Those who are away must not need it as it is: see stopping.go.
+//     any other member. Those who are away must not need it as it is: see blind.go.
 //  6. Who is a member: quorum-lost, membership, corruption. Unknown is not empty: nothing is removed. While copies of
 //     the data differ, none of them is given up on one member's word.
 //  7. Finish what was begun: record-members, cancel-downgrade, abandon-learner, first-pod, promote, collect.
@@ -89,18 +89,19 @@
 //
 //   - ownership.go: other-operator, deletion-policy, hands-off, spec-refused, name-taken
 //   - resume.go: retained-data; and restore-go-back, with what tells people of that way
-//   - bootstrap.go: birth-record, bootstrap. void.go: void-birth. firstquorum.go: first-quorum
+//   - bootstrap.go: birth-record, bootstrap, first-quorum. void.go: void-birth, and what a given-up bootstrap left
 //   - restore.go: restore-source and restored, of a bootstrap that begins with a backup
 //   - fence.go: restore-fence, and the survivor that a restore reads. inplace.go: restore-call-off, restore-begin
-//   - prepare.go: restore-prepare, restore-switch-over. places.go holds the places of the members meanwhile
+//   - prepare.go: restore-prepare, with the places of the members that it holds, and restore-switch-over
 //   - approval.go: how an EtcdRestore stands, which one is carried out, and the evidence that a person approves
-//   - pods.go: settings, pods, first-pod. stopping.go: which process they may stop
+//   - pods.go: settings, pods, first-pod
 //   - objects.go: scaffold, budget, restore-leftover, collect
-//   - blind.go: seal, lead-away, quorum-lost, and the parts of membership that speak while etcd cannot be asked
-//   - membership.go: membership, record-members, label-role, wake-member. copies.go: corruption, compare
-//   - learner.go: abandon-learner, promote. replace.go: replace. size.go: shrink, grow
-//   - alarms.go: alarms, check-room, cover-log
-//   - rollout.go: pod-metadata, resize, roll. versions.go: cancel-downgrade, enable-downgrade, check-minor
+//   - blind.go: seal, lead-away, quorum-lost, and what else is so while etcd cannot be asked: parts of membership, and
+//     which process settings and pods may stop
+//   - membership.go: membership, record-members, label-role, abandon-learner, promote. copies.go: corruption, compare
+//   - replace.go: replace, shrink, grow
+//   - alarms.go: alarms, check-room, and what adds entries to the log: cover-log, wake-member
+//   - rollout.go: pod-metadata, resize, roll, cancel-downgrade, enable-downgrade, check-minor
 //   - health.go: member-health. decide.go: settled
 //   - due.go: no rule, but who is restarted, resized or succeeded next. joining.go: who leaves or joins, and why
 //

@@ -289,3 +289,19 @@ func lostAfterMove(o pass) *proposal {
 		"they served. What is left is no quorum. The volumes of the previous "+
 		"incarnation are kept. Make and approve another EtcdRestore.", strings.Join(lost, ", ")).byHuman()
 }
+
+// whyNotEnd says why this incarnation cannot be ended for another one, or "". Members that somebody added by hand are
+// not stopped with it, and might be a quorum of their own; and members that follow are nothing without the CA
+// that clients trust.
+func whyNotEnd(o pass) string {
+	return cmp.Or(o.WhyServedOn(o.IsLost), o.WhyNoCertificates())
+}
+
+// whyOvertaken says why the cluster has served too much since its next incarnation was prepared, or "".
+func whyOvertaken(o pass) string {
+	if o.IsStillAbove(o.Bootstrap.Next) {
+		return ""
+	}
+	return "the restored data would begin below the highest revision that the cluster has served by now, or too " +
+		"close to it. Clients that watch would then miss changes. Delete the EtcdRestore, and create another"
+}

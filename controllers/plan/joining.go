@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -286,3 +287,20 @@ func isKeptApart(o facts.Incarnation, learner facts.Replica) bool {
 // (kubernetes/kubernetes:pkg/scheduler/framework/plugins/interpodaffinity/filtering.go
 // ErrReasonAntiAffinityRulesNotMatch).
 const keptApart = "node(s) didn't match pod anti-affinity rules"
+
+// joinDeadline is how long a learner may take: it has to copy the database first.
+func joinDeadline(o facts.Incarnation) time.Duration {
+	const slowest = 2 << 20 // bytes per second
+	return facts.JoinDeadline + time.Duration(largestDatabase(o)/slowest)*time.Second
+}
+
+// largestDatabase is in bytes.
+func largestDatabase(o facts.Incarnation) int64 {
+	var largest int64
+	for _, r := range o.Members {
+		if r.Answer != nil {
+			largest = max(largest, r.Answer.DBSize)
+		}
+	}
+	return largest
+}

@@ -11,7 +11,7 @@ import (
 )
 
 // The Pod that each member should have: from which settings it is made, whether the one that it has is made anew, and
-// how it starts. What may be stopped for that is in stopping.go.
+// how it starts. What may be stopped for that is in blind.go.
 
 // keepSettings keeps on every volume the settings that its member's Pod should be made from. Putting a spec right
 // always recovers: a member that does not run, or never answers, takes the settings of the spec.

@@ -180,3 +180,87 @@ func bootstrapVolumeLost(o pass) string {
 	}
 	return ""
 }
+
+const leftFromEarlier = "it is left from an earlier bootstrap."
+
+// Rules between the first Pod and the moment when the cluster's identity is written down.
+
+// newSettings lets first members that have no Pod follow a spec that changed since their volumes were made: what keeps
+// Kubernetes from admitting their Pods is put right there.
+func newSettings(o pass) *proposal {
+	var stale []facts.VolumeRef
+	for _, r := range firstMembers(o) {
+		isUntouched := r.Restoring == nil || r.Restoring.Holds
+		hasOnlyVolume := r.Pod == nil && isUntouched && r.Volume != nil && !r.Volume.Terminating
+		if !hasOnlyVolume || r.Volume.Settings == o.Desired.Settings {
+			continue
+		}
+		if mayHoldOther(o, r.Volume) {
+			return nil
+		}
+		stale = append(stale, r.VolumeRef())
+	}
+	if len(stale) == 0 || !mayTake(o, o.Desired.Settings) {
+		return nil
+	}
+	return act(changes.WriteSettings{Volumes: stale, Settings: o.Desired.Settings},
+		"the members have not started yet, and the spec has changed.")
+}
+
+// mayHoldOther reports a first volume on which a member of another minor version may have lived, whose Pod is gone.
+func mayHoldOther(o pass, v *facts.Volume) bool {
+	return o.Bootstrap.Begun && v.Phase != facts.VolumePending && !v.Settings.IsZero() &&
+		!v.Settings.Version.SameMinor(o.Desired.Settings.Version)
+}
+
+// mayTake reports whether first members that do not run may take these settings: none of another version has started.
+// With the version it has, a first member starts on its volume again as it did before. No member takes what is refused,
+// nor settings without room for what was restored: see checkRoom.
+func mayTake(o pass, c facts.Settings) bool {
+	if o.Desired.Fault != "" {
+		return false
+	}
+	origin := o.Bootstrap.Origin
+	if !origin.IsZero() && !origin.Version.SameMinor(c.Version) || c.WhyNoRoom(origin) != "" {
+		return false
+	}
+	return !slices.ContainsFunc(o.BootstrapReplicas(), func(r facts.Replica) bool {
+		return r.Pod != nil && r.Pod.Started && r.Settings().Version != c.Version
+	})
+}
+
+// otherIncarnation deletes what a bootstrap that was given up left under the first members' names, such as a Pod that
+// another operator made a moment too late. Nothing of such an incarnation was ever recorded.
+func otherIncarnation(o pass) *proposal {
+	return inTurn(o, o.Members, clearRestore, clearData)
+}
+
+// clearData deletes a Pod, then a volume.
+func clearData(o pass, r facts.Replica) *proposal {
+	switch {
+	case r.Incarnation() == "" || r.Incarnation() == o.Bootstrap.Incarnation && !isMixed(o.Incarnation, r):
+		return nil
+	case r.Pod != nil && r.Pod.Terminating, r.Volume != nil && r.Volume.Terminating && r.Pod == nil:
+		return waitForName(r, o)
+	case r.Pod != nil:
+		return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, leftFromEarlier)
+	}
+	return act(changes.DeleteVolumes{Volumes: []facts.VolumeRef{r.VolumeRef()}}, leftFromEarlier)
+}
+
+// clearRestore deletes a restore Pod of a bootstrap that was given up.
+func clearRestore(o pass, r facts.Replica) *proposal {
+	if r.Restoring == nil || r.Restoring.Incarnation == o.Bootstrap.Incarnation {
+		return nil
+	}
+	if r.Restoring.Terminating {
+		return taskLeaving(r.Restoring.Task, o, facts.ReasonPodLeaving,
+			"The restore Pod of %s, of an earlier attempt, is terminating.", r.Name)
+	}
+	return act(changes.DeleteRestores{Pods: []facts.PodRef{restoreRef(r)}}, leftFromEarlier)
+}
+
+// isMixed reports a Pod of another incarnation than its volume's.
+func isMixed(o facts.Incarnation, r facts.Replica) bool {
+	return r.Pod != nil && r.Pod.Incarnation != o.Bootstrap.Incarnation
+}
