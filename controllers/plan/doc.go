@@ -112,6 +112,7 @@
 //
 //   - facts: what was observed, and the questions about them that more than one of the others asks
 //   - judge: how each member is. judgement.go has the table and its words, seen.go what its rows ask
-//   - changes: the closed set of changes, each with its traits, words and vetoes: bootstrap.go, members.go, roles.go,
-//     pods.go, volumes.go, objects.go, restore.go, next.go, switch.go, etcd.go. copies.go counts what members hold
+//   - changes: the closed set of changes, each with its traits, words and vetoes: bootstrap.go, members.go, pods.go,
+//     volumes.go, restore.go, next.go, switch.go. objects.go has also what leads clients: seals, roles, the budget.
+//     etcd.go has also what counts which copies members hold
 package plan

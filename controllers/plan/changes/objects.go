@@ -2,10 +2,12 @@ package changes
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // ApplyObjects creates or corrects Services, Secrets and the NetworkPolicy that are missing or drifted. It deletes
@@ -110,6 +112,149 @@ func (c DeleteSecret) veto(o facts.View) Veto {
 func guardSame(r facts.Replica, c DeleteSecret) Veto {
 	if r.Secret.UID != c.UID {
 		return identityAtRisk("the certificates of %s are others by now.", c.Name)
+	}
+	return Veto{}
+}
+
+// SealPods patches Pods so that etcd can neither join nor bootstrap from an empty directory, and labels their role.
+type SealPods struct{ Pods []Seal }
+
+func (SealPods) traits() Traits {
+	return Traits{Unconfirmed: "no process stops, and none starts without data for it"}
+}
+
+func (c SealPods) words() Words {
+	return says("Mark", "Marked", "the Pod", EventRecorded).of(names(c.Pods, func(s Seal) string { return s.Pod.Name }))
+}
+
+func (c SealPods) veto(o facts.View) Veto {
+	return first(c.Pods, func(s Seal) Veto { return guardSeal(o, s) })
+}
+
+// Seal is a Pod to seal, with what is said of it by the same patch.
+type Seal struct {
+	Pod      facts.PodRef
+	Role     string // empty leaves it as it is
+	LeadAway bool   // the role is taken off
+	Process  string // whose copy of the data needs no comparison any more; empty leaves that as it is
+}
+
+// guardSeal calls no copy compared that may be another one than its peers', and leads no client to one that was not.
+func guardSeal(o facts.View, s Seal) Veto {
+	r := o.Find(s.Pod.Name)
+	switch {
+	case s.Process == "" && s.Role != facts.RoleVoter:
+		return Veto{} // then it seals, and leads no client there
+	case r.Pod == nil || r.Pod.UID != s.Pod.UID || r.Pod.Process != s.Process:
+		return identityAtRisk("%s runs another process by now, or none.", s.Pod.Name)
+	case !r.Pod.Flags.NeedData():
+		return guardFirstSeal(r)
+	case isOnlyVoter(o):
+		return Veto{}
+	case mayDiffer(o, r) || !isOfMajority(o, r) && !r.Pod.HadStartTime(o.Now):
+		return dataAtRisk("nothing shows that the copy of %s is that of a majority.", s.Pod.Name)
+	}
+	return Veto{}
+}
+
+// guardFirstSeal takes the copy of a process for its peers' that began empty in its Pod.
+func guardFirstSeal(r facts.Replica) Veto {
+	if (r.Pod.Flags == facts.FlagsBootstrap || r.Pod.Flags == facts.FlagsJoin) && r.Pod.Exit == nil {
+		return Veto{}
+	}
+	return dataAtRisk("the process of %s may have started from data that was not compared.", r.Name)
+}
+
+// LabelRole sets or removes the role label of a sealed Pod.
+type LabelRole struct {
+	Pod  facts.PodRef
+	Role string // empty removes it
+}
+
+func (c LabelRole) traits() Traits {
+	if c.Role == "" {
+		return Traits{} // that a member does not answer is believed at the second look
+	}
+	return Traits{Unconfirmed: "clients are led to a member that answered in this very pass"}
+}
+
+func (c LabelRole) words() Words {
+	w := says("Lead", "Led", "clients away from "+c.Pod.Name, EventPodLabelled)
+	if c.Role != "" {
+		w = says("Label", "Labelled", "the Pod of "+c.Pod.Name+" as "+c.Role, EventPodLabelled)
+	}
+	return w.about(c.Pod.Name)
+}
+
+// veto leads clients to no member that could still start empty, or has another role. It takes them from a ready
+// member that does not serve only while those that they are led to are a quorum: the operator itself may be cut off,
+// and the disruption budget counts labelled Pods alone. One that is not ready is in no endpoint and no budget anyway.
+func (c LabelRole) veto(o facts.View) Veto {
+	if _, isFormer := facts.Find(o.FormerMembers(), c.Pod.Name); isFormer {
+		return Veto{}
+	}
+	r := o.Find(c.Pod.Name)
+	switch {
+	case r.Pod == nil || r.Pod.UID != c.Pod.UID:
+		return identityAtRisk("the Pod %s is another one by now.", c.Pod.Name)
+	case c.Role != "":
+		return guardRole(r, c.Role)
+	case ledTo(o, r.Name) >= etcdutil.Quorum(len(o.Voters())):
+		return Veto{}
+	case r.Pod.Ready && servesNobody(o, r):
+		return quorumAtRisk("%s does not serve, and the members that clients reach are no quorum.", r.Name)
+	case isNotHeardYet(o, r):
+		return quorumAtRisk("the copy of %s is not compared yet, and the members that clients reach are no quorum.",
+			r.Name)
+	}
+	return Veto{}
+}
+
+func guardRole(r facts.Replica, role string) Veto {
+	switch {
+	case !r.IsSealed() || (role == facts.RoleVoter) != r.IsVoter():
+		return identityAtRisk("%s is no sealed %s.", r.Name, role)
+	case role == facts.RoleVoter && r.Pod.Uncompared:
+		return dataAtRisk("the copy of %s was not compared with the others' since it started.", r.Name)
+	}
+	return Veto{}
+}
+
+// servesNobody reports a member that does not answer, or belongs here and knows no leader.
+func servesNobody(o facts.View, r facts.Replica) bool {
+	return r.Answer == nil || r.Answer.Leader == 0 && r.Answer.ClusterID == o.Bootstrap.ClusterID
+}
+
+// isNotHeardYet reports a member that serves, and of whose copy nothing is known but that it started with it.
+func isNotHeardYet(o facts.View, r facts.Replica) bool {
+	return r.IsVoter() && r.IsHealthy(o.Membership) && r.Pod.Uncompared && r.Answer.Hash == nil
+}
+
+// ledTo counts the healthy voters that clients are led to, without one.
+func ledTo(o facts.View, without string) int {
+	if !o.Membership.Known {
+		return 0
+	}
+	return len(facts.Filter(o.HealthyVoters(), func(r facts.Replica) bool {
+		return r.Name != without && r.IsUp() && r.Pod.Ready && r.Pod.Role == facts.RoleVoter && !r.Pod.Uncompared
+	}))
+}
+
+// SetBudget creates, changes or (0) deletes the PodDisruptionBudget.
+type SetBudget struct{ MinAvailable int }
+
+func (SetBudget) traits() Traits { return Traits{} }
+
+func (c SetBudget) words() Words {
+	if c.MinAvailable == 0 {
+		return says("Delete", "Deleted", "the disruption budget", EventObjectsApplied)
+	}
+	return says("Set", "Set", fmt.Sprintf("the disruption budget to %d", c.MinAvailable), EventObjectsApplied)
+}
+
+func (c SetBudget) veto(o facts.View) Veto {
+	if o.Membership.Known && c.MinAvailable < facts.BudgetFor(o, len(o.Voters())) {
+		return quorumAtRisk("%d voters need a larger budget.", len(o.Voters()))
 	}
 	return Veto{}
 }
