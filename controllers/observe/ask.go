@@ -2,10 +2,13 @@ package observe
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"maps"
 	"net"
+	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"sync"
@@ -16,20 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
-
-// MemberDialer gives clients for members' Pods. Connections outlive a pass; the dialler closes those of Pods that are
-// not asked for any more.
-type MemberDialer interface {
-	// Dial returns one client for each Pod, by name. It must not block on a member.
-	Dial(ctx context.Context, cluster *v1alpha1.EtcdCluster, pods []corev1.Pod) (map[string]etcd.Client, error)
-	// Distrust says that a member refused our certificates, or we its: they are read again before the next pass.
-	Distrust(cluster *v1alpha1.EtcdCluster)
-}
 
 // How long a member may take to say its status. A Pod that has just begun, or that the kubelet calls not ready, most
 // likely does not answer yet, and must not make every pass of a bootstrap last as long as a dead member does. A member
@@ -152,69 +147,128 @@ func (s survey) answerOf(pod string) *facts.Answer {
 	return answer
 }
 
-// PodDialer dials members by their Pods' addresses and keeps the connections between passes.
-type PodDialer struct {
-	pool    *etcd.Pool
-	secrets *SecretCache
+// warningAfter is how long a Pod that has its node may take to start before it is asked why it does not.
+const warningAfter = 5 * time.Second
+
+// told is what was found out about a Pod, beside its status.
+type told struct {
+	waiting, message string
+	done, total      int64
 }
 
-// NewPodDialer makes a dialler that takes the operator's certificates from Secrets.
-func NewPodDialer(dialer etcd.Dialer, secrets *SecretCache) *PodDialer {
-	return &PodDialer{pool: etcd.NewPool(dialer), secrets: secrets}
-}
-
-// Dial returns one client for each Pod, by name, and closes the connections to all other Pods of the cluster. A Pod is
-// dialled by its address under its DNS name, so that nothing waits for DNS.
-func (d *PodDialer) Dial(ctx context.Context, cluster *v1alpha1.EtcdCluster,
-	pods []corev1.Pod) (map[string]etcd.Client, error) {
-	if len(pods) == 0 {
-		return nil, d.Forget(client.ObjectKeyFromObject(cluster))
+// askPods asks about all at once, by name: Pods of a restore, and those of members that were not started yet.
+func (o *Observer) askPods(ctx context.Context, tasks, members []corev1.Pod) map[string]told {
+	all := map[string]told{}
+	if o.Progress == nil {
+		return all
 	}
-	config, generation, err := clientTLS(ctx, d.secrets, cluster)
+	var (
+		mu    sync.Mutex
+		group sync.WaitGroup
+	)
+	ask := func(pods []corev1.Pod, about func(context.Context, *corev1.Pod) told) {
+		for i := range pods {
+			group.Go(func() {
+				said := about(ctx, &pods[i])
+				mu.Lock()
+				defer mu.Unlock()
+				all[pods[i].Name] = said
+			})
+		}
+	}
+	ask(tasks, o.askTask)
+	ask(members, o.askWhyNotStarted)
+	group.Wait()
+	return all
+}
+
+func (o *Observer) askTask(ctx context.Context, pod *corev1.Pod) (said told) {
+	if task := taskOf(pod, told{}); !task.Terminating && task.Step == resources.StepFetch {
+		if progress := o.Progress(ctx, pod.Status.PodIP); progress != nil {
+			said.done, said.total = progress.Bytes, progress.Total
+		}
+		return said
+	}
+	return o.askWhyNotStarted(ctx, pod)
+}
+
+// askWhyNotStarted asks Kubernetes for the warning that says why a Pod starts nothing on its node.
+func (o *Observer) askWhyNotStarted(ctx context.Context, pod *corev1.Pod) (said told) {
+	if !startsNothing(pod) || o.Now().Sub(pod.CreationTimestamp.Time) < warningAfter {
+		return said
+	}
+	last := o.Warning(ctx, pod.Namespace, pod.UID)
+	if last != nil && facts.StartWarnings[last.Reason] != "" {
+		said.waiting, said.message = last.Reason, last.Message
+	}
+	return said
+}
+
+// startsNothing reports a Pod that has its node and no sandbox there, and does not say why. Later its image is pulled,
+// and a warning from before that is no news.
+func startsNothing(pod *corev1.Pod) bool {
+	sandbox := podCondition(pod, corev1.PodReadyToStartContainers)
+	if pod.Spec.NodeName == "" || pod.Status.Phase != corev1.PodPending || pod.DeletionTimestamp != nil ||
+		sandbox != nil && sandbox.Status == corev1.ConditionTrue {
+		return false
+	}
+	all := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+	return !slices.ContainsFunc(all, func(c corev1.ContainerStatus) bool {
+		s := c.State
+		return s.Running != nil || s.Terminated != nil || s.Waiting != nil && s.Waiting.Message != ""
+	})
+}
+
+// Bounds of asking a Pod: it is the tenant's, and may answer anything.
+const (
+	progressTimeout = time.Second
+	progressSize    = 4 << 10
+)
+
+// newProgressClient follows no redirect and no proxy: it talks to the Pod only.
+func newProgressClient() *http.Client {
+	return &http.Client{
+		Timeout:       progressTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("a redirect is not followed") },
+		Transport:     &http.Transport{DisableKeepAlives: true},
+	}
+}
+
+// AskProgress makes what asks the Pod at an address how far it is.
+func AskProgress() func(context.Context, string) *backupplan.Progress {
+	c := newProgressClient()
+	return func(ctx context.Context, address string) *backupplan.Progress { return askProgress(ctx, c, address) }
+}
+
+// askProgress is for display only, so any failure is no answer.
+func askProgress(ctx context.Context, c *http.Client, address string) *backupplan.Progress {
+	ip, err := netip.ParseAddr(address)
+	if err != nil || !isOfAPod(ip) {
+		return nil
+	}
+	return progressFrom(ctx, c, "http://"+net.JoinHostPort(address, strconv.Itoa(resources.ProgressPort))+"/progress")
+}
+
+func progressFrom(ctx context.Context, c *http.Client, url string) *backupplan.Progress {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return nil, err
+		return nil
 	}
-	clients := make(map[string]etcd.Client, len(pods))
-	inUse := make([]etcd.Key, 0, len(pods))
-	var errs []error
-	for _, pod := range pods {
-		key := etcd.Key{
-			Cluster: client.ObjectKeyFromObject(cluster).String(), PodUID: string(pod.UID),
-			Address:       net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(etcdutil.ClientPort)),
-			TLSGeneration: generation,
-		}
-		c, err := d.pool.Get(key, etcd.Endpoint{
-			Address: key.Address, ServerName: etcdutil.PeerHost(pod.Name, cluster.Name, cluster.Namespace), TLS: config,
-		})
-		if err != nil {
-			errs = append(errs, fmt.Errorf("dialling %s: %w", pod.Name, err))
-			continue
-		}
-		clients[pod.Name] = c
-		inUse = append(inUse, key)
+	response, err := c.Do(request)
+	if err != nil {
+		return nil
 	}
-	errs = append(errs, d.pool.Retain(client.ObjectKeyFromObject(cluster).String(), inUse...))
-	return clients, errors.Join(errs...)
+	defer func() { _ = response.Body.Close() }()
+	var said struct{ Bytes, Total int64 }
+	err = json.NewDecoder(io.LimitReader(response.Body, progressSize)).Decode(&said)
+	if err != nil || response.StatusCode != http.StatusOK || said.Bytes < 0 || said.Total < 0 {
+		return nil
+	}
+	return &backupplan.Progress{Bytes: said.Bytes, Total: said.Total}
 }
 
-// NoDialer dials no member. To look at a cluster that does not exist yet must close no connection: PodDialer knows
-// clusters by their names, and one of the same name may serve.
-type NoDialer struct{}
-
-// Dial returns no client.
-func (NoDialer) Dial(context.Context, *v1alpha1.EtcdCluster, []corev1.Pod) (map[string]etcd.Client, error) {
-	return nil, nil
-}
-
-// Distrust does nothing: nothing was trusted.
-func (NoDialer) Distrust(*v1alpha1.EtcdCluster) {}
-
-// Distrust makes the next Dial read the operator's certificates of the cluster anew.
-func (d *PodDialer) Distrust(cluster *v1alpha1.EtcdCluster) {
-	d.secrets.Forget(operatorSecret(cluster))
-}
-
-// Forget closes every connection to a cluster.
-func (d *PodDialer) Forget(cluster types.NamespacedName) error {
-	return d.pool.Retain(cluster.String())
+// isOfAPod keeps a forged status from making the operator ask its own node or the metadata service of a cloud.
+func isOfAPod(ip netip.Addr) bool {
+	ip = ip.Unmap()
+	return ip.IsValid() && !ip.IsLoopback() && !ip.IsLinkLocalUnicast() && !ip.IsMulticast() && !ip.IsUnspecified()
 }

@@ -2,20 +2,24 @@ package observe
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
-	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // judge says how an object that goes with the cluster stands; drift is asked only of one that is ours.
@@ -119,29 +123,6 @@ func (g gathered) bootstrap(ours ownership) (bootstrap record.Bootstrap, claim s
 	return bootstrap, g.claim(ours), err
 }
 
-// claim is the install that claims the cluster on the peer Service, if that is ours.
-func (g gathered) claim(ours ownership) string {
-	if g.peerService == nil || !resources.IsControlledBy(g.peerService, ours.uid) {
-		return ""
-	}
-	return g.peerService.Annotations[v1alpha1.AnnotationOperator]
-}
-
-// dataClaim is the install that claims the cluster beside its data. Volumes that were put aside are asked last.
-func (g gathered) dataClaim(cluster *v1alpha1.EtcdCluster) string {
-	return cmp.Or(resources.DataClaim(cluster, g.volumes), resources.DataClaim(cluster, g.pods),
-		resources.DataClaim(cluster, g.kept))
-}
-
-// takenOver is when the install that claims the cluster took it over; zero where it says no time.
-func (g gathered) takenOver() time.Time {
-	if g.peerService == nil {
-		return time.Time{}
-	}
-	at, _ := time.Parse(time.RFC3339, g.peerService.Annotations[v1alpha1.AnnotationTakenOver])
-	return at
-}
-
 // disruptionBudget is the PodDisruptionBudget with its bound. A bound that is no number is drift, and counts as none.
 func (g gathered) disruptionBudget(cluster *v1alpha1.EtcdCluster, ours ownership) facts.Budget {
 	name := resources.Budget(cluster.Name)
@@ -190,72 +171,112 @@ func (g gathered) others(ours ownership) (objects []facts.Object, left []facts.R
 	return objects, left
 }
 
-// ownership tells what belongs to one cluster from what only looks like it. Labels that a user can write decide
-// nothing.
-type ownership struct {
-	namespace, cluster string
-	uid                types.UID
+// Reference is an object of others that a spec names, and that may come later than the spec.
+type Reference struct {
+	Field string // of the spec
+	Kind  schema.GroupVersionKind
+	Name  string
+	Needs string // what waits until the object is there
 }
 
-func ownershipOf(cluster *v1alpha1.EtcdCluster) ownership {
-	return ownership{namespace: cluster.Namespace, cluster: cluster.Name, uid: cluster.UID}
+var (
+	kindSecret = corev1.SchemeGroupVersion.WithKind("Secret")
+	kindClaim  = corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim")
+	kindClass  = storagev1.SchemeGroupVersion.WithKind("StorageClass")
+)
+
+// resourcesOf are what a user has to be allowed to get to be told that an object is not there. A StorageClass lies in
+// no namespace and holds no secret.
+var resourcesOf = map[schema.GroupVersionKind][]corev1.ResourceName{
+	kindSecret: {corev1.ResourceSecrets},
+	kindClaim:  {corev1.ResourcePersistentVolumeClaims},
 }
 
-// stateOf says how an object stands that goes with its cluster: ours (and then empty), leaving, or of another owner.
-// What an earlier cluster of this name controlled is the garbage collector's already.
-func (o ownership) stateOf(object metav1.Object) (state facts.ObjectState, detail string) {
-	switch controller := metav1.GetControllerOf(object); {
-	case controller == nil:
-		return facts.ObjectForeign, "it has no owner"
-	case controller.UID != o.uid && controller.Kind == resources.KindCluster && controller.Name == o.cluster:
-		return facts.ObjectTerminating, detailEarlier
-	case controller.UID != o.uid:
-		return facts.ObjectForeign, "it belongs to " + controller.Kind + " " + controller.Name
-	case object.GetDeletionTimestamp() != nil:
-		return facts.ObjectTerminating, "it is being deleted"
+// ReferencesOfCluster are the objects that the spec of a cluster names.
+func ReferencesOfCluster(cluster *v1alpha1.EtcdCluster) []Reference {
+	var refs []Reference
+	if storage := cluster.Spec.Storage; storage != nil && storage.StorageClassName != nil {
+		refs = append(refs, Reference{Field: "spec.storage.storageClassName", Kind: kindClass,
+			Name: *storage.StorageClassName, Needs: "members have no volume, and do not start"})
 	}
-	return "", ""
-}
-
-// goesWithAnother says that the garbage collector takes the data, because an earlier cluster of this name owns it.
-func (o ownership) goesWithAnother(data metav1.Object) bool {
-	for _, owner := range data.GetOwnerReferences() {
-		if owner.Kind == resources.KindCluster && owner.Name == o.cluster && owner.UID != o.uid {
-			return true
+	if image := cluster.Spec.Image; image != nil {
+		for i, secret := range image.PullSecrets {
+			refs = append(refs, Reference{Field: fmt.Sprintf("spec.image.pullSecrets[%d]", i), Kind: kindSecret,
+				Name: secret.Name, Needs: "nodes pull the image without it"})
 		}
 	}
-	return data.GetDeletionTimestamp() != nil
+	if bootstrap := cluster.Spec.Bootstrap; bootstrap != nil && bootstrap.Restore != nil {
+		refs = append(refs, ReferencesOfStore("spec.bootstrap.restore.store", bootstrap.Restore.Store,
+			"the restore does not start")...)
+	}
+	return slices.DeleteFunc(refs, func(r Reference) bool { return r.Name == "" })
 }
 
-// isMember says that the name is one that a member of this cluster may have.
-func (o ownership) isMember(name string) bool {
-	_, ok := etcdutil.Ordinal(o.cluster, name)
-	return ok
-}
-
-// isTask says that the name is one that a Pod of a restore may have.
-func (o ownership) isTask(name string) bool {
-	restored, isRestore := resources.RestoredMember(name)
-	return isRestore && o.isMember(restored) || name == resources.PreflightPod(o.cluster)
-}
-
-// memberOf is the name that a member's peer URLs give it; false when none of them is ours.
-func (o ownership) memberOf(member etcdutil.Member) (string, bool) {
-	for _, url := range member.PeerURLs {
-		if name, ok := etcdutil.MemberFromPeerURL(url, o.cluster, o.namespace); ok {
-			return name, true
+// ReferencesOfStore are the objects that a store of backups names; needs says what waits for them.
+func ReferencesOfStore(at string, store *v1alpha1.BackupStore, needs string) []Reference {
+	var refs []Reference
+	add := func(field string, secrets ...*v1alpha1.StoreSecretReference) {
+		for i, secret := range secrets {
+			if secret != nil {
+				refs = append(refs, Reference{Kind: kindSecret, Name: secret.Name, Needs: needs,
+					Field: at + field + []string{".credentialsSecretRef", ".caSecretRef"}[i]})
+			}
 		}
 	}
-	return "", false
+	switch {
+	case store == nil:
+	case store.S3 != nil:
+		add(".s3", store.S3.CredentialsSecretRef, store.S3.CASecretRef)
+	case store.GCS != nil:
+		add(".gcs", store.GCS.CredentialsSecretRef, store.GCS.CASecretRef)
+	case store.Azure != nil:
+		add(".azure", store.Azure.CredentialsSecretRef, store.Azure.CASecretRef)
+	case store.Volume != nil:
+		add(".volume", store.Volume.CredentialsSecretRef)
+		refs = append(refs, Reference{Field: at + ".volume.claimName", Kind: kindClaim, Name: store.Volume.ClaimName,
+			Needs: needs})
+	}
+	return refs
 }
 
-// strangers are members that the operator did not add: nothing of ours can be joined to them.
-func (o ownership) strangers(members []etcdutil.Member) []etcdutil.Member {
-	var strangers []etcdutil.Member
-	for _, m := range members {
-		if _, ok := o.memberOf(m); !ok {
-			strangers = append(strangers, m)
+// Absent says which of the references lead to nothing, in a sentence each. It reads no more than the metadata of an
+// object. One that the operator, or who is told, may not read counts as there.
+func Absent(ctx context.Context, live client.Reader, mayGet func(context.Context, ...corev1.ResourceName) (bool, error),
+	namespace string, refs []Reference) ([]string, error) {
+	var sentences []string
+	for _, ref := range refs {
+		isTold, err := mayGet(ctx, resourcesOf[ref.Kind]...)
+		if err != nil {
+			return sentences, err
+		}
+		if !isTold {
+			continue
+		}
+		isThere, err := exists(ctx, live, namespace, ref)
+		if err != nil {
+			return sentences, err
+		}
+		if !isThere {
+			sentences = append(sentences, fmt.Sprintf("%s names the %s %s, which does not exist. Create it: until "+
+				"then %s.", ref.Field, ref.Kind.Kind, ref.Name, ref.Needs))
 		}
 	}
-	return strangers
+	return sentences, nil
+}
+
+func exists(ctx context.Context, live client.Reader, namespace string, ref Reference) (bool, error) {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(ref.Kind)
+	key := types.NamespacedName{Namespace: namespace, Name: ref.Name}
+	if ref.Kind == kindClass {
+		key.Namespace = ""
+	}
+	err := live.Get(ctx, key, object)
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err == nil, apierrors.IsForbidden(err):
+		return true, nil
+	}
+	return false, fmt.Errorf("reading the %s %s: %w", ref.Kind.Kind, key, err)
 }
