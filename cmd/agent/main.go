@@ -17,6 +17,7 @@ import (
 	"runtime/debug"
 	"syscall"
 	"time"
+	_ "time/tzdata" // the image has no time zones of its own
 
 	// an image that is nothing but this program has no CAs of its own
 	_ "golang.org/x/crypto/x509roots/fallback"
@@ -257,4 +258,24 @@ func checkIfGiven(flagName, value string) error {
 		return nil
 	}
 	return checkName(flagName, value)
+}
+
+func (f *flagSet) timeFlag(into *time.Time, name, usage string) {
+	text := f.String(name, "", usage)
+	f.check(func() (err error) {
+		if *text == "" {
+			return nil
+		}
+		if *into, err = time.Parse(time.RFC3339, *text); err != nil {
+			return fmt.Errorf("--%s=%q is not a time", name, *text)
+		}
+		return nil
+	})
+}
+
+func collect(into *[]string) func(string) error {
+	return func(value string) error {
+		*into = append(*into, value)
+		return nil
+	}
 }

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -153,11 +153,6 @@ func scratchStep(name string, s BackupStart, args []string, mounts []corev1.Volu
 	return step
 }
 
-// clusterArgs are the agent's flags for whose backups are meant.
-func clusterArgs(c *v1alpha1.EtcdCluster) []string {
-	return []string{"--cluster-namespace=" + c.Namespace, "--cluster-name=" + c.Name, "--cluster-uid=" + string(c.UID)}
-}
-
 // backupEndpoints name members by what their certificates say.
 func backupEndpoints(c *v1alpha1.EtcdCluster, members []string) string {
 	endpoints := make([]string, len(members))
@@ -167,70 +162,157 @@ func backupEndpoints(c *v1alpha1.EtcdCluster, members []string) string {
 	return strings.Join(endpoints, ",")
 }
 
-// mountedStore is how the agent reaches a store: its flags, and what is mounted for it.
-type mountedStore struct {
-	args    []string
-	mounts  []corev1.VolumeMount
-	volumes []corev1.Volume
+// KindSchedule is the kind that owns a Job that prunes.
+const KindSchedule = "EtcdBackupSchedule"
+
+// ComponentPrune is what a Job that prunes, and its Pods, have as the label of a component.
+const ComponentPrune = "prune"
+
+// StepPrune is the name of the only container of a Job that prunes. Its termination message says what was removed.
+const StepPrune = "prune"
+
+const (
+	// scheduledRetries is how many further Pods a Job of a schedule may take: what is left over goes with the next one.
+	scheduledRetries = 2
+	// keepFinishedScheduled is how long, in seconds, such a Job stays after its end: nothing is lost with it, and a
+	// schedule of each minute does not leave a day's Pods behind.
+	keepFinishedScheduled = 3600
+	scheduledGraceSeconds = 10
+)
+
+// PruneStart is what a Job that prunes is made from beside its schedule and the cluster.
+type PruneStart struct {
+	BackupStart           // it asks no member
+	At          time.Time // of the run: part of the Job's name, so that a crash never makes a second one
+	Ask         []string  // keys of snapshots: the Job says which of them have gone
+	Held        []string  // keys of snapshots that no rule removes: somebody restores from them
+	KeepAll     bool      // no rule is passed on, and so no backup is removed
+	NotBefore   time.Time // a clock that says less is wrong: nothing is removed by it
+	NotAfter    time.Time // until when what is held is believed: later nothing is removed
 }
 
-func mountStore(store v1alpha1.BackupStore, readOnly bool) mountedStore {
-	m := mountedStore{args: []string{"--store=" + storeJSON(store)}}
-	add := func(volume corev1.Volume, path string, readOnly bool, arg string) {
-		m.args, m.volumes = append(m.args, arg), append(m.volumes, volume)
-		m.mounts = append(m.mounts, corev1.VolumeMount{Name: volume.Name, MountPath: path, ReadOnly: readOnly})
-	}
-	credentials, cas := storeSecrets(store)
-	if credentials != "" {
-		add(mountedSecret(credentialsVolume, credentials), credentialsMount, true, "--credentials-dir="+
-			credentialsMount)
-	}
-	if cas != "" {
-		add(mountedSecret(storeCAVolume, cas), storeCAMount, true, "--store-ca="+storeCAMount+"/"+KeyCA)
-	}
-	if store.Volume != nil {
-		add(claimed(backupsVolume, store.Volume.ClaimName), backupsMount, readOnly, "--volume-root="+backupsMount)
-	}
-	return m
+// PruneJob is the name of the Job of one run: by the cluster, so that people see what it works on, and by the
+// schedule's UID and the time.
+func PruneJob(s *v1alpha1.EtcdBackupSchedule, at time.Time) string {
+	return scheduledJob(s, ComponentPrune, at)
 }
 
-// storeJSON is a store as the agent reads it: as the API has it. Secrets and claims are not in it: they are mounted.
-func storeJSON(store v1alpha1.BackupStore) string {
-	shown := store.DeepCopy()
-	switch {
-	case shown.S3 != nil:
-		shown.S3.CredentialsSecretRef, shown.S3.CASecretRef = nil, nil
-	case shown.GCS != nil:
-		shown.GCS.CredentialsSecretRef, shown.GCS.CASecretRef = nil, nil
-	case shown.Azure != nil:
-		shown.Azure.CredentialsSecretRef, shown.Azure.CASecretRef = nil, nil
-	case shown.Volume != nil:
-		volume := map[string]string{}
-		if shown.Volume.Path != "" {
-			volume["path"] = shown.Volume.Path
+func scheduledJob(s *v1alpha1.EtcdBackupSchedule, word string, at time.Time) string {
+	uid := strings.ReplaceAll(string(s.UID), "-", "")
+	return s.Spec.ClusterRef.Name + "-" + word + "-" + uid[:min(len(uid), 8)] + "-" + strconv.FormatInt(at.Unix(), 36)
+}
+
+// ScheduledAt is the time in the name of a Job of a schedule; zero for all other names.
+func ScheduledAt(job string) time.Time {
+	seconds, err := strconv.ParseInt(job[strings.LastIndex(job, "-")+1:], 36, 64)
+	if err != nil || seconds <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
+}
+
+// BuildPruneJob builds the Job that removes from the schedule's store what its retention does not keep. It looks at the
+// backups of this cluster, by its UID, that this schedule made, and mounts nothing of the cluster.
+func BuildPruneJob(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, p PruneStart) *batchv1.Job {
+	pod := taskPod(c, taskKind{ComponentPrune, s.Spec.Tasks, p.PlatformIDs}, pruneStep(s, c, p))
+	pod.Spec.ImagePullSecrets, pod.Spec.Volumes = p.PullSecrets, mountStore(s.Spec.Store, false).volumes
+	job := scheduledJobOf(s, c, ComponentPrune, p.Deadline, pod)
+	job.Name = PruneJob(s, p.At)
+	return job
+}
+
+// scheduledJobOf is what all Jobs of a schedule have, but their names.
+func scheduledJobOf(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, component string, deadline time.Duration,
+	pod corev1.PodTemplateSpec) *batchv1.Job {
+	pod.Spec.TerminationGracePeriodSeconds = new(int64(scheduledGraceSeconds))
+	job := taskJob(c, metav1.ObjectMeta{
+		Namespace: s.Namespace, Labels: merged(ownLabels(c, component),
+			map[string]string{v1alpha1.LabelSchedule: s.Name}),
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s,
+			v1alpha1.GroupVersion.WithKind(KindSchedule))},
+	}, scheduledRetries, deadline, pod)
+	job.Spec.TTLSecondsAfterFinished = new(int32(keepFinishedScheduled))
+	return job
+}
+
+func pruneStep(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, p PruneStart) corev1.Container {
+	store := mountStore(s.Spec.Store, false)
+	args := append([]string{StepPrune}, store.args...)
+	args = append(args, "--progress-address=") // the operator never asks a Job that prunes
+	args = append(append(args, clusterArgs(c)...),
+		"--schedule="+s.Name,
+		"--not-before="+p.NotBefore.UTC().Format(time.RFC3339),
+		"--not-after="+p.NotAfter.UTC().Format(time.RFC3339),
+	)
+	if !p.KeepAll {
+		args = append(args, retentionArgs(s)...)
+	}
+	for _, key := range p.Held {
+		args = append(args, "--hold="+key)
+	}
+	for _, key := range p.Ask {
+		args = append(args, "--ask="+key)
+	}
+	step := agentTask(StepPrune, p.AgentImage, args)
+	step.VolumeMounts = store.mounts
+	return step
+}
+
+// retentionArgs are the agent's flags for what stays: every backup that any rule keeps, and the newest one always. A
+// rule that is not set is not passed; without a rule all stay.
+func retentionArgs(s *v1alpha1.EtcdBackupSchedule) []string {
+	retention := s.Spec.Retention
+	if retention == nil {
+		return nil
+	}
+	var args []string
+	for _, rule := range []struct {
+		flag string
+		n    *int32
+	}{{"--keep-last=", retention.KeepLast}, {"--keep-daily=", retention.KeepDaily},
+		{"--keep-weekly=", retention.KeepWeekly}} {
+		if rule.n != nil && *rule.n > 0 {
+			args = append(args, rule.flag+strconv.Itoa(int(*rule.n)))
 		}
-		return record.JSON(map[string]any{"volume": volume})
 	}
-	return record.JSON(shown)
+	if within := retention.KeepWithin; within != nil && within.Duration > 0 {
+		args = append(args, "--keep-within="+within.Duration.String())
+	}
+	if zone := s.Spec.TimeZone; zone != nil && *zone != "" {
+		args = append(args, "--time-zone="+*zone)
+	}
+	return args
 }
 
-// storeSecrets are the names of the Secrets that a store is reached with; empty for none.
-func storeSecrets(store v1alpha1.BackupStore) (credentials, cas string) {
-	name := func(ref *v1alpha1.StoreSecretReference) string {
-		if ref == nil {
-			return ""
-		}
-		return ref.Name
-	}
-	switch {
-	case store.S3 != nil:
-		return name(store.S3.CredentialsSecretRef), name(store.S3.CASecretRef)
-	case store.GCS != nil:
-		return name(store.GCS.CredentialsSecretRef), name(store.GCS.CASecretRef)
-	case store.Azure != nil:
-		return name(store.Azure.CredentialsSecretRef), name(store.Azure.CASecretRef)
-	case store.Volume != nil:
-		return name(store.Volume.CredentialsSecretRef), ""
-	}
-	return "", ""
+// ComponentTestRestore is what a Job of a test restore, and its Pods, have as the label of a component.
+const ComponentTestRestore = "test-restore"
+
+// TestRestoreStart is what the Job of a test restore is made from beside its schedule and the cluster. It asks no
+// member.
+type TestRestoreStart struct {
+	BackupStart
+	At time.Time // that it is made for: part of the Job's name, so that a crash never makes a second one
+}
+
+// TestRestoreJob is the name of the Job of a test restore.
+func TestRestoreJob(s *v1alpha1.EtcdBackupSchedule, at time.Time) string {
+	return scheduledJob(s, "test", at) // the whole word would be too long behind a long name
+}
+
+// BuildTestRestoreJob builds the Job that restores the newest backup of a schedule as the store has it, in a scratch
+// directory, and compares it with what its manifest says: the proof of a backup, without the members and without
+// writing to the store.
+func BuildTestRestoreJob(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, t TestRestoreStart) *batchv1.Job {
+	store := mountStore(s.Spec.Store, true)
+	fetch := slices.Concat([]string{StepFetch}, store.args, []string{"--newest"}, clusterArgs(c),
+		[]string{"--schedule=" + s.Name})
+	pod := taskPod(c, taskKind{ComponentTestRestore, s.Spec.Tasks, t.PlatformIDs},
+		scratchStep(StepFetch, t.BackupStart, fetch, store.mounts), restoreStep(t.BackupStart),
+		scratchStep(StepCompare, t.BackupStart, []string{StepCompare, "--proof-only"}, nil),
+	)
+	pod.Spec.ImagePullSecrets = t.PullSecrets
+	pod.Spec.Volumes = append([]corev1.Volume{scratchOf(c)}, store.volumes...)
+	job := scheduledJobOf(s, c, ComponentTestRestore, t.Deadline, pod)
+	job.Name = TestRestoreJob(s, t.At)
+	return job
 }

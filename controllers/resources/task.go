@@ -286,3 +286,8 @@ func TaskPhase(pod *corev1.Pod) corev1.PodPhase {
 	}
 	return pod.Status.Phase
 }
+
+// clusterArgs are the agent's flags for whose backups are meant.
+func clusterArgs(c *v1alpha1.EtcdCluster) []string {
+	return []string{"--cluster-namespace=" + c.Namespace, "--cluster-name=" + c.Name, "--cluster-uid=" + string(c.UID)}
+}

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
 // Volume is a volume to make, for one named member of one incarnation.
@@ -79,38 +81,216 @@ func ClassOf(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim) strin
 	return cmp.Or(*claim.Spec.StorageClassName, noClass)
 }
 
-// dataMeta is the metadata of volumes and CAs.
-func dataMeta(c *v1alpha1.EtcdCluster, name string) metav1.ObjectMeta {
-	meta := metav1.ObjectMeta{Namespace: c.Namespace, Name: name, Labels: dataLabels(c),
-		Annotations: v1alpha1.LeftAlone()}
-	if c.Spec.DeletionPolicyOrDefault() == v1alpha1.DeletionDelete {
-		meta.OwnerReferences = []metav1.OwnerReference{DataOwnerReference(c)}
+// Remarking is what has to change on an object of the cluster for the operator to find it, for others not to take it
+// for theirs, and for it to be dressed as the spec asks. A Pod's role and its dressing are decisions of their own.
+func Remarking(c *v1alpha1.EtcdCluster, object metav1.Object, bootstrap record.Bootstrap) Dressing {
+	marks := marksOf(c, object, bootstrap)
+	if _, isPod := object.(*corev1.Pod); isPod {
+		return marks
 	}
-	return meta
+	return DressingOf(c, object).and(marks)
 }
 
-// claimInUse is taken from a claim by Kubernetes itself, once no Pod uses that.
-const claimInUse = "kubernetes.io/pvc-protection"
+// RemarkingBy is the same by the install that looks after the cluster, which claims the data as well.
+func RemarkingBy(operator string, c *v1alpha1.EtcdCluster, object metav1.Object, bootstrap record.Bootstrap) Dressing {
+	change := Remarking(c, object, bootstrap)
+	if operator == "" || !holdsData(c, object) || object.GetAnnotations()[v1alpha1.AnnotationOperator] == operator {
+		return change
+	}
+	return change.and(Dressing{Annotations: map[string]*string{v1alpha1.AnnotationOperator: &operator}})
+}
 
-// HeldBy names the finalizers that keep an object which is being deleted; empty where none does.
-func HeldBy(object metav1.Object) string {
-	if object.GetDeletionTimestamp() == nil {
+// DataClaim is the install that the data of a cluster names; empty where it names none. Where it names two, as in the
+// middle of a take-over, the first object by name counts, so that each install reads the same.
+func DataClaim[T any, P interface {
+	*T
+	metav1.Object
+}](c *v1alpha1.EtcdCluster, objects []T) string {
+	var name, claim string
+	for i := range objects {
+		object := P(&objects[i])
+		said := object.GetAnnotations()[v1alpha1.AnnotationOperator]
+		if said != "" && holdsData(c, object) && (claim == "" || object.GetName() < name) {
+			name, claim = object.GetName(), said
+		}
+	}
+	return claim
+}
+
+// holdsData reports a volume, or the Pod of a member whose data is in it.
+func holdsData(c *v1alpha1.EtcdCluster, object metav1.Object) bool {
+	switch object.(type) {
+	case *corev1.PersistentVolumeClaim:
+		return true
+	case *corev1.Pod:
+		return c.Spec.IsEphemeral() && !IsTask(c, object.GetName())
+	}
+	return false
+}
+
+func marksOf(c *v1alpha1.EtcdCluster, object metav1.Object, bootstrap record.Bootstrap) Dressing {
+	switch o := object.(type) {
+	case *corev1.Pod:
+		if IsTask(c, o.Name) {
+			return relabelled(o, ownLabels(c, taskOf(o.Name)))
+		}
+		return relabelled(o, MemberLabels(c, o.Name, unsaid(o, incarnationOfPod(o))))
+	case *corev1.PersistentVolumeClaim:
+		return LeftAlone(o, ofMember(dataLabels(c), o.Name, unsaid(o, incarnationOfVolume(o, bootstrap))))
+	case *corev1.Secret:
+		if IsCA(c, o.Name) {
+			return LeftAlone(o, dataLabels(c))
+		}
+	}
+	return relabelled(object, Labels(c))
+}
+
+func relabelled(object metav1.Object, want map[string]string) Dressing {
+	return Dressing{Labels: changesOf(object.GetLabels(), want, nil, v1alpha1.IsOperatorLabel)}
+}
+
+// LeftAlone is the same of what nothing owns. What a person says to Argo CD stays.
+func LeftAlone(object metav1.Object, want map[string]string) Dressing {
+	d := relabelled(object, want)
+	if _, ok := object.GetLabels()[v1alpha1.LabelInstance]; ok {
+		d.Labels[v1alpha1.LabelInstance] = nil
+	}
+	d.Annotations = map[string]*string{}
+	for key, value := range v1alpha1.LeftAlone() {
+		if _, ok := object.GetAnnotations()[key]; !ok {
+			d.Annotations[key] = &value
+		}
+	}
+	return d
+}
+
+// unsaid is an incarnation, unless the object itself names one, which is never changed.
+func unsaid(object metav1.Object, incarnation string) string {
+	if object.GetLabels()[v1alpha1.LabelIncarnation] != "" {
 		return ""
 	}
-	return strings.Join(slices.DeleteFunc(slices.Clone(object.GetFinalizers()), func(name string) bool {
-		return name == claimInUse
-	}), ", ")
+	return incarnation
 }
 
-// PodHeldBy names those of a Pod that is there for them alone: nothing runs in it any more, by its kubelet's word, or
-// no kubelet ever had it. Others may call a Pod failed whose kubelet is not heard of; what that said of its containers
-// they leave as it is (kubernetes/kubernetes:pkg/controller/podgc).
-func PodHeldBy(pod *corev1.Pod) string {
-	runs := func(c corev1.ContainerStatus) bool { return c.State.Running != nil }
-	hasEnded := (pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed) &&
-		!slices.ContainsFunc(slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses), runs)
-	if hasEnded || pod.Spec.NodeName == "" {
-		return HeldBy(pod)
+// incarnationOfVolume is what the bootstrap record says of a volume; what it does not say is left open.
+func incarnationOfVolume(claim *corev1.PersistentVolumeClaim, bootstrap record.Bootstrap) string {
+	record, err := record.DecodeMember(claim.Annotations[v1alpha1.AnnotationRecord])
+	isRecorded := err == nil && record.ClusterID != 0 && record.ClusterID == bootstrap.ClusterID
+	if isRecorded || isBootstrappedOn(claim, bootstrap) {
+		return bootstrap.Incarnation
 	}
 	return ""
+}
+
+// incarnationOfPod is what the Pod's arguments, which cannot change, say of its data directory.
+func incarnationOfPod(pod *corev1.Pod) string {
+	dir := argOf(pod, Container, "--data-dir=")
+	if incarnation := path.Base(path.Dir(dir)); dir == DataDir(incarnation, pod.Name) {
+		return incarnation
+	}
+	return ""
+}
+
+// argOf is the value of a flag that a container is called with; empty when it is not.
+func argOf(pod *corev1.Pod, container, flag string) string {
+	for _, c := range pod.Spec.Containers {
+		for _, arg := range c.Args {
+			if value, ok := strings.CutPrefix(arg, flag); ok && c.Name == container {
+				return value
+			}
+		}
+	}
+	return ""
+}
+
+// IsProvenVolume reports whether a claim that lost the UID of its cluster is this cluster's all the same: the bootstrap
+// record names it by its own UID, or a Pod of ours was made on it. Annotations prove nothing: a copy of a volume has
+// them too.
+func IsProvenVolume(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, bootstrap record.Bootstrap,
+	pod *corev1.Pod) bool {
+	if claim.Labels[v1alpha1.LabelClusterUID] != "" || claim.DeletionTimestamp != nil {
+		return false
+	}
+	return isBootstrappedOn(claim, bootstrap) || isMountedBy(c, claim, pod)
+}
+
+func isBootstrappedOn(claim *corev1.PersistentVolumeClaim, bootstrap record.Bootstrap) bool {
+	return claim.UID != "" && bootstrap.Volumes[claim.Name] == string(claim.UID)
+}
+
+// isMountedBy: a claim that is older than the Pod is the very one that the Pod found under its name.
+func isMountedBy(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, pod *corev1.Pod) bool {
+	return pod != nil && pod.Name == claim.Name && IsControlledBy(pod, c.UID) &&
+		claim.CreationTimestamp.Before(&pod.CreationTimestamp) &&
+		slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name
+		})
+}
+
+// mountedStore is how the agent reaches a store: its flags, and what is mounted for it.
+type mountedStore struct {
+	args    []string
+	mounts  []corev1.VolumeMount
+	volumes []corev1.Volume
+}
+
+func mountStore(store v1alpha1.BackupStore, readOnly bool) mountedStore {
+	m := mountedStore{args: []string{"--store=" + storeJSON(store)}}
+	add := func(volume corev1.Volume, path string, readOnly bool, arg string) {
+		m.args, m.volumes = append(m.args, arg), append(m.volumes, volume)
+		m.mounts = append(m.mounts, corev1.VolumeMount{Name: volume.Name, MountPath: path, ReadOnly: readOnly})
+	}
+	credentials, cas := storeSecrets(store)
+	if credentials != "" {
+		add(mountedSecret(credentialsVolume, credentials), credentialsMount, true, "--credentials-dir="+
+			credentialsMount)
+	}
+	if cas != "" {
+		add(mountedSecret(storeCAVolume, cas), storeCAMount, true, "--store-ca="+storeCAMount+"/"+KeyCA)
+	}
+	if store.Volume != nil {
+		add(claimed(backupsVolume, store.Volume.ClaimName), backupsMount, readOnly, "--volume-root="+backupsMount)
+	}
+	return m
+}
+
+// storeJSON is a store as the agent reads it: as the API has it. Secrets and claims are not in it: they are mounted.
+func storeJSON(store v1alpha1.BackupStore) string {
+	shown := store.DeepCopy()
+	switch {
+	case shown.S3 != nil:
+		shown.S3.CredentialsSecretRef, shown.S3.CASecretRef = nil, nil
+	case shown.GCS != nil:
+		shown.GCS.CredentialsSecretRef, shown.GCS.CASecretRef = nil, nil
+	case shown.Azure != nil:
+		shown.Azure.CredentialsSecretRef, shown.Azure.CASecretRef = nil, nil
+	case shown.Volume != nil:
+		volume := map[string]string{}
+		if shown.Volume.Path != "" {
+			volume["path"] = shown.Volume.Path
+		}
+		return record.JSON(map[string]any{"volume": volume})
+	}
+	return record.JSON(shown)
+}
+
+// storeSecrets are the names of the Secrets that a store is reached with; empty for none.
+func storeSecrets(store v1alpha1.BackupStore) (credentials, cas string) {
+	name := func(ref *v1alpha1.StoreSecretReference) string {
+		if ref == nil {
+			return ""
+		}
+		return ref.Name
+	}
+	switch {
+	case store.S3 != nil:
+		return name(store.S3.CredentialsSecretRef), name(store.S3.CASecretRef)
+	case store.GCS != nil:
+		return name(store.GCS.CredentialsSecretRef), name(store.GCS.CASecretRef)
+	case store.Azure != nil:
+		return name(store.Azure.CredentialsSecretRef), name(store.Azure.CASecretRef)
+	case store.Volume != nil:
+		return name(store.Volume.CredentialsSecretRef), ""
+	}
+	return "", ""
 }
