@@ -211,31 +211,6 @@ type QuorumStatus struct {
 	Margin int32 `json:"margin"`
 }
 
-// RestoredFrom is the backup that an incarnation was restored from.
-type RestoredFrom struct {
-	// Key is the name of the snapshot in its store.
-	Key string `json:"key"`
-
-	// Revision is the etcd revision of the backup. The restored cluster continues a
-	// billion above it.
-	Revision int64 `json:"revision"`
-
-	// EtcdVersion is the version of etcd that wrote the backup. Of a snapshot without
-	// a manifest it is the minor version, such as 3.6.
-	// +optional
-	EtcdVersion string `json:"etcdVersion,omitempty"`
-
-	// Foreign is true when the snapshot had no manifest of the operator. It was whole
-	// by its own SHA-256. It was never compared with the members of its cluster.
-	// +optional
-	Foreign bool `json:"foreign,omitempty"`
-
-	// PassedOver is how many newer backups the store had that its manifest-key did not
-	// vouch for. The operator passed over them to find the newest backup. Default 0.
-	// +optional
-	PassedOver int32 `json:"passedOver,omitempty"`
-}
-
 // Condition types of an EtcdCluster. Reconciling and Stalled are present only while they are True, and never both.
 const (
 	// ConditionReady is True when the cluster matches its spec.
@@ -255,3 +230,79 @@ const (
 	// ConditionStalled is True when the operator cannot continue without a person.
 	ConditionStalled = "Stalled"
 )
+
+// EvidenceStatus describes the data that a restore would replace.
+type EvidenceStatus struct {
+	// Digest is what an approval must match. It changes once a day, and with the incarnation, the members, and quorum.
+	// While quorum is lost, it also changes with the lost data. It never changes with revisions. The digest of the day
+	// before is valid too.
+	Digest string `json:"digest"`
+
+	// Quorum is Holds, Lost or Unknown.
+	Quorum string `json:"quorum"`
+
+	// ClusterID is etcd's ID of the cluster, in hex.
+	// +optional
+	ClusterID string `json:"clusterID,omitempty"`
+
+	// Incarnation is the incarnation that a restore would end.
+	// +optional
+	Incarnation string `json:"incarnation,omitempty"`
+
+	// Revision is the highest revision of a member when this was written. While quorum holds, it is not updated for a
+	// revision alone, so the cluster may have a higher one.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+
+	// Backup is the newest proven backup of the cluster, among the existing EtcdBackups.
+	// +optional
+	Backup *BackupEvidence `json:"backup,omitempty"`
+
+	// Message says in sentences which data each kind of restore would lose.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// Members describe the data of each member.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Members []MemberEvidence `json:"members,omitempty"`
+}
+
+// BackupEvidence describes one EtcdBackup.
+type BackupEvidence struct {
+	// Name of the EtcdBackup.
+	Name string `json:"name"`
+	// ClusterID is etcd's ID of the cluster that was backed up, in hex.
+	// +optional
+	ClusterID string `json:"clusterID,omitempty"`
+	// Revision is the etcd revision of the backup.
+	Revision int64 `json:"revision"`
+	// StartedAt is when the backup started. Later writes may be missing in it.
+	// +optional
+	StartedAt metav1.Time `json:"startedAt,omitzero"`
+}
+
+// MemberEvidence describes the data of one member.
+type MemberEvidence struct {
+	// Name of the member.
+	Name string `json:"name"`
+	// MemberID is etcd's ID of the member, in hex.
+	// +optional
+	MemberID string `json:"memberID,omitempty"`
+	// State is `Answers`, `Silent` (it stopped answering), `Lost`, or `PutBack` (its
+	// own data is lost, and another volume was put in its place).
+	State string `json:"state"`
+	// Why says why it does not answer, or why its data is lost.
+	// +optional
+	Why string `json:"why,omitempty"`
+	// Revision is what the member answered. Present while quorum does not hold.
+	// +optional
+	Revision int64 `json:"revision,omitempty"`
+	// AppliedIndex is what the member answered. Present while quorum does not hold.
+	// +optional
+	AppliedIndex int64 `json:"appliedIndex,omitempty"`
+	// VolumeUID is the UID of the member's PersistentVolumeClaim.
+	// +optional
+	VolumeUID string `json:"volumeUID,omitempty"`
+}

@@ -178,73 +178,111 @@ const (
 	AnnotationRestoreHash = Group + "/restore-hash"
 )
 
-// RestoreSource names one backup: by its EtcdBackup, by its key in a store, or as the newest backup of a cluster in a
-// store.
-//
-// +kubebuilder:validation:XValidation:rule="has(self.backupRef) != has(self.store)",message="a backup to restore must be named by exactly one of backupRef and store"
-// +kubebuilder:validation:XValidation:rule="!has(self.store) || has(self.key) != self.?latest.orValue(false)",message="a backup in a store must be named by exactly one of key and latest: true"
-// +kubebuilder:validation:XValidation:rule="has(self.store) || !has(self.key) && !self.?latest.orValue(false)",message="key and latest name a backup in a store, and there is none: give store as well, or backupRef alone"
-// +kubebuilder:validation:XValidation:rule="!has(self.latestOf) || self.?latest.orValue(false)",message="latestOf says whose newest backup is meant, and needs latest: true"
-type RestoreSource struct {
-	// BackupRef names a complete EtcdBackup of this namespace.
-	// +optional
-	BackupRef *BackupReference `json:"backupRef,omitempty"`
+// Condition types of an EtcdRestore. Once Complete is True, the operator only deletes the previous volumes for it.
+// Failed is no end: the restore continues once the cause is cured, while the approval is valid. Clear spec.approval to
+// cancel it.
+const (
+	// RestoreApproved is True when the approval matches the evidence of now, or of when the restore started.
+	RestoreApproved = "Approved"
+	// RestorePrepared is True when every volume of the next incarnation is restored, while the current members still
+	// serve.
+	RestorePrepared = "Prepared"
+	// RestoreComplete is True when the cluster serves the restored data.
+	RestoreComplete = "Complete"
+	// RestoreFailed is True while the restore cannot continue without a person. It is present only then.
+	RestoreFailed = "Failed"
+)
 
-	// Store is where the backup is. Its Secrets and claims must be in this
-	// namespace. A volume store that one node mounts at a time is restored by one
-	// member, which the others join.
-	// +optional
-	Store *BackupStore `json:"store,omitempty"`
+// DefaultBumpRevision is by how much a restore raises the revision, where that is enough. No client that watched the
+// old cluster then finds its revision in the new one (etcd's own advice, op-guide/recovery.md).
+const DefaultBumpRevision int64 = 1_000_000_000
 
-	// Key is the path of the snapshot in the store, with the prefix of the store. Copy
-	// status.key of an EtcdBackup. Or name any file that `etcdctl snapshot save`
-	// wrote, such as legacy/demo.db. Such a file has no manifest: its own SHA-256 must
-	// be right, and status says that it was not compared with the members.
+// EtcdRestoreStatus is the progress and the result of the restore. It may be wiped at any time: the operator writes it
+// again from the cluster's records.
+type EtcdRestoreStatus struct {
+	// ObservedGeneration is the generation of the spec that this status describes.
 	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9!_.*()/:+=@,~-]+$') && !('/' + self + '/').matches('/[.]{0,2}/')",message="key must be the path of a snapshot in the store",messageExpression="'key is \"' + self + '\"; it must be the path of a snapshot in the store, such as legacy/demo.db, without empty parts, . and ..'"
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Conditions: Approved, Prepared and Complete. Failed is present only while
+	// True: the restore waits for a person. It continues once the cause in its
+	// message is cured, while its approval is valid. Clear spec.approval to cancel.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// Stage is the current stage: `Waiting`, `Checking` (the backup is checked),
+	// `Restoring` (volumes are restored), `Stopping` or `Starting`. At the end it is Complete. It is
+	// Failed when another EtcdRestore took over before the cluster served this one.
+	// +optional
+	Stage string `json:"stage,omitempty"`
+
+	// Evidence is the digest that spec.approval must match. The cluster's status has
+	// the same one.
+	// +optional
+	Evidence string `json:"evidence,omitempty"`
+
+	// FromIncarnation is the incarnation that this restore ends.
+	// +optional
+	FromIncarnation string `json:"fromIncarnation,omitempty"`
+
+	// ToIncarnation is the incarnation that this restore starts.
+	// +optional
+	ToIncarnation string `json:"toIncarnation,omitempty"`
+
+	// Key is the name of the backup in its store.
+	// +optional
 	Key string `json:"key,omitempty"`
 
-	// Latest restores the newest complete backup in the store, by the revisions and
-	// times in its manifests. Of several with the same revision it restores a proven
-	// one; newer data is restored even if it was not proven. The operator chooses it once. It does not choose when a
-	// manifest is damaged, or when two clusters of one name have backups: the message
-	// then lists the keys. Default false.
+	// Revision is the etcd revision of the backup.
 	// +optional
-	Latest bool `json:"latest,omitempty"`
+	Revision int64 `json:"revision,omitempty"`
 
-	// LatestOf names the cluster whose newest backup is restored. Default: this
-	// cluster's namespace and name.
+	// OldVolumes are the previous PersistentVolumeClaims that still exist.
 	// +optional
-	LatestOf *BackedUpCluster `json:"latestOf,omitempty"`
+	// +listType=atomic
+	OldVolumes []string `json:"oldVolumes,omitempty"`
+
+	// StartedAt is when the first volume of the next incarnation was created. Where the
+	// source is previous, it is when the cluster went back.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+
+	// CompletedAt is when the cluster was first seen to serve the restored data.
+	// +optional
+	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
 }
 
-// BackupReference names an EtcdBackup of the same namespace.
-type BackupReference struct {
-	// Name of the EtcdBackup.
-	// +required
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="backupRef.name must be the name of an EtcdBackup",messageExpression="'backupRef.name is \"' + self + '\"; it must be the name of an EtcdBackup of this namespace'"
-	Name string `json:"name"`
+// BumpRevisionOrDefault is by how much the revision is raised, or at least raised where the field is absent.
+func (s *EtcdRestoreSpec) BumpRevisionOrDefault() int64 {
+	if s.BumpRevision == nil {
+		return DefaultBumpRevision
+	}
+	return *s.BumpRevision
 }
 
-// BackedUpCluster names the cluster that a backup was taken of. The cluster need not exist any more.
-type BackedUpCluster struct {
-	// Namespace that the cluster was in. Default: this namespace.
-	// +optional
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$')",message="latestOf.namespace must be the name of a namespace",messageExpression="'latestOf.namespace is \"' + self + '\"; it must be the name of a namespace'"
-	Namespace string `json:"namespace,omitempty"`
+// RestoredFrom is the backup that an incarnation was restored from.
+type RestoredFrom struct {
+	// Key is the name of the snapshot in its store.
+	Key string `json:"key"`
 
-	// Name of the cluster. Default: the name of the cluster that is restored.
-	// +optional
-	// +kubebuilder:validation:MaxLength=40
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z]([-a-z0-9]{0,38}[a-z0-9])?)?$')",message="latestOf.name must be the name of an EtcdCluster",messageExpression="'latestOf.name is \"' + self + '\"; it must be the name of an EtcdCluster'"
-	Name string `json:"name,omitempty"`
+	// Revision is the etcd revision of the backup. The restored cluster continues a
+	// billion above it.
+	Revision int64 `json:"revision"`
 
-	// UID of the EtcdCluster, needed when several had this name. Default: the only one.
+	// EtcdVersion is the version of etcd that wrote the backup. Of a snapshot without
+	// a manifest it is the minor version, such as 3.6.
 	// +optional
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?)?$')",message="latestOf.uid must be the UID of an EtcdCluster",messageExpression="'latestOf.uid is \"' + self + '\"; it must be the UID of an EtcdCluster'"
-	UID string `json:"uid,omitempty"`
+	EtcdVersion string `json:"etcdVersion,omitempty"`
+
+	// Foreign is true when the snapshot had no manifest of the operator. It was whole
+	// by its own SHA-256. It was never compared with the members of its cluster.
+	// +optional
+	Foreign bool `json:"foreign,omitempty"`
+
+	// PassedOver is how many newer backups the store had that its manifest-key did not
+	// vouch for. The operator passed over them to find the newest backup. Default 0.
+	// +optional
+	PassedOver int32 `json:"passedOver,omitempty"`
 }
