@@ -34,14 +34,14 @@ const FieldOwner = ctrlclient.FieldOwner("etcd-steward")
 // databases takes. That another replica leads meanwhile is found out by the Lease.
 const lookLasts = 9 * time.Second
 
-// View is what was seen: the planner's observation, and the clients of the members that answered, by replica name.
-type View struct {
+// Seen is what was seen: the planner's observation, and the clients of the members that answered, by replica name.
+type Seen struct {
 	facts.Observation
 	Clients map[string]client.Client
 }
 
 // Look observes with the live reader.
-type Look func(ctx context.Context) (View, error)
+type Look func(ctx context.Context) (Seen, error)
 
 // Applier carries changes out.
 type Applier struct {
@@ -64,7 +64,7 @@ type Applier struct {
 // Apply carries out one change. A change that can hurt is decided again on a live look, and carried out only if that
 // still asks for it; otherwise the error is ErrStale. Carrying out what is already so succeeds. A change that stops
 // members for others is rehearsed before that look, since webhooks may take their time.
-func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen View, change changes.Change,
+func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen Seen, change changes.Change,
 	look Look) error {
 	if err := (step{Applier: a, cluster: cluster, view: seen}).rehearse(ctx, change); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen
 type step struct {
 	*Applier
 	cluster *v1alpha1.EtcdCluster
-	view    View
+	view    Seen
 }
 
 // carryOut has one case per change, in the order of the planner's list.

@@ -14,8 +14,8 @@ import (
 )
 
 // notBootstrapped is a cluster of which nothing is there; the planner then asks for a bootstrap record.
-func notBootstrapped() View {
-	return View{Observation: facts.Observation{
+func notBootstrapped() Seen {
+	return Seen{Observation: facts.Observation{
 		Now:     now,
 		Cluster: facts.Identity{Namespace: "prod", Name: "demo", UID: "uid-of-demo", Operator: operator},
 		Desired: facts.Desired{Size: 3, Settings: settings(demo()), StorageBytes: 8 << 30, TLS: true, Retain: true,
@@ -23,9 +23,9 @@ func notBootstrapped() View {
 	}}
 }
 
-func looking(views ...View) (Look, *int) {
+func looking(views ...Seen) (Look, *int) {
 	looks := 0
-	return func(context.Context) (View, error) {
+	return func(context.Context) (Seen, error) {
 		view := views[min(looks, len(views)-1)]
 		looks++
 		return view, nil
@@ -40,7 +40,7 @@ func TestWhatCanHurtIsDecidedAgainOnALiveLook(t *testing.T) {
 	moved := notBootstrapped()
 	moved.Desired.Paused = true
 	for name, row := range map[string]struct {
-		live View
+		live Seen
 		want error
 	}{"unchanged": {notBootstrapped(), nil}, "paused meanwhile": {moved, ErrStale}} {
 		w := newWorld(t, demo())
@@ -59,8 +59,8 @@ func TestALookThatFailedStopsTheChange(t *testing.T) {
 	w := newWorld(t, demo())
 	cause := errors.New("no connection")
 	err := w.applier().Apply(t.Context(), w.cluster, notBootstrapped(), plan.Decide(notBootstrapped().Observation).Change,
-		func(context.Context) (View, error) {
-			return View{}, cause
+		func(context.Context) (Seen, error) {
+			return Seen{}, cause
 		})
 	if !errors.Is(err, cause) || w.writes != 0 {
 		t.Errorf("%v, %d writes", err, w.writes)

@@ -65,7 +65,7 @@ func TestAClaimIsMovedFromTheInstallThatWasSeenAndFromNoOther(t *testing.T) {
 }
 
 // living is what is seen of a cluster that lives, whose peer Service is gone, and whose data names an install.
-func living(install string) View {
+func living(install string) Seen {
 	v := bootstrapped()
 	v.Current.Members = []facts.Replica{{Name: "demo-0", Volume: &facts.Volume{UID: "volume", Record: record.Member{
 		ClusterID: 0xc, MemberID: 0xa, VolumeUID: "volume"}}}}
@@ -75,7 +75,7 @@ func living(install string) View {
 
 func TestALostRecordThatAnotherInstallWritesAnewIsDatedAsATakeOver(t *testing.T) {
 	for name, row := range map[string]struct {
-		seen  View
+		seen  Seen
 		dated bool
 	}{
 		"by the install that the data names": {living(operator), false},
@@ -224,10 +224,10 @@ func TestABootstrapStaysWithinItsWrites(t *testing.T) {
 
 func TestNoPodIsBootstrappedIntoABootstrapThatIsNotItsOwn(t *testing.T) {
 	start := bootstrap(demo()).Pods[0]
-	for name, edit := range map[string]func(*View){
-		"it was given up":        func(v *View) { v.Current.Bootstrap.Void = true },
-		"it is not written down": func(v *View) { v.Current.Bootstrap = record.Bootstrap{} },
-		"it has other members":   func(v *View) { v.Current.Bootstrap.Names = []string{"demo-1"} },
+	for name, edit := range map[string]func(*Seen){
+		"it was given up":        func(v *Seen) { v.Current.Bootstrap.Void = true },
+		"it is not written down": func(v *Seen) { v.Current.Bootstrap = record.Bootstrap{} },
+		"it has other members":   func(v *Seen) { v.Current.Bootstrap.Names = []string{"demo-1"} },
 	} {
 		w := newWorld(t, demo())
 		view := bootstrapped()

@@ -113,7 +113,7 @@ func scheme(pod *corev1.Pod) string {
 	return etcdutil.SchemeHTTP
 }
 
-func oneBootstrapped() View {
+func oneBootstrapped() Seen {
 	v := begun()
 	v.Current.Bootstrap.Names = []string{"demo-0"}
 	return v

@@ -43,9 +43,9 @@ func begin() changes.BeginBootstrap {
 }
 
 // bootstrapped is what is seen once the bootstrap record is written.
-func bootstrapped() View {
+func bootstrapped() Seen {
 	b := begin()
-	return View{Observation: facts.Observation{
+	return Seen{Observation: facts.Observation{
 		Now:       now,
 		Cluster:   facts.Identity{Namespace: "prod", Name: "demo", UID: "uid-of-demo", Operator: operator},
 		Current:   facts.Incarnation{Bootstrap: record.Bootstrap{Incarnation: b.Incarnation, Token: b.Token, Names: b.Names}},
@@ -54,7 +54,7 @@ func bootstrapped() View {
 }
 
 // unmade is what is seen once the bootstrap record is written, and nothing else of the cluster is there.
-func unmade() View {
+func unmade() Seen {
 	v := bootstrapped()
 	for _, name := range v.Current.Bootstrap.Names {
 		v.Current.Members = append(v.Current.Members, facts.Replica{Name: name, Secret: facts.Object{
@@ -132,7 +132,7 @@ func read[T ctrlclient.Object](t *testing.T, w *world, name string, into T) T {
 }
 
 // begun is a bootstrap whose record says that Pods may be there.
-func begun() View {
+func begun() Seen {
 	v := bootstrapped()
 	v.Current.Bootstrap.Begun = true
 	return v

@@ -34,7 +34,7 @@ func beginNextIncarnation() changes.BeginNext {
 }
 
 // restoring is what is seen while an incarnation is prepared.
-func restoring(*testing.T, *world) View {
+func restoring(*testing.T, *world) Seen {
 	v := bootstrapped()
 	v.Current.Bootstrap.ClusterID, v.Current.Bootstrap.Next = 0xc, nextIncarnationOf("demo-3", "demo-4")
 	return v

@@ -47,7 +47,7 @@ func (r *running) start(name, state string, list []etcdutil.NamedURL) *fake.Proc
 }
 
 // look sees the member list and who answers, as the observer would.
-func (r *running) look(t *testing.T) View {
+func (r *running) look(t *testing.T) Seen {
 	t.Helper()
 	view := bootstrapped()
 	view.Clients = map[string]client.Client{}

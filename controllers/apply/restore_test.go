@@ -28,7 +28,7 @@ var (
 )
 
 // restoring carries a change out in a world where a cluster may begin with a backup.
-func (w *world) restoring(t *testing.T, v View, change changes.Change, edits ...func(*Source)) error {
+func (w *world) restoring(t *testing.T, v Seen, change changes.Change, edits ...func(*Source)) error {
 	t.Helper()
 	source := Source{Hash: "hash", Store: store,
 		LatestOf: v1alpha1.BackedUpCluster{Name: "old"}}
@@ -41,7 +41,7 @@ func (w *world) restoring(t *testing.T, v View, change changes.Change, edits ...
 }
 
 // fromBackup is what is seen of a bootstrap that begins with a backup.
-func fromBackup() View {
+func fromBackup() Seen {
 	v := bootstrapped()
 	v.Current.Bootstrap.Origin = found
 	return v

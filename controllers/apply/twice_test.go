@@ -17,7 +17,7 @@ type effect struct {
 	name    string
 	cluster func(*v1alpha1.EtcdCluster)
 	world   func(*testing.T, *world)
-	view    func(*testing.T, *world) View
+	view    func(*testing.T, *world) Seen
 	change  func(*testing.T, *world) changes.Change
 	holds   func(*testing.T, *world)
 	// again is how many writes the change makes when it is already so.
@@ -37,7 +37,7 @@ func (e effect) begin(t *testing.T) *world {
 	return w
 }
 
-func (e effect) look(t *testing.T, w *world) View {
+func (e effect) look(t *testing.T, w *world) Seen {
 	if e.view != nil {
 		return e.view(t, w)
 	}
@@ -151,7 +151,7 @@ func bootstrapEffects() []effect {
 		},
 		{
 			name: "bootstrap", world: withService, again: 14,
-			view:   func(*testing.T, *world) View { return unmade() },
+			view:   func(*testing.T, *world) Seen { return unmade() },
 			change: func(_ *testing.T, w *world) changes.Change { return bootstrap(w.cluster) },
 			holds:  holdsBootstrap,
 		},

@@ -97,13 +97,13 @@ func (w *world) agentImage(context.Context) (string, error) {
 }
 
 // do carries a change out on what is seen, with no second look.
-func (w *world) do(t *testing.T, v View, change changes.Change) error {
+func (w *world) do(t *testing.T, v Seen, change changes.Change) error {
 	t.Helper()
 	return step{Applier: w.applier(), cluster: w.cluster, view: w.trusting(t, v)}.carryOut(t.Context(), change)
 }
 
 // trusting is what is seen, and the CAs as they are there, unless the test says which were seen.
-func (w *world) trusting(t *testing.T, v View) View {
+func (w *world) trusting(t *testing.T, v Seen) Seen {
 	t.Helper()
 	if len(v.Objects) > 0 {
 		return v
@@ -120,7 +120,7 @@ func (w *world) trusting(t *testing.T, v View) View {
 	return v
 }
 
-func (w *world) mustDo(t *testing.T, v View, change changes.Change) {
+func (w *world) mustDo(t *testing.T, v Seen, change changes.Change) {
 	t.Helper()
 	if err := w.do(t, v, change); err != nil {
 		t.Fatalf("%s: %v", changes.KindOf(change), err)

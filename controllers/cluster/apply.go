@@ -24,7 +24,7 @@ import (
 )
 
 // act carries out the change of a decision, unless the user only wants to see it.
-func (r *Reconciler) act(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen apply.View,
+func (r *Reconciler) act(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen apply.Seen,
 	decision plan.Decision) attempt {
 	if decision.Verdict != plan.Act || cluster.Spec.IsDryRun() {
 		return attempt{recheck: decision.Recheck}

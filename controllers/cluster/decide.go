@@ -26,7 +26,7 @@ import (
 type choice struct {
 	*Reconciler
 	cluster *v1alpha1.EtcdCluster
-	seen    *apply.View // is told what was refused
+	seen    *apply.Seen // is told what was refused
 
 	refused attempt     // the change that is told of those that Kubernetes or etcd refused; zero when none was
 	vain    *vainChange // nil when there is none
@@ -35,13 +35,13 @@ type choice struct {
 // vainChange is one that was made in the pass before and is wanted again, though nothing moved since.
 type vainChange struct {
 	decision plan.Decision
-	seen     apply.View // as it was wanted again
+	seen     apply.Seen // as it was wanted again
 }
 
 // decide takes the first change that is not refused: a rule whose change Kubernetes or etcd refuses gives way to later
 // ones, if it may. So does one whose change moved nothing, which is made again only where no later rule acts.
 func (r *Reconciler) decide(ctx context.Context, cluster *v1alpha1.EtcdCluster,
-	seen *apply.View) (plan.Decision, attempt) {
+	seen *apply.Seen) (plan.Decision, attempt) {
 	c := choice{Reconciler: r, cluster: cluster, seen: seen}
 	for {
 		decision := plan.Decide(c.seen.Observation)
@@ -68,7 +68,7 @@ func (r *Reconciler) decide(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	}
 }
 
-func (c *choice) try(ctx context.Context, seen apply.View, decision plan.Decision) attempt {
+func (c *choice) try(ctx context.Context, seen apply.Seen, decision plan.Decision) attempt {
 	tried := c.act(ctx, c.cluster, seen, decision)
 	logPass(ctx, decision, tried)
 	return tried

@@ -37,30 +37,30 @@ func find(ctx context.Context, observer *observe.Observer, key types.NamespacedN
 // look reads the whole world live, for the proof that a change is still right. What was refused in this pass still is.
 // It is stale where this replica stands by, and the leader is heard after all.
 func (r *Reconciler) look(seen *v1alpha1.EtcdCluster, refused []facts.Note) apply.Look {
-	return func(ctx context.Context) (apply.View, error) {
+	return func(ctx context.Context) (apply.Seen, error) {
 		cluster, err := find(ctx, r.LiveObserver, client.ObjectKeyFromObject(seen))
 		if err != nil {
-			return apply.View{}, err
+			return apply.Seen{}, err
 		}
 		if cluster == nil || cluster.UID != seen.UID {
-			return apply.View{}, apply.ErrStale
+			return apply.Seen{}, apply.ErrStale
 		}
 		view, err := observeWith(ctx, r.LiveObserver, cluster)
 		view.Refused = refused
 		if err == nil && !r.Leadership.mayAct(ctx) {
-			return apply.View{}, apply.ErrStale
+			return apply.Seen{}, apply.ErrStale
 		}
 		return view, err
 	}
 }
 
 // observeWith looks at a cluster, with what keeps its spec from being followed.
-func observeWith(ctx context.Context, observer *observe.Observer, cluster *v1alpha1.EtcdCluster) (apply.View, error) {
+func observeWith(ctx context.Context, observer *observe.Observer, cluster *v1alpha1.EtcdCluster) (apply.Seen, error) {
 	observation, clients, err := observer.Observe(ctx, cluster, admission.Message(admission.ValidateExisting(cluster)))
 	if err == nil && !observation.Current.Bootstrap.Exists() && len(observation.Current.Members) == 0 {
 		observation.Desired.Fault = admission.Message(admission.Validate(cluster))
 	}
-	return apply.View{Observation: observation, Clients: clients}, err
+	return apply.Seen{Observation: observation, Clients: clients}, err
 }
 
 // backupsOf are the complete backups of a cluster, where something has to be said of them.

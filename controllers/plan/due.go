@@ -16,7 +16,7 @@ import (
 
 // pass is what rules read: the facts of one incarnation, how each of its members is, and what is due.
 type pass struct {
-	judge.View
+	judge.Judged
 	due        Due
 	rebuilding *proposal // what the rules that carry out a restore in place said first, or nil
 }
@@ -24,7 +24,7 @@ type pass struct {
 // passOf is the view of one incarnation with all that rules read of it.
 func passOf(v facts.View) pass {
 	judged := judge.Of(v)
-	return pass{View: judged, due: dueOf(judged)}
+	return pass{Judged: judged, due: dueOf(judged)}
 }
 
 // Due is what the spec and the judgement ask of members. An empty replica is none.
@@ -65,7 +65,7 @@ type Joining struct {
 }
 
 // dueOf fills in Due from the top: each answer may read those before it.
-func dueOf(o judge.View) Due {
+func dueOf(o judge.Judged) Due {
 	d := Due{HeldBy: whyHeld(o), Unplaced: unplaced(o), Dispensable: dispensable(o)}
 	d.InTheWay = d.inTheWay(o)
 	outdated := d.outdated(o)
@@ -86,7 +86,7 @@ func dueOf(o judge.View) Due {
 }
 
 // whyHeld says which change of the spec this release cannot make to running members, as sentences, or "".
-func whyHeld(o judge.View) string {
+func whyHeld(o judge.Judged) string {
 	running := facts.Filter(o.Members, func(r facts.Replica) bool {
 		return r.Member != nil && r.IsRecorded() && !r.Settings().IsZero()
 	})
@@ -108,7 +108,7 @@ func whyHeld(o judge.View) string {
 
 // outdated are the voters that are brought to the settings of the spec; none while that is not supported or would stop
 // the cluster.
-func (d Due) outdated(o judge.View) []facts.Replica {
+func (d Due) outdated(o judge.Judged) []facts.Replica {
 	if d.HeldBy != "" || len(o.Crowded(o.Desired.Settings)) > 0 {
 		return nil
 	}
@@ -135,20 +135,20 @@ func isBehindVolume(r facts.Replica) bool { return r.Pod.Settings != r.Settings(
 
 // isHeldByAlarm reports a member that is not restarted for the spec while an alarm stands: the roll would go on through
 // a cluster that takes no writes. A larger quota is the cure, and other settings may be that of a sick member.
-func isHeldByAlarm(o judge.View, r facts.Replica) bool {
+func isHeldByAlarm(o judge.Judged, r facts.Replica) bool {
 	return len(o.Raised()) > 0 && r.IsHealthy(o.Membership) &&
 		o.Desired.Settings.QuotaBytes <= r.RunsWith().QuotaBytes
 }
 
 // isStuck reports a member that says it was made from the settings of the spec, and does not have their amounts.
-func isStuck(o judge.View, r facts.Replica) bool {
+func isStuck(o judge.Judged, r facts.Replica) bool {
 	return r.Pod != nil && r.Pod.Running && !r.Pod.Terminating && r.IsSealed() && !r.IsDoomed() &&
 		cannotResize(o.Observation, r)
 }
 
 // isResizable reports a member that gets the settings of the spec with no restart. A sick one is restarted: that may be
 // its cure.
-func isResizable(o judge.View, r facts.Replica) bool {
+func isResizable(o judge.Judged, r facts.Replica) bool {
 	wanted := o.Desired.Settings
 	return r.IsHealthy(o.Membership) && wanted.IsLike(r.Pod.Settings) && wanted.IsLike(r.Settings()) &&
 		!cannotResize(o.Observation, r) && !isRejected(o.Observation, nameResize)
@@ -156,7 +156,7 @@ func isResizable(o judge.View, r facts.Replica) bool {
 
 // toResize are the voters that lack nothing of the spec but CPU and memory, and can get these while they run. There are
 // none while a member has to be restarted for them: only its restart shows whether a member can live with them.
-func toResize(o judge.View, outdated []facts.Replica) []facts.Replica {
+func toResize(o judge.Judged, outdated []facts.Replica) []facts.Replica {
 	if slices.ContainsFunc(outdated, func(r facts.Replica) bool { return isStuck(o, r) }) {
 		return nil
 	}
@@ -165,7 +165,7 @@ func toResize(o judge.View, outdated []facts.Replica) []facts.Replica {
 
 // nextOf is the voter of these that is brought to the settings of the spec next, or an empty replica: there is none, or
 // another member is not well.
-func (d Due) nextOf(o judge.View, outdated []facts.Replica) facts.Replica {
+func (d Due) nextOf(o judge.Judged, outdated []facts.Replica) facts.Replica {
 	if len(outdated) == 0 {
 		return facts.Replica{}
 	}
@@ -212,7 +212,7 @@ func isTriedInVain(o facts.Observation, r facts.Replica) bool {
 // mayChangeBeside lets a member be changed beside one that serves on a volume that is going, where to wait for the
 // successor of that one is in vain: it could not join for a sick member, or no node takes it. One that would take the
 // room of a member that is restarted lets others be changed only where they run on.
-func (d Due) mayChangeBeside(o judge.View, r, other facts.Replica) bool {
+func (d Due) mayChangeBeside(o judge.Judged, r, other facts.Replica) bool {
 	isInVain := !r.IsHealthy(o.Membership) ||
 		d.Unplaced.Member != nil && (!isCrowdedOut(d.Unplaced) || isResizable(o, r))
 	return isInVain && other.IsDoomed() && o.IsServing(other)
@@ -220,7 +220,7 @@ func (d Due) mayChangeBeside(o judge.View, r, other facts.Replica) bool {
 
 // otherVersion is a member that runs the settings of the spec, at this stop or at the end of the way, and answers with
 // another version, or an empty replica. An image says its version only when it runs.
-func (d Due) otherVersion(o judge.View) facts.Replica {
+func (d Due) otherVersion(o judge.Judged) facts.Replica {
 	if d.Restart.Member != nil && !d.Restart.IsHealthy(o.Membership) {
 		return facts.Replica{} // its restart may be its cure
 	}
@@ -238,7 +238,7 @@ func (d Due) otherVersion(o judge.View) facts.Replica {
 
 // succeeded is the ephemeral voter that a successor with the settings of the spec is to follow, or an empty
 // replica. Its data goes with its Pod, so it stays until the successor votes.
-func (d Due) succeeded(o judge.View) facts.Replica {
+func (d Due) succeeded(o judge.Judged) facts.Replica {
 	if !o.Desired.Ephemeral || len(o.Voters()) <= o.Desired.Size && d.OtherVersion.Member != nil {
 		return facts.Replica{}
 	}
@@ -246,6 +246,6 @@ func (d Due) succeeded(o judge.View) facts.Replica {
 }
 
 // isSucceeding reports whether a successor is on its way or there: what was begun is gone on with.
-func isSucceeding(o judge.View) bool {
+func isSucceeding(o judge.Judged) bool {
 	return o.Desired.Ephemeral && (len(o.Learners()) > 0 || len(o.Voters()) > o.Desired.Size)
 }

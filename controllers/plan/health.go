@@ -144,7 +144,7 @@ func ailment(o pass, r facts.Replica) *proposal {
 	if isMislabelled(o, r) {
 		return refuse(facts.ReasonForeignData,
 			"%s runs, and is not restarted: no Pod would be started for it again, since %s. Put back what was changed "+
-				"on its PersistentVolumeClaim.", r.Name, judge.WhyNoPod(o.View, r)).byHuman()
+				"on its PersistentVolumeClaim.", r.Name, judge.WhyNoPod(o.Judged, r)).byHuman()
 	}
 	if !r.IsHealthy(o.Membership) || r.Pod == nil || !r.Pod.Ready {
 		return wait(facts.ReasonNotReady, "Member %s%s is not well: %s.%s%s", r.Name, onNode(r), o.Judge(r).Says,

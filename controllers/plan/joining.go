@@ -16,7 +16,7 @@ import (
 // Who leaves and who joins: a part of Due.
 
 // leaving is who leaves, and why.
-func (d Due) leaving(o judge.View) Leaving {
+func (d Due) leaving(o judge.Judged) Leaving {
 	r := d.nextToLeave(o)
 	if r.Member == nil {
 		return Leaving{}
@@ -27,7 +27,7 @@ func (d Due) leaving(o judge.View) Leaving {
 // nextToLeave is the voter that goes next when there are more than the size asks for: an unhealthy or doomed one first,
 // then one that already lost its label, then one that was succeeded, then the highest ordinal. No voter goes before so
 // many are there that will last, but for one that is in the way of its successor.
-func (d Due) nextToLeave(o judge.View) facts.Replica {
+func (d Due) nextToLeave(o judge.Judged) facts.Replica {
 	voters := o.Voters()
 	if len(voters) <= o.Desired.Size || len(d.Lasting) < o.Desired.Size {
 		return d.InTheWay
@@ -44,7 +44,7 @@ func (d Due) nextToLeave(o judge.View) facts.Replica {
 }
 
 // whyLeave says why a voter goes, as a part of a sentence.
-func (d Due) whyLeave(o judge.View, r facts.Replica) string {
+func (d Due) whyLeave(o judge.Judged, r facts.Replica) string {
 	if r.Name == d.InTheWay.Name {
 		return fmt.Sprintf("its volume is being deleted, and only its Pod keeps its successor %s from every node",
 			d.Unplaced.Name)
@@ -81,7 +81,7 @@ func isAway(o facts.Incarnation, r facts.Replica, mayReturn bool) bool {
 
 // haveMixedMinors reports members of more than one minor. No member that serves is removed then for the size alone,
 // but for one of two: neither of those can be restarted with the other minor, since the rest would have no quorum.
-func haveMixedMinors(o judge.View) bool {
+func haveMixedMinors(o judge.Judged) bool {
 	if len(o.Voters()) == 2 {
 		return false
 	}
@@ -104,18 +104,18 @@ func ofLowestMinor(members []facts.Replica) []facts.Replica {
 
 // lastingVoters are the voters that are to stay. A doomed one, and one that is to be succeeded, serves and counts for
 // the quorum, but its successor joins before it goes; one that lost its data is as good as gone.
-func (d Due) lastingVoters(o judge.View) []facts.Replica {
+func (d Due) lastingVoters(o judge.Judged) []facts.Replica {
 	return facts.Filter(o.Voters(), func(r facts.Replica) bool { return isLasting(o, r) && r.Name != d.Succeeded.Name })
 }
 
 // isLasting reports data that is there, and stays.
-func isLasting(o judge.View, r facts.Replica) bool {
+func isLasting(o judge.Judged, r facts.Replica) bool {
 	state := o.Judge(r).State
 	return state != judge.Doomed && state != judge.Lost
 }
 
 // joining is what is known of the member to add, or nil.
-func (d Due) joining(o judge.View) *Joining {
+func (d Due) joining(o judge.Judged) *Joining {
 	if !d.wantsGrowth(o) {
 		return nil
 	}
@@ -123,18 +123,18 @@ func (d Due) joining(o judge.View) *Joining {
 }
 
 // wantsGrowth reports whether a member is added.
-func (d Due) wantsGrowth(o judge.View) bool {
+func (d Due) wantsGrowth(o judge.Judged) bool {
 	return len(o.Learners()) == 0 && len(d.Lasting) < o.Desired.Size
 }
 
 // isPrepared reports whether the member of a promised name has all that it needs to be added.
-func isPrepared(o judge.View, name string) bool {
+func isPrepared(o judge.Judged, name string) bool {
 	r := o.Find(name)
 	return (o.Desired.Ephemeral || r.Volume != nil) && (!o.Desired.TLS || r.Secret.State == facts.ObjectCurrent)
 }
 
 // whyJoin says what a new member is for.
-func (d Due) whyJoin(o judge.View) string {
+func (d Due) whyJoin(o judge.Judged) string {
 	voters := o.Voters()
 	if len(voters) < o.Desired.Size {
 		return fmt.Sprintf("spec.size is %d, the cluster has %d", o.Desired.Size, len(voters))
@@ -147,7 +147,7 @@ func (d Due) whyJoin(o judge.View) string {
 // promise is the name that was promised to the member to be added, or "". The bootstrap record names it, so that a
 // volume of any other name that no member is recorded on is a leftover. It stays promised until it is kept, the size
 // asks for none, or something that is not ours has the name: what is refused uses up no names.
-func (d Due) promise(o judge.View) string {
+func (d Due) promise(o judge.Judged) string {
 	r := o.Find(o.Bootstrap.Promised)
 	if o.Bootstrap.Promised == "" || !d.wantsGrowth(o) || r.Member != nil || r.Pod != nil || r.IsRecorded() ||
 		slices.Contains(takenNames(o.Observation), r.Name) {
@@ -160,7 +160,7 @@ func (d Due) promise(o judge.View) string {
 }
 
 // newMember is the name of the member to be added, and its volume if it has one.
-func (d Due) newMember(o judge.View) changes.NewVolume {
+func (d Due) newMember(o judge.Judged) changes.NewVolume {
 	v := changes.NewVolume{Name: cmp.Or(d.Promised, etcdutil.MemberName(o.Cluster.Name, d.NextOrdinal))}
 	if !o.Desired.Ephemeral {
 		v.Bytes, v.Settings = o.NewBytes(), d.Settings
@@ -172,7 +172,7 @@ func (d Due) newMember(o judge.View) changes.NewVolume {
 // those of the members that there are until then, so that a change which does not work keeps nobody from being
 // replaced. Those that the data outgrew do not count. While minors differ, a new member gets the lowest: the cluster is
 // of that version. A successor of an ephemeral member is the first to try the new ones.
-func (d Due) memberSettings(o judge.View) facts.Settings {
+func (d Due) memberSettings(o judge.Judged) facts.Settings {
 	if len(o.Voters()) >= o.Desired.Size && d.Succeeded.Member != nil {
 		return o.Desired.Settings
 	}
@@ -193,7 +193,7 @@ func (d Due) memberSettings(o judge.View) facts.Settings {
 }
 
 // nextOrdinal is one above the highest ordinal that was ever promised, or of which any trace is left.
-func nextOrdinal(o judge.View) int {
+func nextOrdinal(o judge.Judged) int {
 	highest := o.Bootstrap.NextOrdinal - 1
 	for _, r := range o.EveryReplica() {
 		highest = max(highest, r.Ordinal)
@@ -231,7 +231,7 @@ func takenNames(o facts.Observation) []string {
 
 // unplaced is a learner that no node has taken for so long that none may ever, or an empty replica. It stays: another
 // name would meet the same. What can do without it waits for it no longer.
-func unplaced(o judge.View) facts.Replica {
+func unplaced(o judge.Judged) facts.Replica {
 	for _, r := range o.Learners() {
 		if o.HasNoPlace(r.Pod) {
 			return r
@@ -241,7 +241,7 @@ func unplaced(o judge.View) facts.Replica {
 }
 
 // inTheWay is the doomed voter whose own Pod keeps its successor from every node, or an empty replica. It goes first.
-func (d Due) inTheWay(o judge.View) facts.Replica {
+func (d Due) inTheWay(o judge.Judged) facts.Replica {
 	if d.Unplaced.Member == nil || !isKeptApart(o.Incarnation, d.Unplaced) {
 		return facts.Replica{}
 	}
@@ -250,7 +250,7 @@ func (d Due) inTheWay(o judge.View) facts.Replica {
 
 // dispensable is the doomed voter that the others can do without, or an empty replica: all of them serve on data that
 // stays, and they are more than one.
-func dispensable(o judge.View) facts.Replica {
+func dispensable(o judge.Judged) facts.Replica {
 	well := facts.Filter(o.Voters(), func(r facts.Replica) bool { return isWell(o.Incarnation, r) })
 	if len(well) < 2 || len(well) < len(o.Voters())-1 {
 		return facts.Replica{}

@@ -372,7 +372,7 @@ func TestAMemberHasAReasonInOneWordAsLongAsItIsNotHealthy(t *testing.T) {
 func TestEverySignIsTheFirstToFitInSomeRow(t *testing.T) {
 	first := map[int]bool{}
 	for _, row := range allJudged() {
-		first[judge.RowOf(current(row.world.Observation).View, row.world.Current.Find("demo-1"))] = true
+		first[judge.RowOf(current(row.world.Observation).Judged, row.world.Current.Find("demo-1"))] = true
 	}
 	for i, s := range judge.Signs {
 		if !first[i] {

@@ -280,7 +280,7 @@ func promote(o pass) *proposal {
 	if !r.IsSealed() || !r.Pod.Ready || !o.IsCaughtUp(r) {
 		return learnerTrouble(o, r)
 	}
-	if want := facts.BudgetFor(o.View.View, len(o.Voters())+1); want > o.Budget.MinAvailable &&
+	if want := facts.BudgetFor(o.View, len(o.Voters())+1); want > o.Budget.MinAvailable &&
 		o.Budget.State != facts.ObjectForeign {
 		return act(changes.SetBudget{MinAvailable: want}, "%s gets its vote next.", r.Name)
 	}

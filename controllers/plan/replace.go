@@ -124,7 +124,7 @@ func (r Replacing) rank() int {
 }
 
 // toReplace are the voters whose place a new member is to take.
-func toReplace(o judge.View) []Replacing {
+func toReplace(o judge.Judged) []Replacing {
 	var out []Replacing
 	for _, r := range o.Voters() {
 		j, isAway := o.Judge(r), !r.IsHealthy(o.Membership)
@@ -140,13 +140,13 @@ func toReplace(o judge.View) []Replacing {
 // isOverdue reports a member that nothing says has lost its data, and that two witnesses have called dead for as long
 // as the user allows. The table sees to the two: each of its rows with a time names them. The time is that of the row
 // which fits now. A Pod that is evicted from a node which stopped answering keeps the node's time: see unheardSince.
-func isOverdue(o judge.View, j judge.Judgement) bool {
+func isOverdue(o judge.Judged, j judge.Judgement) bool {
 	at := overdueAt(o, j)
 	return !at.IsZero() && o.IsPast(at)
 }
 
 // overdueAt is when such a member will have been dead for that long; zero where it is not replaced for its silence.
-func overdueAt(o judge.View, j judge.Judgement) time.Time {
+func overdueAt(o judge.Judged, j judge.Judgement) time.Time {
 	if j.Cure != judge.Replace || j.Certain || j.Since.IsZero() || o.Desired.ReplaceAfter == 0 {
 		return time.Time{}
 	}
@@ -166,14 +166,14 @@ func untilReplaced(o pass, r facts.Replica) string {
 	if o.Desired.ReplaceAfter == 0 {
 		return " The operator does not replace it, since spec.repair.replaceAfter is 0s: bring it back."
 	}
-	at := overdueAt(o.View, j)
+	at := overdueAt(o.Judged, j)
 	if !o.Now.Before(at) && !o.IsPast(at) {
 		return fmt.Sprintf(" The API server's clock says that it is time to replace it, and the clock of the "+
 			"operator's node is %s behind. The operator replaces it once both say so: set the wrong one right.",
 			o.Ahead)
 	}
 	return fmt.Sprintf(" If it is not back by then, the operator replaces it at %s: spec.repair.replaceAfter counts "+
-		"from %s.", at.UTC().Format(time.RFC3339), at.Add(-patience(o.View)).UTC().Format(time.RFC3339))
+		"from %s.", at.UTC().Format(time.RFC3339), at.Add(-patience(o.Judged)).UTC().Format(time.RFC3339))
 }
 
 // quorumSince is when the healthy voters became enough for a quorum, by the readiness of their Pods; zero while they
@@ -192,7 +192,7 @@ func quorumSince(o facts.Incarnation) time.Time {
 }
 
 // patience is how long a member may be dead, and what a process may need to read its database before it can answer.
-func patience(o judge.View) time.Duration {
+func patience(o judge.Judged) time.Duration {
 	const slowest = 32 << 20 // bytes per second
 	return o.Desired.ReplaceAfter + time.Duration(largestDatabase(o.Incarnation)/slowest)*time.Second
 }

@@ -22,14 +22,14 @@ var deaths = []mutant{
 	},
 	{
 		Name: "one witness is enough: the operator cannot reach the member", Peer: "coreos/etcd-operator#1968",
-		From: "func isReadyUnseen(_ View, r facts.Replica) bool { return r.Answer == nil && r.Pod.Ready }",
-		To:   "func isReadyUnseen(_ View, r facts.Replica) bool { return r.Answer == nil && false }",
+		From: "func isReadyUnseen(_ Judged, r facts.Replica) bool { return r.Answer == nil && r.Pod.Ready }",
+		To:   "func isReadyUnseen(_ Judged, r facts.Replica) bool { return r.Answer == nil && false }",
 		Test: row("not while the kubelet calls it ready: the operator is the one that is cut off"),
 	},
 	{
 		Name: "one witness is enough: the kubelet calls the Pod not ready", Peer: "gardener/etcd-druid#280",
-		From: "func isUnanswered(_ View, r facts.Replica) bool { return r.Answer == nil }",
-		To:   "func isUnanswered(_ View, r facts.Replica) bool { return !r.Pod.Ready }",
+		From: "func isUnanswered(_ Judged, r facts.Replica) bool { return r.Answer == nil }",
+		To:   "func isUnanswered(_ Judged, r facts.Replica) bool { return !r.Pod.Ready }",
 		Test: row("not while it answers: its peers are the ones that are cut off"),
 	},
 	{
@@ -146,7 +146,7 @@ var deaths = []mutant{
 	},
 	{
 		Name: "a dead member is said to be replaced when it was last heard of", Peer: "",
-		From: "at := overdueAt(o.View, j)\n\tif !o.Now",
+		From: "at := overdueAt(o.Judged, j)\n\tif !o.Now",
 		To:   "at := j.Since\n\tif !o.Now",
 		Test: row("a node that died is named, with when its member is replaced"),
 	},

@@ -52,7 +52,7 @@ var judgements = []mutant{
 		Name: "a row of the table is dropped: a Pod that a finalizer keeps is a dead node's", Peer: "kubernetes-sigs/kueue#7372",
 		From: `seen("its Pod ended, and a finalizer keeps the object", isHeld).
 		means(Leaving, facts.CauseOutside, Await).by(ByKubelet).told(facts.MemberPodHeld).saying(held),`,
-		To:   `seen("", func(View, facts.Replica) bool { _, _ = isHeld, held; return false }),`,
+		To:   `seen("", func(Judged, facts.Replica) bool { _, _ = isHeld, held; return false }),`,
 		Test: "TestAMemberWhosePodAFinalizerKeepsStaysOne",
 	},
 	{
@@ -223,17 +223,14 @@ var judgements = []mutant{
 	},
 	{
 		Name: "a node's silence is ignored", Peer: "",
-		From: "func hasUnheardNode(_ View, r facts.Replica) bool { return IsUnheard(r) && " +
-			"!r.Pod.NodeUnheard.IsZero() }",
-		To:   "func hasUnheardNode(_ View, r facts.Replica) bool { return IsUnheard(r) && false }",
+		From: "return IsUnheard(r) && !r.Pod.NodeUnheard.IsZero()",
+		To:   "return IsUnheard(r) && false",
 		Test: judgedRow("its node does not answer"),
 	},
 	{
 		Name: "a node's silence counts against a member that answers", Peer: "",
-		From: "func hasUnheardNode(_ View, r facts.Replica) bool { return IsUnheard(r) && " +
-			"!r.Pod.NodeUnheard.IsZero() }",
-		To: "func hasUnheardNode(_ View, r facts.Replica) bool { return r.Pod != nil && " +
-			"!r.Pod.NodeUnheard.IsZero() }",
+		From: "return IsUnheard(r) && !r.Pod.NodeUnheard.IsZero()",
+		To:   "return r.Pod != nil && !r.Pod.NodeUnheard.IsZero()",
 		Test: judgedRow("its node does not answer, and it does"),
 	},
 	{

@@ -82,14 +82,14 @@ func (j Judgement) MustGo() bool { return j.Cure == Replace && j.Certain && j.St
 // Sign is a row of the table: what is seen of a member, and what that means.
 type Sign struct {
 	Judgement
-	fits  func(View, facts.Replica) bool
-	since func(facts.Replica) time.Time    // nil where it does not matter
-	says  func(View, facts.Replica) string // nil: what is seen
-	word  word                             // where Reason is no constant
+	fits  func(Judged, facts.Replica) bool
+	since func(facts.Replica) time.Time      // nil where it does not matter
+	says  func(Judged, facts.Replica) string // nil: what is seen
+	word  word                               // where Reason is no constant
 }
 
 // seen begins a row with a part of a sentence about the member.
-func seen(what string, fits func(View, facts.Replica) bool) Sign {
+func seen(what string, fits func(Judged, facts.Replica) bool) Sign {
 	return Sign{Judgement: Judgement{Says: what}, fits: fits}
 }
 
@@ -104,7 +104,7 @@ func (s Sign) certainly() Sign { s.Certain = true; return s }
 
 func (s Sign) from(since func(facts.Replica) time.Time) Sign { s.since = since; return s }
 
-func (s Sign) saying(says func(View, facts.Replica) string) Sign { s.says = says; return s }
+func (s Sign) saying(says func(Judged, facts.Replica) string) Sign { s.says = says; return s }
 
 func (s Sign) told(reason string) Sign { s.Reason = reason; return s }
 
@@ -119,12 +119,12 @@ func (s Sign) Word() string {
 }
 
 // RowOf is the first row of the table that fits, from the top; -1 when none does.
-func RowOf(o View, r facts.Replica) int {
+func RowOf(o Judged, r facts.Replica) int {
 	return slices.IndexFunc(Signs, func(s Sign) bool { return s.fits(o, r) })
 }
 
 // judge is what that row says.
-func judge(o View, r facts.Replica) Judgement {
+func judge(o Judged, r facts.Replica) Judgement {
 	i := RowOf(o, r)
 	if i < 0 {
 		return Judgement{}
@@ -158,7 +158,7 @@ var Signs = []Sign{
 		means(Unresponsive, facts.CauseIdentity, Person).by(ByMember).told(facts.MemberOtherIdentity),
 
 	// Copies that differ: plan/copies.go decides.
-	seen("its copy of the data differs from that of a majority", View.StandsAlone).
+	seen("its copy of the data differs from that of a majority", Judged.StandsAlone).
 		means(Behind, facts.CauseCorruption, Replace).by(ByMember, ByPeers).told(facts.MemberCorrupt),
 	seen("it stopped because its copy of the data differs from another member's", stoppedWith(differs...)).
 		means(Stopped, facts.CauseCorruption, Compare).by(ByMember).toldBy(wordOfEtcd),
@@ -276,17 +276,17 @@ var Signs = []Sign{
 		means(Serving, facts.NoCause, NoCure).by(ByMember, ByKubelet),
 }
 
-// View is the facts of one incarnation, and how each of its members is.
-type View struct {
+// Judged is the facts of one incarnation, and how each of its members is.
+type Judged struct {
 	facts.View
 	judged map[string]Judgement // by name: each member is judged once
 }
 
 // Of is the view in which members are judged.
-func Of(v facts.View) View { return View{View: v, judged: map[string]Judgement{}} }
+func Of(v facts.View) Judged { return Judged{View: v, judged: map[string]Judgement{}} }
 
 // Judge is how a member is, by the table.
-func (v View) Judge(r facts.Replica) Judgement {
+func (v Judged) Judge(r facts.Replica) Judgement {
 	j, isJudged := v.judged[r.Name]
 	if !isJudged {
 		j = judge(v, r)
@@ -296,7 +296,7 @@ func (v View) Judge(r facts.Replica) Judgement {
 }
 
 // IsLost reports data that is certainly gone, or another's.
-func (v View) IsLost(r facts.Replica) bool { return v.Judge(r).IsLost() }
+func (v Judged) IsLost(r facts.Replica) bool { return v.Judge(r).IsLost() }
 
 // Members is how the members of the current incarnation are, by name.
 func Members(o facts.Observation) map[string]Judgement {

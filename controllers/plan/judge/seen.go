@@ -26,7 +26,7 @@ var (
 // answersAsAnotherCluster needs a second witness that this is another cluster: members that answer as the one that was
 // bootstrapped, or the record on the volume. Where bootstrap record and volume differ, no one knows which of them is
 // wrong, and no data is called lost for it.
-func answersAsAnotherCluster(o View, r facts.Replica) bool {
+func answersAsAnotherCluster(o Judged, r facts.Replica) bool {
 	bootstrapped := o.Bootstrap.ClusterID
 	if r.Answer == nil || bootstrapped == 0 || r.Answer.ClusterID == bootstrapped {
 		return false
@@ -34,40 +34,40 @@ func answersAsAnotherCluster(o View, r facts.Replica) bool {
 	return o.Membership.Known && o.Membership.ClusterID == bootstrapped || r.Record().ClusterID == bootstrapped
 }
 
-func otherCluster(_ View, r facts.Replica) string {
+func otherCluster(_ Judged, r facts.Replica) string {
 	return fmt.Sprintf("its directory holds the data of cluster %s", r.Answer.ClusterID)
 }
 
 // isDisplaced reports an address without certificates at which another etcd answers, while the kubelet calls the Pod
 // ready. Once the kubelet does not, the member is one that does not answer.
-func isDisplaced(_ View, r facts.Replica) bool {
+func isDisplaced(_ Judged, r facts.Replica) bool {
 	return r.Impostor != nil && r.Pod != nil && r.Pod.Ready
 }
 
-func answersAsAnotherMember(_ View, r facts.Replica) bool {
+func answersAsAnotherMember(_ Judged, r facts.Replica) bool {
 	return r.Answer != nil && r.Member != nil && r.Answer.ID != r.Member.ID
 }
 
-func stoppedWith(reasons ...etcdutil.ExitReason) func(View, facts.Replica) bool {
-	return func(_ View, r facts.Replica) bool {
+func stoppedWith(reasons ...etcdutil.ExitReason) func(Judged, facts.Replica) bool {
+	return func(_ Judged, r facts.Replica) bool {
 		return r.Pod != nil && !r.Pod.Running && r.Pod.Exit != nil && slices.Contains(reasons, r.Pod.Exit.Reason)
 	}
 }
 
 // isNewInMemory reports a learner that never ran: its data, and its Pod, are yet to come.
-func isNewInMemory(_ View, r facts.Replica) bool {
+func isNewInMemory(_ Judged, r facts.Replica) bool {
 	return r.Ephemeral && r.Pod == nil && r.IsLearner() && !r.Member.Started()
 }
 
-func hasLostPod(_ View, r facts.Replica) bool {
+func hasLostPod(_ Judged, r facts.Replica) bool {
 	return r.Ephemeral && (r.Pod == nil || r.Pod.HasEnded())
 }
 
-func hasLostNode(_ View, r facts.Replica) bool {
+func hasLostNode(_ Judged, r facts.Replica) bool {
 	return r.Ephemeral && r.Answer == nil && r.Pod.NodeGone != ""
 }
 
-func lostNode(_ View, r facts.Replica) string {
+func lostNode(_ Judged, r facts.Replica) string {
 	if r.Ephemeral {
 		return r.Pod.NodeGone + ", and its data was there"
 	}
@@ -75,32 +75,32 @@ func lostNode(_ View, r facts.Replica) string {
 }
 
 // hasLostClaim leaves out a member that runs: it serves until it stops.
-func hasLostClaim(_ View, r facts.Replica) bool {
+func hasLostClaim(_ Judged, r facts.Replica) bool {
 	return !r.Ephemeral && r.Volume == nil && (r.Pod == nil || !r.Pod.Running)
 }
 
-func hasLostBacking(_ View, r facts.Replica) bool {
+func hasLostBacking(_ Judged, r facts.Replica) bool {
 	return r.Volume != nil && r.Volume.Phase == facts.VolumeLost && r.Answer == nil
 }
 
-func isStranded(_ View, r facts.Replica) bool {
+func isStranded(_ Judged, r facts.Replica) bool {
 	return r.Volume != nil && r.Volume.Stranded != "" && r.Answer == nil
 }
 
 // hasCopiedVolume reports a claim that was made anew under the old name, as a backup tool does: what lies there may be
 // older than what the member promised its peers.
-func hasCopiedVolume(_ View, r facts.Replica) bool {
+func hasCopiedVolume(_ Judged, r facts.Replica) bool {
 	return r.Volume != nil && r.Answer == nil && (r.Pod == nil || !r.Pod.Running) && r.IsRecorded() &&
 		!r.IsOnOwnVolume()
 }
 
-func hasGoingVolume(_ View, r facts.Replica) bool {
+func hasGoingVolume(_ Judged, r facts.Replica) bool {
 	return r.Volume != nil && r.Volume.Terminating && (r.Pod == nil || r.Pod.HasEnded())
 }
 
 // cannotReturn reports a member on a volume that is going, which has nothing to start with, or cannot start with what
 // its Pod was made from. No other Pod can be made on that volume.
-func cannotReturn(o View, r facts.Replica) bool {
+func cannotReturn(o Judged, r facts.Replica) bool {
 	if !r.IsDoomed() {
 		return false
 	}
@@ -114,64 +114,64 @@ func canStillStart(r facts.Replica) bool {
 }
 
 // isForgotten reports a volume of which neither what is written on it nor the bootstrap record says how to start on it.
-func isForgotten(o View, r facts.Replica) bool {
+func isForgotten(o Judged, r facts.Replica) bool {
 	isFirst := slices.Contains(o.Bootstrap.Names, r.Name)
 	return r.IsVoter() && r.Pod == nil && r.Volume != nil && !r.IsRecorded() && (!isFirst || !o.IsFilled(r))
 }
 
 // endedByOwnWord takes the last words of a member about its own disk: its directory is empty, foreign or damaged. A Pod
 // that its kubelet ended is made anew and says it again: what it said last may be of the time when it was joining.
-func endedByOwnWord(_ View, r facts.Replica) bool {
+func endedByOwnWord(_ Judged, r facts.Replica) bool {
 	return r.Pod != nil && !r.Pod.Running && !r.Pod.HasEnded() && r.SaidItsDataIsGone()
 }
 
 // returnsAfterOwnWord reports a container that is started again and again, and stops each time for its data.
-func returnsAfterOwnWord(o View, r facts.Replica) bool {
+func returnsAfterOwnWord(o Judged, r facts.Replica) bool {
 	return IsUnheard(r) && r.Pod.Running && r.SaidItsDataIsGone() &&
 		o.Now.Sub(r.Pod.RunningSince) <= facts.StartDeadline
 }
 
-func ownWord(_ View, r facts.Replica) string {
+func ownWord(_ Judged, r facts.Replica) string {
 	if r.Pod.Exit.Reason == etcdutil.ExitAlreadyBootstrapped {
 		return "its directory was emptied after it had started"
 	}
 	return fmt.Sprintf("etcd stopped with %s", r.Pod.Exit.Reason)
 }
 
-func isDoomed(_ View, r facts.Replica) bool { return r.IsDoomed() }
+func isDoomed(_ Judged, r facts.Replica) bool { return r.IsDoomed() }
 
-func isDoomedUnheard(_ View, r facts.Replica) bool { return r.IsDoomed() && IsUnheard(r) }
+func isDoomedUnheard(_ Judged, r facts.Replica) bool { return r.IsDoomed() && IsUnheard(r) }
 
 // IsUnheard reports a Pod of which neither the operator nor the kubelet hears that its member serves.
 func IsUnheard(r facts.Replica) bool { return r.Answer == nil && r.Pod != nil && !r.Pod.Ready }
 
-func isLeavingUnheard(_ View, r facts.Replica) bool { return IsUnheard(r) && r.Pod.Terminating }
+func isLeavingUnheard(_ Judged, r facts.Replica) bool { return IsUnheard(r) && r.Pod.Terminating }
 
 // isHeld reports a Pod that its kubelet has ended, and that is there for a finalizer alone: what lies on its volume is
 // whole. Where its node is not heard of any more, that decides.
-func isHeld(o View, r facts.Replica) bool {
+func isHeld(o Judged, r facts.Replica) bool {
 	return isLeavingUnheard(o, r) && r.Pod.HeldBy != "" && r.Pod.NodeUnheard.IsZero()
 }
 
-func held(_ View, r facts.Replica) string {
+func held(_ Judged, r facts.Replica) string {
 	return "its Pod ended, and its finalizer " + r.Pod.HeldBy + " keeps the object"
 }
 
-func isTerminating(_ View, r facts.Replica) bool { return r.Pod != nil && r.Pod.Terminating }
+func isTerminating(_ Judged, r facts.Replica) bool { return r.Pod != nil && r.Pod.Terminating }
 
-func hasEnded(_ View, r facts.Replica) bool { return r.Pod.HasEnded() }
+func hasEnded(_ Judged, r facts.Replica) bool { return r.Pod.HasEnded() }
 
-func hasNoPod(_ View, r facts.Replica) bool { return r.Pod == nil }
+func hasNoPod(_ Judged, r facts.Replica) bool { return r.Pod == nil }
 
-func isToStartAgain(o View, r facts.Replica) bool { return r.Pod == nil && o.MayRestart(r) }
+func isToStartAgain(o Judged, r facts.Replica) bool { return r.Pod == nil && o.MayRestart(r) }
 
 // isToStartFirst reports a member whose first Pod is yet to be made.
-func isToStartFirst(o View, r facts.Replica) bool {
+func isToStartFirst(o Judged, r facts.Replica) bool {
 	return r.Pod == nil && !r.IsRecorded() && (r.Volume != nil || r.Ephemeral || r.Member == nil)
 }
 
 // WhyNoPod says why no Pod is made for a member that has none, or would be made for it again.
-func WhyNoPod(o View, r facts.Replica) string {
+func WhyNoPod(o Judged, r facts.Replica) string {
 	record := r.Record()
 	switch {
 	case r.Volume == nil:
@@ -188,14 +188,16 @@ func WhyNoPod(o View, r facts.Replica) string {
 	return "its volume cannot be used"
 }
 
-func hasUnheardNode(_ View, r facts.Replica) bool { return IsUnheard(r) && !r.Pod.NodeUnheard.IsZero() }
+func hasUnheardNode(_ Judged, r facts.Replica) bool {
+	return IsUnheard(r) && !r.Pod.NodeUnheard.IsZero()
+}
 
 func nodeUnheardSince(r facts.Replica) time.Time { return r.Pod.NodeUnheard }
 
 // isTiedToNode reports a Pod that only nodes which do not take it could use the volume of, while others serve with the
 // settings it was made from: a member on another volume would start. What the Pod asks too much, a new one would ask as
 // well.
-func isTiedToNode(o View, r facts.Replica) bool {
+func isTiedToNode(o Judged, r facts.Replica) bool {
 	says := func(words string) bool { return strings.Contains(r.Pod.Message, words) }
 	return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says) && o.IsServedWith(r.Pod.Settings)
 }
@@ -206,51 +208,51 @@ var tiedToNode = []string{"didn't match PersistentVolume's node affinity", "volu
 
 // isBehindOther reports a Pod in which a sidecar, or what a webhook put there, keeps etcd from starting. A new member
 // would meet the same.
-func isBehindOther(_ View, r facts.Replica) bool { return IsUnheard(r) && r.Pod.StartsAfter != "" }
+func isBehindOther(_ Judged, r facts.Replica) bool { return IsUnheard(r) && r.Pod.StartsAfter != "" }
 
-func behindOther(_ View, r facts.Replica) string {
+func behindOther(_ Judged, r facts.Replica) string {
 	return fmt.Sprintf("etcd was not started, because container %s of its Pod starts first and cannot (%s): %s",
 		r.Pod.StartsAfter, r.Pod.Waiting, r.Pod.Message)
 }
 
-func waitsFor(reason string) func(View, facts.Replica) bool {
-	return func(_ View, r facts.Replica) bool {
+func waitsFor(reason string) func(Judged, facts.Replica) bool {
+	return func(_ Judged, r facts.Replica) bool {
 		return IsUnheard(r) && facts.StartProblems[r.Pod.Waiting] == reason
 	}
 }
 
 // isHeldBack reports a Pod in which etcd was never started. It waits for what a new member would wait for as well: a
 // gate, a scheduler, a volume, a Secret, an address. A kubelet that says nothing of its Pod may be the cause itself.
-func isHeldBack(_ View, r facts.Replica) bool {
+func isHeldBack(_ Judged, r facts.Replica) bool {
 	return IsUnheard(r) && !r.Pod.Started && (!r.Pod.Scheduled || r.Pod.Waiting != "")
 }
 
-func heldBack(_ View, r facts.Replica) string {
+func heldBack(_ Judged, r facts.Replica) string {
 	return fmt.Sprintf("its Pod is held back (%s), and etcd was never started in it: kubectl describe pod says why",
 		processReason(r))
 }
 
-func crashesWith(reasons ...etcdutil.ExitReason) func(View, facts.Replica) bool {
-	return func(o View, r facts.Replica) bool {
+func crashesWith(reasons ...etcdutil.ExitReason) func(Judged, facts.Replica) bool {
+	return func(o Judged, r facts.Replica) bool {
 		return isCrashing(o, r) && slices.Contains(reasons, r.Pod.Exit.Reason)
 	}
 }
 
-func isUnmade(_ View, r facts.Replica) bool { return r.IsUnmade() }
+func isUnmade(_ Judged, r facts.Replica) bool { return r.IsUnmade() }
 
-func whyUnmade(_ View, r facts.Replica) string {
+func whyUnmade(_ Judged, r facts.Replica) string {
 	return "its volume cannot be made: " + r.Volume.Unmade
 }
 
 // faultsAlone reports a fault of the runtime that a member on another disk would not meet: others serve with the same
 // settings.
-func faultsAlone(o View, r facts.Replica) bool {
+func faultsAlone(o Judged, r facts.Replica) bool {
 	return crashesWith(etcdutil.ExitFault)(o, r) && o.IsServedWith(r.Pod.Settings)
 }
 
 // isCrashing reports a container that ended since its Pod stopped being ready, whether it runs again at this moment or
 // not. One that has been running for longer than a start takes does not crash any more, it hangs.
-func isCrashing(o View, r facts.Replica) bool {
+func isCrashing(o Judged, r facts.Replica) bool {
 	if !IsUnheard(r) || r.Pod.Exit == nil {
 		return false
 	}
@@ -261,45 +263,45 @@ func isCrashing(o View, r facts.Replica) bool {
 // neverServedWithSpec reports a member that never was ready with the settings of the spec, while no other serves with
 // them either: they are to blame, and whatever took its place would be restarted with them in turn. Putting them right
 // restarts this one.
-func neverServedWithSpec(o View, r facts.Replica) bool {
+func neverServedWithSpec(o Judged, r facts.Replica) bool {
 	return IsUnheard(r) && r.HasLastingData() && r.Pod.NeverReady() && r.Pod.Settings == o.Desired.Settings &&
 		!o.IsServedWith(r.Pod.Settings)
 }
 
-func isReadyUnseen(_ View, r facts.Replica) bool { return r.Answer == nil && r.Pod.Ready }
+func isReadyUnseen(_ Judged, r facts.Replica) bool { return r.Answer == nil && r.Pod.Ready }
 
 // isStartingUp reports a process that has not yet had its time, or a Pod that its node was given a moment ago.
-func isStartingUp(o View, r facts.Replica) bool {
+func isStartingUp(o Judged, r facts.Replica) bool {
 	return r.Answer == nil && o.Now.Sub(facts.LastStart(r.Pod)) <= facts.StartDeadline
 }
 
-func isUnanswered(_ View, r facts.Replica) bool { return r.Answer == nil }
+func isUnanswered(_ Judged, r facts.Replica) bool { return r.Answer == nil }
 
-func isUnlisted(o View, r facts.Replica) bool { return o.Membership.Known && r.Member == nil }
+func isUnlisted(o Judged, r facts.Replica) bool { return o.Membership.Known && r.Member == nil }
 
-func isOfOtherList(o View, r facts.Replica) bool {
+func isOfOtherList(o Judged, r facts.Replica) bool {
 	return o.Membership.Known && r.Answer.ClusterID != o.Membership.ClusterID
 }
 
-func hasNoLeader(_ View, r facts.Replica) bool { return r.Answer.Leader == 0 }
+func hasNoLeader(_ Judged, r facts.Replica) bool { return r.Answer.Leader == 0 }
 
-func hasNoList(o View, _ facts.Replica) bool { return !o.Membership.Known }
+func hasNoList(o Judged, _ facts.Replica) bool { return !o.Membership.Known }
 
-func isCalledCorrupt(_ View, r facts.Replica) bool {
+func isCalledCorrupt(_ Judged, r facts.Replica) bool {
 	return etcdutil.IsCalledCorrupt(r.Answer.Alarms, r.Answer.ID)
 }
 
-func isUncompared(_ View, r facts.Replica) bool { return r.IsVoter() && r.Pod.Uncompared }
+func isUncompared(_ Judged, r facts.Replica) bool { return r.IsVoter() && r.Pod.Uncompared }
 
-func isUnsealed(_ View, r facts.Replica) bool { return !r.IsSealed() }
+func isUnsealed(_ Judged, r facts.Replica) bool { return !r.IsSealed() }
 
 // isOnUnreadyNode reports a member that serves, and that Kubernetes does not call ready for its node: it calls no Pod
 // there ready (kubernetes/kubernetes:pkg/controller/util/node/controller_utils.go MarkPodsNotReady).
-func isOnUnreadyNode(_ View, r facts.Replica) bool { return !r.Pod.Ready && r.Pod.NodeNotReady != "" }
+func isOnUnreadyNode(_ Judged, r facts.Replica) bool { return !r.Pod.Ready && r.Pod.NodeNotReady != "" }
 
-func isNotServing(o View, r facts.Replica) bool { return !o.IsServing(r) }
+func isNotServing(o Judged, r facts.Replica) bool { return !o.IsServing(r) }
 
-func isServingNow(View, facts.Replica) bool { return true }
+func isServingNow(Judged, facts.Replica) bool { return true }
 
 func podChangeOf(r facts.Replica) time.Time { return facts.PodChange(r.Pod) }
 
