@@ -74,7 +74,7 @@ var refusedNames = []refusal{
 	{"a version with a leading zero", `spec: {version: "3.06.1"}`, "spec.version", `spec.version is "3.06.1"` + versionSentence, alike},
 	{"an empty version", `spec: {version: ""}`, "spec.version", `spec.version is ""` + versionSentence, alike},
 	{"a version that loses data", `spec: {version: "3.5.13"}`, "spec.version", "",
-		"etcd 3.5.13 is refused: its revision can go back after a crash during compaction (fixed in 3.5.14). Use 3.5.35"},
+		"etcd 3.5.13 is not accepted: its revision can go back after a crash during compaction (fixed in 3.5.14). Use 3.5.35"},
 	{"a version of a minor that nobody knows", `spec: {version: "3.9.0"}`, "spec.version", "",
 		"etcd 3.9.0 is of a minor this operator does not know; it knows 3.5, 3.6, 3.7. Use 3.7.3"},
 	{"an image with a tag", "spec: {image: {repository: 'registry.example.com:5000/etcd:v3.6.16'}}", "spec.image.repository",

@@ -69,7 +69,7 @@ func TestWhatTheAPIServerAnswersIsToldApart(t *testing.T) {
 func TestARefusalSaysWhatWasRefusedAndWhatToChange(t *testing.T) {
 	for text, wants := range map[string][]string{
 		`violates PodSecurity "restricted:latest": privileged (container "proxy" must not set securityContext.privileged=true)`: {
-			`container "proxy" must not set`, "keep the webhook that adds this from these Pods", "pod-security.kubernetes.io/enforce of the namespace."},
+			`container "proxy" must not set`, "Exclude the cluster's Pods from that webhook."},
 		"ValidatingAdmissionPolicy 'of-others' with binding 'of-others' denied request: failed to configure binding: no params found for " +
 			"policy binding with `Deny` parameterNotFoundAction": {"'of-others'", "no params found"},
 		"ValidatingAdmissionPolicy 'restricted-pods' with binding 'restricted-pods' denied request: pods prod/demo-0 has a container that is " +

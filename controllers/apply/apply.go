@@ -67,7 +67,7 @@ type Applier struct {
 func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen Seen, change changes.Change,
 	look Look) error {
 	if err := (step{Applier: a, cluster: cluster, view: seen}).rehearse(ctx, change); err != nil {
-		return err
+		return withNothingStopped(err)
 	}
 	if plan.MustConfirm(change) {
 		live, err := look(ctx)

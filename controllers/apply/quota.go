@@ -68,7 +68,7 @@ func (s step) rehearseQuotas(ctx context.Context, e exchange, successor, refusal
 	if !e.isCountedAlike() || !e.fits(refusal) {
 		exceeded = append([]string{named[0]}, exceeded...)
 	}
-	return rejectedBy(exceeded, "rehearsing "+successor)
+	return rejectedBy(exceeded, "Kubernetes would refuse "+successor)
 }
 
 // rejectedBy is nil without quotas that are exceeded.

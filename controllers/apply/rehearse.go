@@ -23,6 +23,16 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
+// withNothingStopped says so of what a rehearsal refused.
+func withNothingStopped(err error) error {
+	var refused Rejected
+	if !errors.As(err, &refused) {
+		return err
+	}
+	refused.Message = strings.TrimSuffix(refused.Message, ".") + ". Nothing was stopped for it."
+	return refused
+}
+
 // rehearse asks Kubernetes whether it would admit what a change leads to, before anything that runs is stopped for it,
 // or a member is removed: quotas, Pod Security and webhooks may have been tightened since the members' Pods were made.
 func (s step) rehearse(ctx context.Context, change changes.Change) error {
@@ -94,7 +104,7 @@ func (s step) rehearseMove(ctx context.Context, starts []changes.Start) error {
 	if err != nil {
 		return err
 	}
-	return rejectedBy(exceeded, "rehearsing the start of the next members")
+	return rejectedBy(exceeded, "Kubernetes would refuse the next members")
 }
 
 // rehearseStart rehearses the Pod of one member, which may run now.
@@ -148,9 +158,9 @@ func (s step) rehearsePod(ctx context.Context, successor *corev1.Pod, e exchange
 	case apierrors.IsAlreadyExists(err), says("does not support dry run")(err):
 		return successor, nil
 	case overQuota.MatchString(err.Error()):
-		return successor, s.rehearseQuotas(ctx, e, "the start of Pod "+successor.Name, err.Error())
+		return successor, s.rehearseQuotas(ctx, e, "the new Pod "+successor.Name, err.Error())
 	}
-	return nil, Answer(err, "rehearsing the start of Pod "+successor.Name)
+	return nil, Answer(err, "Kubernetes would refuse the new Pod "+successor.Name)
 }
 
 // kubeAnswers sort what the API server says. The first that fits wins: the namespace that is being deleted is a 403
@@ -164,11 +174,10 @@ var kubeAnswers = []struct {
 	{says("more than one PodDisruptionBudget"), rejected(RejectedBudgets)},
 	{says("status unknown for quota"), later(LaterBusy)},
 	{says("error looking up service account"), later(LaterMissing)}, // of a namespace that is a moment old
-	{says("exceeded quota", "failed quota", "insufficient quota"), rejected(RejectedQuota)},
-	{says("violates PodSecurity"), func(message string) error {
-		return rejected(RejectedPodSecurity)(message + podSecurityRemedy)
-	}},
-	{says("admission webhook", "failed calling webhook", "ValidatingAdmissionPolicy"), rejected(RejectedWebhook)},
+	{says("exceeded quota", "failed quota", "insufficient quota"), rejected(RejectedQuota, quotaRemedy)},
+	{says("violates PodSecurity"), rejected(RejectedPodSecurity, podSecurityRemedy)},
+	{says("admission webhook", "failed calling webhook", "ValidatingAdmissionPolicy"),
+		rejected(RejectedWebhook, webhookRemedy)},
 	{apierrors.IsConflict, later(LaterConflict)},
 	{isBusy, later(LaterBusy)},
 	{apierrors.IsForbidden, rejected(RejectedForbidden)},
@@ -177,9 +186,13 @@ var kubeAnswers = []struct {
 	{apierrors.IsNotFound, later(LaterMissing)},
 }
 
-// podSecurityRemedy is what helps against Pod Security, which says only what it refuses.
-const podSecurityRemedy = ". What the operator makes passes restricted: keep the webhook that adds this from these " +
-	"Pods, or loosen the label pod-security.kubernetes.io/enforce of the namespace."
+// What helps against those that say only what they refuse.
+const (
+	quotaRemedy       = "Raise the ResourceQuota, or put the spec back."
+	podSecurityRemedy = "A webhook adds that to the Pod: the operator makes it as Pod Security restricted asks. " +
+		"Exclude the cluster's Pods from that webhook."
+	webhookRemedy = "Have that policy or webhook admit it, or put the spec back."
+)
 
 // Answer gives what the API server answered the type by which it is treated: Later, Rejected or, for what is neither,
 // the error itself. doing says what was being done to what.
@@ -199,8 +212,11 @@ func later(reason string) func(string) error {
 	return func(message string) error { return Later{Reason: reason, Message: message} }
 }
 
-func rejected(reason string) func(string) error {
-	return func(message string) error { return Rejected{Reason: reason, Message: message} }
+func rejected(reason string, remedy ...string) func(string) error {
+	return func(message string) error {
+		return Rejected{Reason: reason, Message: strings.Join(append([]string{strings.TrimSuffix(message, ".")},
+			remedy...), ". ")}
+	}
 }
 
 // says looks into the text of an answer of the API server, where causes are not told apart by code.

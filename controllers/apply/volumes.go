@@ -194,7 +194,7 @@ func (s step) rehearseVolume(ctx context.Context, c changes.RemoveMember) error 
 	case overQuota.MatchString(err.Error()):
 		return s.rehearseQuotas(ctx, e, "the volume of "+c.Successor.Name, err.Error())
 	}
-	return Answer(err, "rehearsing the volume of "+c.Successor.Name)
+	return Answer(err, "Kubernetes would refuse the volume of "+c.Successor.Name)
 }
 
 // rehearseSuccessor rehearses the Pod of the new member, for which the Pod of the old one goes.

@@ -210,10 +210,11 @@ func attemptOf(change changes.Change, err error) attempt {
 	case errors.As(err, &later):
 		a.Reason, a.Message, a.recheck = later.Reason, later.Message, afterLater
 	case errors.As(err, &rejected):
-		a.Rejected, a.Reason, a.Message, a.recheck = true, rejected.Reason, rejected.Message, kit.AfterRejected
+		a.Rejected, a.Reason, a.recheck = true, rejected.Reason, kit.AfterRejected
+		a.Message = fmt.Sprintf("Cannot %s: %s", changes.WordsOf(change).Name(), rejected.Message)
 	case errors.As(err, &taken):
 		a.Rejected, a.NeedsHuman, a.Reason, a.recheck = true, true, facts.ReasonNameTaken, kit.AfterRejected
-		a.Message = taken.Error() + ". Delete or rename it, or choose another name for the cluster."
+		a.Message = taken.Error() + ". Delete it if nothing needs it, or choose another name for the cluster."
 	default:
 		a.Err = err
 	}

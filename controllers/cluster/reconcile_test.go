@@ -380,7 +380,7 @@ func (w *world) checkTaken(kind, name string) {
 	if stalled == nil || stalled.Reason != facts.ReasonNameTaken || status.NextStep.Verdict != string(plan.Refuse) {
 		w.t.Fatalf("%+v; %+v", status.NextStep, stalled)
 	}
-	for _, part := range []string{kind, name, "Delete or rename it"} {
+	for _, part := range []string{kind, name, "Delete it if nothing needs it"} {
 		if !strings.Contains(stalled.Message, part) {
 			w.t.Errorf("%q does not say %q", stalled.Message, part)
 		}

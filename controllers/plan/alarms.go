@@ -36,7 +36,7 @@ func alarms(o pass) *proposal {
 }
 
 // restartsMeanwhile says what becomes of a change of the spec while an alarm stands: see isHeldByAlarm.
-const restartsMeanwhile = " Until then the operator restarts a member for the spec only to raise the quota."
+const restartsMeanwhile = " Until then other changes of the spec wait; one that raises the quota is made."
 
 func filterAlarms(all []facts.Alarm, name string) []facts.Alarm {
 	return slices.DeleteFunc(slices.Clone(all), func(a facts.Alarm) bool { return a.Name != name })

@@ -30,7 +30,7 @@ func seal(o pass) *proposal {
 	if len(seals) == 0 {
 		return nil
 	}
-	return act(changes.SealPods{Pods: seals}, "the data is there, and etcd must never start empty again.")
+	return act(changes.SealPods{Pods: seals}, "from now on etcd starts only on the data that is there.")
 }
 
 // isToBeSealed reports the Pod of a recorded member that could start from an empty directory.
@@ -157,9 +157,9 @@ func quorumLost(o pass) *proposal {
 	}
 	says := fmt.Sprintf("The data of %d of %d members is lost: %s.", len(lost), len(voters), strings.Join(lost, "; "))
 	if o.rebuilding == nil {
-		return refuse(facts.ReasonQuorumLost, "%s What is left is no quorum, so etcd serves nothing, and nothing is "+
-			"rebuilt by itself. What is left is not touched; if the lost data comes back where it was, the cluster "+
-			"goes on. An EtcdRestore rebuilds it from a survivor or a backup: "+
+		return refuse(facts.ReasonQuorumLost, "%s So no quorum is left, and etcd serves nothing. The operator "+
+			"rebuilds nothing by itself, and touches no member. If the lost volumes come back under their names, the "+
+			"cluster goes on. Else approve an EtcdRestore, from what status.evidence says is there: "+
 			pages.Docs+"docs/disaster-recovery.md.", says).byHuman()
 	}
 	word := wait(facts.ReasonQuorumLost, "%s %s", says, o.rebuilding.Message)

@@ -147,8 +147,8 @@ func ailment(o pass, r facts.Replica) *proposal {
 				"on its PersistentVolumeClaim.", r.Name, judge.WhyNoPod(o.Judged, r)).byHuman()
 	}
 	if !r.IsHealthy(o.Membership) || r.Pod == nil || !r.Pod.Ready {
-		return wait(facts.ReasonNotReady, "Member %s%s is not well: %s.%s%s", r.Name, onNode(r), o.Judge(r).Says,
-			nodeNotReady(r), untilReplaced(o, r)).due(o, facts.PodChange(r.Pod), facts.StartDeadline)
+		return wait(facts.ReasonNotReady, "Member %s%s is not well: %s.%s%s%s", r.Name, onNode(r), o.Judge(r).Says,
+			nodeNotReady(r), unseen(r), untilReplaced(o, r)).due(o, facts.PodChange(r.Pod), facts.StartDeadline)
 	}
 	if !r.IsSealed() {
 		return wait(facts.ReasonNotRecorded,
@@ -156,6 +156,15 @@ func ailment(o pass, r facts.Replica) *proposal {
 			due(o, facts.PodChange(r.Pod), facts.StartDeadline)
 	}
 	return sidecarTrouble(o, r)
+}
+
+// unseen is what a person can do about a member that only the operator does not reach, or "".
+func unseen(r facts.Replica) string {
+	if r.Answer != nil || r.Pod == nil || !r.Pod.Ready {
+		return ""
+	}
+	return " It stays a member. Look for what keeps the operator from its client port: a NetworkPolicy, or the " +
+		"network of its node."
 }
 
 // sidecarTrouble tells of a sidecar that is not well beside a member that is. It is never overdue: the member serves.
@@ -199,10 +208,8 @@ const otherClass = "Put spec.storage.storageClassName to a StorageClass that exi
 	"to what it can make; the operator then makes another volume."
 
 // correctImage is what a person can do about an image that cannot be pulled.
-var correctImage = "Kubernetes tries again at least every 5 minutes. Correct spec.image, or the Secrets that " +
-	"spec.image.pullSecrets names. Where the operator was started with --etcd-repository, --etcd-digest or " +
-	"--image-pull-secret, correct those: see " +
-	pages.Docs + "docs/air-gapped.md."
+var correctImage = "Correct spec.image, its pullSecrets, or the operator's flags --etcd-repository, --etcd-digest " +
+	"and --image-pull-secret: see " + pages.Docs + "docs/air-gapped.md. Kubernetes tries again by itself."
 
 // howToStart is what Kubernetes says of a Pod that does not start, with what a person can do about it.
 func howToStart(waiting, message string) string {
@@ -214,6 +221,8 @@ func howToStart(waiting, message string) string {
 		advice = otherClass
 	case etcdutil.LacksEtcdutl(message):
 		return etcdutil.NoEtcdutl + "."
+	case strings.Contains(message, "nodes are available"): // kubernetes/kubernetes:pkg/scheduler/framework/types.go
+		advice = "Make room on the nodes, or correct what spec.pod asks for."
 	default:
 		return message
 	}
@@ -242,10 +251,10 @@ func startTrouble(o pass, r facts.Replica) *proposal {
 			"operator makes the Pod anew; where a webhook added it, correct that.", r.Name, pod.StartsAfter,
 			pod.Waiting, strings.TrimSuffix(pod.Message, ".")).due(o, pod.Created, facts.StartDeadline)
 	case facts.StartReason(pod.Waiting) != "":
-		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s", r.Name, pod.Waiting,
-			howToStart(pod.Waiting, pod.Message)).due(o, pod.Created, facts.StartDeadline)
+		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s%s", r.Name, pod.Waiting,
+			howToStart(pod.Waiting, pod.Message), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
 	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
-		return wait(facts.ReasonCrashing, "%s. Kubernetes starts it again, within 5 minutes each time. %s%s",
+		return wait(facts.ReasonCrashing, "%s. Kubernetes starts it again and again, at most 5 minutes apart. %s%s",
 			howStopped(r), afterStop(r), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
 	}
 	return nil

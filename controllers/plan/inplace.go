@@ -286,7 +286,7 @@ func lostAfterMove(o pass) *proposal {
 		}
 	}
 	return refuse(facts.ReasonRestoreLost, "The volumes of %s, which an EtcdRestore restored, were lost before "+
-		"they served. What is left is no quorum. The volumes of the previous "+
+		"they served. So no quorum is left. The volumes of the previous "+
 		"incarnation are kept. Make and approve another EtcdRestore.", strings.Join(lost, ", ")).byHuman()
 }
 

@@ -288,7 +288,7 @@ func processes() []judged {
 				Cause: facts.CauseSettings, Cure: judge.Correct}},
 		{"it never served with settings that others serve with", three.edit(1, neverHeard),
 			judge.Judgement{State: judge.Unresponsive, Cause: facts.CauseUnknown, Cure: judge.Replace}},
-		{"its kubelet calls it ready, and the operator cannot reach it", three.edit(1, unanswered),
+		{"its kubelet calls it ready, but the operator cannot reach it", three.edit(1, unanswered),
 			judge.Judgement{State: judge.Unresponsive, Cause: facts.CauseUnknown, Cure: judge.Await}},
 		{"it started a moment ago", three.edit(1, deadFor(time.Hour)).edit(1, justStarted),
 			judge.Judgement{State: judge.Starting, Cause: facts.CauseUnknown, Cure: judge.Replace}},

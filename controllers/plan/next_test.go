@@ -423,7 +423,7 @@ func rows() []row {
 			func() scene { o := settledWorld(3); o.Objects[0].State = facts.ObjectAbsent; return o }(),
 			Refuse, "scaffold", facts.ReasonCALost, "", "demo-ca"},
 		{"a deleted budget is put back", func() scene { o := settledWorld(3); o.Budget = facts.Budget{}; return o }(),
-			Act, "budget", "", "SetBudget", "Set the disruption budget to 2: the number of voters is 3"},
+			Act, "budget", "", "SetBudget", "Set minAvailable of the disruption budget to 2: the number of voters is 3"},
 		{"a Pod made from other settings than its volume says is made anew when it does not run",
 			settledWorld(3).edit(1, unpullable).edit(1, func(r *facts.Replica) { r.Pod.Settings = other }),
 			Act, "pods", "", "DeletePods", "demo-1"},
@@ -436,8 +436,7 @@ func rows() []row {
 			inMemory(settledWorld(2).with(starting(2))).edit(2, unpullable).edit(2, otherImage).sized(3), Act,
 			"abandon-learner", "", "RemoveMember", "demo-2"},
 		{"what is wrong with an image, and what to do, is said", settledWorld(3).edit(1, unpullable), Refuse,
-			"member-health", facts.ReasonImagePull, "", "not found. Kubernetes tries again at least every 5 minutes. " +
-				"Correct spec.image, or the Secrets that spec.image.pullSecrets names."},
+			"member-health", facts.ReasonImagePull, "", "not found. Correct spec.image, its pullSecrets, or the operator's flags"},
 		{"a member added by hand stops every change of the list", func() scene {
 			o := desire(settledWorld(3), func(d *facts.Desired) { d.Size = 5 })
 			o.Current.Membership.Strangers = []etcdutil.Member{{ID: 99}}
@@ -504,7 +503,7 @@ func rows() []row {
 			Refuse, "promote", facts.ReasonCatchUp, "", "demo-1"},
 
 		{"at size 1 an emptied directory is lost quorum, not a new cluster", settledWorld(1).edit(0, wiped).blind(),
-			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "nothing is rebuilt by itself"},
+			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "rebuilds nothing by itself"},
 		{"two of three emptied are lost quorum", settledWorld(3).blind().edit(0, wiped).edit(1, wiped).edit(2, silent),
 			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "data of 2 of 3"},
 		{"with every volume gone quorum is lost", settledWorld(3).blind().edit(0, noData).edit(1, noData).edit(2,
@@ -617,7 +616,7 @@ func rows() []row {
 		}(), Act, "grow", "", "PrepareMember", "demo-9"},
 
 		{"a drain counts the vote that was added by hand", strangers(settledWorld(3)), Act, "budget",
-			"", "SetBudget", "Set the disruption budget to 3: the number of voters is 4"},
+			"", "SetBudget", "Set minAvailable of the disruption budget to 3: the number of voters is 4"},
 		{"one that clients cannot reach is removed before those that they can",
 			desire(settledWorld(3).edit(0, unready), func(d *facts.Desired) { d.Size = 1 }), Act, "shrink",
 			"", "MoveLeader", "demo-0"},
@@ -810,7 +809,7 @@ func rolls() []row {
 			"etcd of demo-1 stopped: signal 9 (SIGKILL) ended it. Kubernetes starts it again"},
 		{"a member without memory names the limit", settledWorld(3).edit(1, stoppedBy(etcdutil.ExitOutOfMemory, "more")),
 			Refuse, "member-health", facts.ReasonCrashing, "",
-			"stopped (OOMKilled): more. Kubernetes starts it again, within 5 minutes each time. Raise spec.pod.resources"},
+			"stopped (OOMKilled): more. Kubernetes starts it again and again, at most 5 minutes apart. Raise spec.pod.resources"},
 		{"a member without room says where the way out is",
 			settledWorld(3).edit(1, stoppedBy(etcdutil.ExitDiskFull, "no space left")), Refuse, "member-health",
 			facts.ReasonCrashing, "", "Make room on its volume: see " + pages.Docs + "docs/alerts.md#a-volume-that-is-full"},

@@ -132,7 +132,7 @@ func handsOff(o pass) *proposal {
 	if !o.Desired.Paused {
 		return nil
 	}
-	p := wait(facts.ReasonPaused, "spec.paused is true: the operator looks and reports, and changes nothing.%s",
+	p := wait(facts.ReasonPaused, "spec.paused is true: the operator changes nothing. Set it to false to go on.%s",
 		stillWritten(o))
 	p.Recheck = recheckSettled
 	return p
@@ -153,11 +153,11 @@ func specRefused(o pass) *proposal {
 	if o.Desired.Fault == "" {
 		return nil
 	}
-	p := refuse(facts.ReasonSpecRefused, "%s", o.Desired.Fault).byHuman()
 	if o.IsAlive() || needsNothing(o) {
-		return p.yielding()
+		return refuse(facts.ReasonSpecRefused, "%s Until then members keep the settings that they have.",
+			o.Desired.Fault).byHuman().yielding()
 	}
-	return p
+	return refuse(facts.ReasonSpecRefused, "%s", o.Desired.Fault).byHuman()
 }
 
 func nameTaken(o pass) *proposal {
@@ -191,8 +191,8 @@ func whyTaken(o pass) string {
 func takenBy(object facts.Object) *proposal {
 	switch object.State {
 	case facts.ObjectForeign:
-		return refuse(facts.ReasonNameTaken, "%s %s exists and does not belong to this cluster (%s). Delete or "+
-			"rename it, or choose another name for the cluster.",
+		return refuse(facts.ReasonNameTaken, "%s %s exists and does not belong to this cluster (%s). Delete it "+
+			"if nothing needs it, or choose another name for the cluster.",
 			object.Kind, object.Name, object.Detail).byHuman()
 	case facts.ObjectTerminating:
 		return wait(facts.ReasonOldObjects, "%s %s is being deleted; its name is free after that.%s", object.Kind,

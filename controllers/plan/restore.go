@@ -26,7 +26,7 @@ func restoreSource(o pass) *proposal {
 }
 
 // nameAnother is what helps where the backup itself cannot be put right.
-const nameAnother = "Name another one in spec.bootstrap.restore, or delete the EtcdRestore that names it."
+const nameAnother = "Put that right, or name another backup: in spec.bootstrap.restore, or in another EtcdRestore."
 
 // lookAtBackup has a Pod find what is asked for, and returns nil once that is known.
 func lookAtBackup(o pass) *proposal {

@@ -99,7 +99,8 @@ func roll(o pass) *proposal {
 	}
 	if r := o.due.OtherVersion; r.Member != nil {
 		return refuse(facts.ReasonOtherVersion, "%s was made to run etcd %s and answers as etcd %s: its image is "+
-			"not what spec.image says. No other member is restarted with it. Put spec.image or spec.version right.",
+			"not what its tag says. No other member is restarted with it. Push the right image, or put spec.version "+
+			"right.",
 			r.Name, r.Pod.Settings.Version, r.Answer.Version).byHuman()
 	}
 	r := o.due.Restart

@@ -85,7 +85,7 @@ func crowdedRows() []row {
 			facts.ReasonSettled, "", ""},
 
 		{"while space ran out no member gets other settings", wanting(raising(three, 90, noSpace), other), Refuse,
-			"alarms", facts.ReasonAlarm, "", "restarts a member for the spec only to raise the quota"},
+			"alarms", facts.ReasonAlarm, "", "one that raises the quota is made"},
 		{"but a larger quota, which is the cure", wanting(raising(three, 90, noSpace), larger), Act, "roll",
 			"", "WriteSettings", ""},
 		{"also the ones that do not have it yet",
@@ -119,7 +119,7 @@ func beginningRows() []row {
 	begin, three, lost := wishing(notBootstrapped(3)), settledWorld(3), storing(lostWorld(), 100, 95)
 	small := three.edit(0, runs(smaller)).edit(1, runs(smaller)).edit(2, runs(smaller))
 	const tooLarge = "cannot be used: spec.etcd.quotaBackendBytes is 64Mi. The backup has 101Mi, and may take 80 % of " +
-		"it. Ask for at least 127Mi. Nothing was made"
+		"it. Raise the quota to at least 127Mi. Nothing was made"
 	return []row{
 		{"a backup that the quota has no room for is refused with both figures",
 			looking(wanting(begin, smaller), hasFound, ofSize(101, 5)), Refuse, "restore-source", facts.ReasonPreflight,

@@ -127,8 +127,8 @@ func (in Input) losses(e plan.Evidence, status *v1alpha1.EvidenceStatus) string 
 		}
 	}
 	return join(
-		fmt.Sprintf("Of %d members these have lost their data: %s. The others are no quorum. The operator rebuilds "+
-			"nothing without an approval.", len(e.Members), strings.Join(lost, ", ")),
+		fmt.Sprintf("%d of %d members have lost their data: %s. So no quorum is left. The operator rebuilds nothing "+
+			"without an approved EtcdRestore.", len(lost), len(e.Members), strings.Join(lost, ", ")),
 		lossToSurvivor(e), in.lossToBackup(e, status), "With source.empty everything would be lost.",
 		in.lossToPrevious())
 }
@@ -153,9 +153,8 @@ func lossToSurvivor(e plan.Evidence) string {
 	if m.Name == "" {
 		return unheardSurvivors(e)
 	}
-	return fmt.Sprintf("With source.survivor %s, at revision %d, writes that the lost members agreed on "+
-		"without it are lost: "+
-		"the last moments, if it had kept up.", m.Name, m.Revision)
+	return fmt.Sprintf("With source.survivor %s the cluster gets all up to its revision %d. Newer writes that only "+
+		"the lost members had are lost.", m.Name, m.Revision)
 }
 
 // unheardSurvivors are members whose data is there. How much it is, is unknown before one of them was started. Where
@@ -170,7 +169,8 @@ func unheardSurvivors(e plan.Evidence) string {
 			"back (%s): it is read as it is. What was written after that copy was made is lost, and nothing says "+
 			"when that was.", copies)
 	}
-	return "No member still holds the data, so source.survivor has no member to begin with."
+	return "No voter still holds the data, so source.survivor can name no member. A copy that a learner has may be " +
+		"incomplete."
 }
 
 // inState are the names of the members in a state.
@@ -196,7 +196,8 @@ func (in Input) lossToPrevious() string {
 func (in Input) lossToBackup(e plan.Evidence, status *v1alpha1.EvidenceStatus) string {
 	b := status.Backup
 	if b == nil {
-		return "No EtcdBackup of this cluster is complete and proven. A store may hold a backup nevertheless."
+		return "No EtcdBackup of this cluster is complete and proven. A store may hold one all the same: " +
+			"look there before you approve source.empty."
 	}
 	says := fmt.Sprintf("With the EtcdBackup %s, of %s, everything after its revision %d would be lost", b.Name,
 		b.StartedAt.UTC().Format(time.RFC3339), b.Revision)

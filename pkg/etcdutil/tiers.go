@@ -73,7 +73,7 @@ func Judge(v Version) Verdict {
 	}
 	for _, d := range refusals {
 		if v.SameMinor(d.fixed) && !v.AtLeast(d.fixed) {
-			return Verdict{TierRefuse, fmt.Sprintf("etcd %s is refused: %s (fixed in %s). Use %s.",
+			return Verdict{TierRefuse, fmt.Sprintf("etcd %s is not accepted: %s (fixed in %s). Use %s.",
 				v, d.what, d.fixed, known.waypoint), known.waypoint}
 		}
 	}

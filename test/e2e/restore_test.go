@@ -137,7 +137,7 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 		save(ctx, saved, world.ToVolume("backups"))
 		again := story.Create(ctx, "again", 1, fromBackup("first"), world.Quota("64Mi"))
 		again.AwaitStalled(ctx, facts.ReasonPreflight)
-		Expect(nextStep(ctx, again)).To(MatchRegexp(`quotaBackendBytes is 64Mi\. The backup has 1[0-9]{2}Mi, and may take 80 % of it\. Ask for at least 1[0-9]{2}Mi`))
+		Expect(nextStep(ctx, again)).To(MatchRegexp(`quotaBackendBytes is 64Mi\. The backup has 1[0-9]{2}Mi, and may take 80 % of it\. Raise the quota to at least 1[0-9]{2}Mi`))
 		Expect(again.Pods(ctx)).To(BeEmpty())
 		Expect(volumes(ctx, again)).To(BeEmpty())
 		again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.QuotaBackendBytes = quantity("256Mi") })

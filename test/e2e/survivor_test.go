@@ -26,7 +26,7 @@ func expectOtherData(ctx context.Context, cluster *world.Cluster, member, otherI
 		g.Expect(evidence.Quorum).To(Equal(string(plan.QuorumLost)))
 		g.Expect(evidence.Message).To(ContainSubstring("%s (its directory holds the data of cluster %s)", member,
 			otherID))
-		g.Expect(evidence.Message).To(ContainSubstring("source.survivor has no member to begin with"))
+		g.Expect(evidence.Message).To(ContainSubstring("source.survivor can name no member"))
 	}).Should(Succeed())
 	Eventually(ctx, func() []string { return readyAddresses(ctx, cluster.Name) }).Should(BeEmpty(),
 		"clients are led to it")

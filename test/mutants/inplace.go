@@ -323,8 +323,8 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "each of the next members would fit alone, and not all of them", Peer: "",
-		From: "return rejectedBy(exceeded, \"rehearsing the start of the next members\")",
-		To:   "return rejectedBy(exceeded[:0], \"rehearsing the start of the next members\")",
+		From: "return rejectedBy(exceeded, \"Kubernetes would refuse the next members\")",
+		To:   "return rejectedBy(exceeded[:0], \"Kubernetes would refuse the next members\")",
 		Test: "TestAClusterDoesNotMoveToMembersOfWhichOnlySomeWouldFit",
 	},
 	{

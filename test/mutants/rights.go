@@ -146,8 +146,8 @@ var rights = []mutant{
 	},
 	{
 		Name: "a refusal of Pod Security does not say what to change",
-		From: "message + podSecurityRemedy",
-		To:   "message",
+		From: "rejected(RejectedPodSecurity, podSecurityRemedy)",
+		To:   "rejected(RejectedPodSecurity)",
 		Test: "TestARefusalSaysWhatWasRefusedAndWhatToChange",
 	},
 	{

@@ -249,7 +249,8 @@ func (c SetBudget) words() Words {
 	if c.MinAvailable == 0 {
 		return says("Delete", "Deleted", "the disruption budget", EventObjectsApplied)
 	}
-	return says("Set", "Set", fmt.Sprintf("the disruption budget to %d", c.MinAvailable), EventObjectsApplied)
+	what := fmt.Sprintf("minAvailable of the disruption budget to %d", c.MinAvailable)
+	return says("Set", "Set", what, EventObjectsApplied)
 }
 
 func (c SetBudget) veto(o facts.View) Veto {

@@ -76,8 +76,8 @@ func (o View) WhyNoRoomFor(survivor Replica) string {
 func (c Settings) whyNoRoom(what string, size, inUse int64) string {
 	switch {
 	case c.QuotaBytes > 0 && size*100 >= c.QuotaBytes*RoomPercent:
-		return fmt.Sprintf("spec.etcd.quotaBackendBytes is %s. %s has %s, and may take %d %% of it. Ask for at least "+
-			"%s", FormatBytes(c.QuotaBytes), what, InMebi(size), RoomPercent, InMebi(QuotaFor(size)))
+		return fmt.Sprintf("spec.etcd.quotaBackendBytes is %s. %s has %s, and may take %d %% of it. Raise the quota "+
+			"to at least %s", FormatBytes(c.QuotaBytes), what, InMebi(size), RoomPercent, InMebi(QuotaFor(size)))
 	case c.MemoryBytes > 0 && inUse >= c.MemoryBytes:
 		return fmt.Sprintf("spec.pod.resources.limits.memory is %s. %s has %s, of which %s are in use. Ask for more "+
 			"than %s", FormatBytes(c.MemoryBytes), what, InMebi(size), InMebi(inUse), InMebi(inUse))

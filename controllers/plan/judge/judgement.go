@@ -245,7 +245,7 @@ var Signs = []Sign{
 	// Processes that do not answer.
 	seen("it never served with the settings of the spec, and no other member does", neverServedWithSpec).
 		means(Unresponsive, facts.CauseSettings, Correct).by(ByOperator, ByKubelet).told(facts.MemberNotAnswering),
-	seen("its kubelet calls it ready, and the operator cannot reach it", isReadyUnseen).
+	seen("its kubelet calls it ready, but the operator cannot reach it", isReadyUnseen).
 		means(Unresponsive, facts.CauseUnknown, Await).by(ByOperator).told(facts.MemberNotAnswering),
 	seen("it is starting", isStartingUp).
 		means(Starting, facts.CauseUnknown, Replace).from(lastStartOf).by(ByOperator, ByKubelet).toldBy(wordOfProcess),
