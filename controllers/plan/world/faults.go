@@ -47,17 +47,24 @@ func (w *World) KillContainer(name string) {
 
 // WipeDisk empties a directory under its process, which dies of it.
 func (w *World) WipeDisk(name string) {
-	p, ok := w.objects.pods[name]
-	if !ok || w.disks[p.disk] == nil {
+	p := w.objects.pods[name]
+	d := w.disks[p.disk]
+	if d == nil || d.isEmpty() {
 		return
 	}
 	w.KillContainer(name)
-	if !w.sealed[w.disks[p.disk].member] {
+	if !w.sealed[d.member] {
 		w.unsealedLoss = true
 	}
-	d := w.disks[p.disk]
-	w.disks[p.disk] = &disk{emptied: emptied{cluster: d.cluster, member: d.member, look: w.ledger.looks}}
+	w.empty(p.disk)
 	w.logf("fault: directory of %s wiped", name)
+}
+
+// empty takes all that a directory holds, and remembers what that was.
+func (w *World) empty(uid string) {
+	if d := w.disks[uid]; d != nil && !d.isEmpty() {
+		w.disks[uid] = &disk{emptied: emptied{cluster: d.cluster, member: d.member, look: w.ledger.looks}}
+	}
 }
 
 // Freeze is a disk that hangs or a node that stops answering.
@@ -95,9 +102,7 @@ func (w *World) LoseNode(name string) {
 		v.Stranded = "node-1 was deleted"
 		w.objects.volumes[name] = v
 	}
-	if p.disk == p.UID {
-		delete(w.disks, p.disk)
-	}
+	delete(w.disks, p.UID)
 	w.logf("fault: the node of %s deleted", name)
 }
 
@@ -171,9 +176,7 @@ func (w *World) EndPod(name string) {
 	}
 	w.stop(p)
 	p.Running, p.RunningSince, p.Ready, p.Phase = false, time.Time{}, false, facts.PodFailed
-	if p.disk == p.UID {
-		delete(w.disks, p.disk)
-	}
+	w.empty(p.UID)
 	w.objects.pods[name] = p
 	w.logf("fault: Pod %s ended", name)
 }

@@ -74,12 +74,11 @@ func (w *World) end(name string, p pod) {
 		return
 	}
 	w.stop(p)
-	if p.disk == p.UID {
-		delete(w.disks, p.disk)
-	}
+	w.empty(p.UID)
 	if w.isKept(name, p) {
 		return
 	}
+	delete(w.disks, p.UID)
 	delete(w.objects.pods, name)
 }
 

@@ -101,6 +101,28 @@ func TestEachInvariantSpeaksOfWhatItForbids(t *testing.T) {
 	}
 }
 
+func TestARecordOnAPodThatEndedIsLateByOneMomentAtMost(t *testing.T) {
+	for _, isLate := range []bool{true, false} {
+		spec := Spec3(3)
+		spec.Ephemeral = true
+		w := New(1, spec)
+		w.Settle(600)
+		w.ledger.looks++
+		look, id := w.ledger.looks, w.idOf("demo-1")
+		w.EndPod("demo-1")
+		if !isLate {
+			look++
+		}
+		w.ledger.acting = look
+		said := changes.MemberRecord{Name: "demo-1", PodUID: w.objects.pods["demo-1"].UID,
+			Record: record.Member{ClusterID: w.bootstrapped, MemberID: id, Version: spec.Settings.Version}}
+		_ = w.effect(changes.RecordMembers{Members: []changes.MemberRecord{said}}, immortal, nil)
+		if isAllowed := len(w.Violations) == 0; isAllowed != isLate {
+			t.Errorf("late by one moment %v: %v", isLate, w.Violations)
+		}
+	}
+}
+
 func (w *World) refOf(name string) facts.PodRef {
 	return facts.PodRef{Name: name, UID: w.objects.pods[name].UID}
 }
