@@ -122,6 +122,7 @@ const (
 	// data out; on the PVC.
 	AnnotationFlushed = Group + "/flushed-for"
 	// AnnotationRemovedFor says in one word why the operator removes, or removed, the member on a volume; on the PVC.
+	// Of a previous member it says that its data is gone.
 	AnnotationRemovedFor = Group + "/removed-for"
 	// AnnotationKeptSince is when a volume was put aside, as RFC 3339 has it; on a PVC with LabelKept.
 	AnnotationKeptSince = Group + "/kept-since"

@@ -20,8 +20,8 @@ func restoreFence(o pass) *proposal {
 	if !o.Bootstrap.Exists() {
 		return nil // nothing says what took its place
 	}
-	for _, step := range []func(pass) *proposal{fenceMark, unmark, fenceBudget, fenceLabels, fencePods,
-		fenceSecrets} {
+	for _, step := range []func(pass) *proposal{fenceMark, unmark, fenceBudget, fenceLabels, fenceWords,
+		fencePods, fenceSecrets} {
 		if p := step(o); p != nil {
 			return p
 		}
@@ -70,6 +70,19 @@ func fenceLabels(o pass) *proposal {
 	for _, r := range o.FormerMembers() {
 		if r.IsUp() && r.Pod.Role != "" {
 			return act(changes.LabelRole{Pod: r.PodRef()}, "it is of the previous incarnation.")
+		}
+	}
+	return nil
+}
+
+// fenceWords writes down whose data is gone, by etcd's last words, before the Pods go that alone say so: the cluster
+// does not go back to that.
+func fenceWords(o pass) *proposal {
+	for _, r := range o.FormerMembers() {
+		j := o.Judge(r)
+		if j.IsLost() && j.Cause == facts.CauseDisk && r.Volume != nil && r.Volume.RemovedFor != j.Cause {
+			return act(changes.MarkVolume{Volume: r.VolumeRef(), For: j.Cause},
+				"%s. The cluster does not go back to it, and its Pod goes next.", j.Says)
 		}
 	}
 	return nil

@@ -66,6 +66,9 @@ func returned(r *facts.Replica) {
 	r.Volume.GoesBackFrom, r.Volume.Superseded = r.Volume.Superseded, ""
 }
 
+// saidGone is a previous member whose etcd said that its data is gone, before its Pod went.
+func saidGone(r *facts.Replica) { r.Volume.RemovedFor = facts.CauseDisk }
+
 // blank has a volume on which no member lived.
 func blank(r *facts.Replica) { r.Volume.Record = record.Member{} }
 
@@ -116,6 +119,8 @@ func waysBack() []row {
 		{"where no one could say who had a vote, each of them is all there was",
 			requesting(unvoiced(failing.former(1, func(r *facts.Replica) { r.Volume = nil })), homeward), Act, rule,
 			"", "GoBack", "back to demo-0, demo-2"},
+		{"not to a volume of which etcd said that its data is gone", requesting(failing.former(1, saidGone), homeward), Act,
+			rule, "", "GoBack", "back to demo-0, demo-2"},
 		{"what the cluster switched over from is stopped first",
 			requesting(movedWorld(requesting(settledWorld(3))), homeward), Act, fence, "", "MarkFormer", ""},
 		{"what it went back from is marked first", back, Act, fence, "", "MarkFormer",
@@ -182,17 +187,18 @@ func waited() facts.Request {
 func TestAClusterThatCannotGoBackSaysWhyAndWhatElse(t *testing.T) {
 	failing := failingWorld()
 	for why, o := range map[string]scene{
-		"the cluster serves, or did":                                   settledWorld(3),
-		"what was written since would be lost":                         servingWorld(requesting(settledWorld(3))),
-		"serves, or did, with what it holds now":                       failing.edit2(3, func(r *facts.Replica) { r.Volume.Record = voter(3).Record() }),
-		"a quorum of the restored members answers":                     answering(failing),
-		"about to serve":                                               failing.edit2(3, func(r *facts.Replica) { r.Pod.Running, r.Pod.Ready = true, true }),
-		"too few volumes are there on which its members lived: 1 of 3": failing.former(0, noData).former(1, noData),
-		"volumes are there on which its members lived: 0 of 3":         failing.everyFormer(blank),
-		"members lived: 0 of 0":                                        unvoiced(failing.everyFormer(copiedClaim)),
-		"volumes of demo-0 and demo-2 say":                             failing.former(2, func(r *facts.Replica) { r.Volume.Record.ClusterID++ }),
-		"too few volumes":                                              failing.everyFormer(func(r *facts.Replica) { r.Volume.Superseded = "later" }),
-		"Secret demo-ca, which":                                        withoutCA(failing),
+		"the cluster serves, or did":                                     settledWorld(3),
+		"what was written since would be lost":                           servingWorld(requesting(settledWorld(3))),
+		"serves, or did, with what it holds now":                         failing.edit2(3, func(r *facts.Replica) { r.Volume.Record = voter(3).Record() }),
+		"a quorum of the restored members answers":                       answering(failing),
+		"about to serve":                                                 failing.edit2(3, func(r *facts.Replica) { r.Pod.Running, r.Pod.Ready = true, true }),
+		"too few volumes are there with the data of its members: 1 of 3": failing.former(0, noData).former(1, noData),
+		"volumes are there with the data of its members: 0 of 3":         failing.everyFormer(blank),
+		"data of its members: 0 of 0":                                    unvoiced(failing.everyFormer(copiedClaim)),
+		"its members: 1 of 3":                                            failing.former(0, saidGone).former(1, saidGone),
+		"volumes of demo-0 and demo-2 say":                               failing.former(2, func(r *facts.Replica) { r.Volume.Record.ClusterID++ }),
+		"too few volumes":                                                failing.everyFormer(func(r *facts.Replica) { r.Volume.Superseded = "later" }),
+		"Secret demo-ca, which":                                          withoutCA(failing),
 	} {
 		d := Decide(requesting(o, homeward).Observation)
 		held := d.Trace.Yielded()
@@ -262,6 +268,9 @@ func TestAClusterGoesBackOnlyFromWhatNeverServedAndToWhatIsThere(t *testing.T) {
 		{"it was put back by a backup tool", asked.former(1, copiedClaim), good, false},
 		{"it is of another cluster", asked.former(1, func(r *facts.Replica) { r.Volume.Record.ClusterID++ }), good, false},
 		{"no member lived on it", asked.former(1, blank), good, false},
+		{"etcd said that its data is gone", asked.former(1, saidGone), good, false},
+		{"it was to be removed for its node", asked.former(1, func(r *facts.Replica) { r.Volume.RemovedFor = facts.CauseNode }),
+			good, true},
 		{"the members are of no cluster", asked, otherwise(good, func(c *changes.GoBack) { c.ClusterID = 0 }), false},
 		{"too few of them had a vote", asked, with("demo-0"), false},
 		{"of a former incarnation before that nothing counts", asked.former(1, func(r *facts.Replica) {

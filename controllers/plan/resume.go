@@ -211,7 +211,8 @@ func bootstrapOfPrevious(o pass) changes.BeginBootstrap {
 		Names: facts.Names(members), ClusterID: members[0].Record().ClusterID}
 }
 
-// ableToReturn are the members of the previous incarnation whose own volumes are there.
+// ableToReturn are the members of the previous incarnation whose own volumes are there, with their data as far as it
+// is known.
 func ableToReturn(o pass) []facts.Replica {
 	_, members := o.Previous()
 	return facts.Filter(members, func(r facts.Replica) bool { return r.MayReturn(o.Bootstrap.Incarnation) })
@@ -239,8 +240,8 @@ func whyNoQuorumBack(o pass) string {
 		return last.Voters == nil || slices.Contains(last.Voters, r.Name)
 	})
 	if len(voters) < etcdutil.Quorum(len(last.Voters)) {
-		return fmt.Sprintf("of the previous incarnation %s too few volumes are there on which its members lived: "+
-			"%d of %d", last.Incarnation, len(voters), len(last.Voters))
+		return fmt.Sprintf("of the previous incarnation %s too few volumes are there with the data of its "+
+			"members: %d of %d", last.Incarnation, len(voters), len(last.Voters))
 	}
 	for _, r := range members {
 		if r.Record().ClusterID != members[0].Record().ClusterID {

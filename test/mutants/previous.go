@@ -27,6 +27,18 @@ var previous = []mutant{
 		Test: "TestAClusterGoesBackOnlyFromWhatNeverServedAndToWhatIsThere",
 	},
 	{
+		Name: "a cluster goes back to a volume of which etcd said that its data is gone", Peer: "",
+		From: "r.Volume.Superseded == from && r.Volume.RemovedFor != CauseDisk",
+		To:   "r.Volume.Superseded == from",
+		Test: "TestAClusterGoesBackOnlyFromWhatNeverServedAndToWhatIsThere",
+	},
+	{
+		Name: "a Pod of a previous member goes with its word that its data is gone", Peer: "",
+		From: "fenceLabels, fenceWords,",
+		To:   "fenceLabels,",
+		Test: row("what etcd says of data that is gone is written down before its Pod goes"),
+	},
+	{
 		Name: "a cluster goes back for the same EtcdRestore again and again", Peer: "",
 		From: "return f.Back == request })",
 		To:   "return false })",

@@ -101,7 +101,8 @@ func guardUncovered(o facts.View, r facts.Replica, version etcdutil.Version) Vet
 	return dataAtRisk("raft's log of %s may still hold what etcd 3.5 wrote, and %s cannot read it.", r.Name, version)
 }
 
-// MarkVolume writes on a volume why its member is to be removed, so that it is kept when that is done.
+// MarkVolume writes on a volume why its member is to be removed, so that it is kept when that is done. Or it writes
+// that a previous member said that its data is gone, so that the cluster does not go back to it.
 type MarkVolume struct {
 	Volume facts.VolumeRef
 	For    facts.Cause

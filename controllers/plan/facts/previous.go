@@ -21,9 +21,10 @@ func (o View) Previous() (record.Former, []Replica) {
 }
 
 // MayReturn reports whether a member of the previous incarnation could start again on what it lived on, once the mark
-// is taken off that says which incarnation took its place.
+// is taken off that says which incarnation took its place. It cannot where its etcd said that this is gone.
 func (r Replica) MayReturn(from string) bool {
-	return r.Volume != nil && r.IsRecorded() && r.IsOnOwnVolume() && r.Volume.isUsable() && r.Volume.Superseded == from
+	return r.Volume != nil && r.IsRecorded() && r.IsOnOwnVolume() && r.Volume.isUsable() &&
+		r.Volume.Superseded == from && r.Volume.RemovedFor != CauseDisk
 }
 
 // IsGivenUp reports an incarnation that the cluster went back from.

@@ -88,13 +88,36 @@ func (w *World) lastVoters() []string {
 	return former[len(former)-1].Voters
 }
 
-// countThere counts the volumes that hold the data of a cluster's voters.
+// countThere counts the volumes that voters of a cluster lived on, but for those whose members said that their data is
+// gone. What lies on the others only their members see, and none runs while the cluster goes back.
 func (w *World) countThere(c *cluster) int {
 	n := 0
 	for _, v := range w.objects.volumes {
-		n += w.holds(c, v.UID)
+		d := w.disks[v.UID]
+		if d == nil || d.isCopy || v.RemovedFor == facts.CauseDisk {
+			continue
+		}
+		held := emptied{cluster: d.cluster, member: d.member}
+		if d.isEmpty() {
+			held = d.emptied
+		}
+		if i := c.find(held.member); held.cluster == c.id && i >= 0 && !c.members[i].Learner {
+			n++
+		}
 	}
 	return n
+}
+
+// checkWords has what a previous member said of its data outlive its Pod.
+func (w *World) checkWords(ref facts.PodRef) {
+	for _, r := range w.Observe().FormerMembers() {
+		if r.Pod == nil || r.PodRef() != ref || r.Pod.Running || r.Pod.HasEnded() || w.trouble.Restless {
+			continue
+		}
+		if r.SaidItsDataIsGone() && r.MayReturn(w.objects.bootstrap.Incarnation) {
+			w.violate("%s said that its data is gone, and nothing does once its Pod is deleted", r.Name)
+		}
+	}
 }
 
 // checkReady lets a cluster move only to members that have what they are to begin with.

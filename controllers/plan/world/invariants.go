@@ -72,6 +72,7 @@ func (w *World) checkRecord(m changes.MemberRecord, diskUID string) {
 
 // checkPodDeletion is I11 and I1: the operator alone stops no member that runs, and never the only copy of its data.
 func (w *World) checkPodDeletion(ref facts.PodRef) {
+	w.checkWords(ref)
 	p, ok := w.objects.pods[ref.Name]
 	if !ok || p.UID != ref.UID || w.trouble.isRaced || w.objects.bootstrap.Void || w.procs[p.UID] == nil ||
 		w.hasEnded(p.Incarnation) || p.cutOff {

@@ -151,3 +151,18 @@ func TestAClusterDoesNotGoBackFromWhatServes(t *testing.T) {
 		t.Fatalf("%v %+v %v\n%s", rests, d, w.Violations, firstStory(t, w))
 	}
 }
+
+func TestAClusterDoesNotGoBackToDataThatItsMemberSaidIsGone(t *testing.T) {
+	w := settledAt(t, 9, 1)
+	w.Ask(record.SourceBackup, "", true)
+	until(t, w, "a cluster that switched over", func() bool { return len(w.moves) > 0 })
+	w.WipeDisk("demo-0")
+	until(t, w, "a Pod that is gone", func() bool { return w.objects.pods["demo-0"].UID == "" })
+	if way := plan.WayBack(w.Observe()); way != "" {
+		t.Errorf("it is told: %s", way)
+	}
+	w.Ask(record.SourcePrevious, "", true)
+	if mustSettle(t, w, "restored"); len(w.moves) != 1 {
+		t.Errorf("it went back\n%s", firstStory(t, w))
+	}
+}
