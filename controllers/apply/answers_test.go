@@ -75,12 +75,17 @@ func TestARefusalSaysWhatWasRefusedAndWhatToChange(t *testing.T) {
 		"ValidatingAdmissionPolicy 'restricted-pods' with binding 'restricted-pods' denied request: pods prod/demo-0 has a container that is " +
 			"privileged, may escalate privileges or keeps capabilities: proxy. If a webhook of yours adds this, keep it from these Pods.": {
 			"capabilities: proxy", "keep it from these Pods"},
+		"exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3": {"limited: pods=3. Raise the ResourceQuota."},
+		`admission webhook "x" denied the request: no`:                            {"no. Have that policy or webhook admit it."},
 	} {
 		err := Answer(forbidden(text), "creating Pod demo-0")
 		for _, want := range wants {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("want %q, got %v", want, err)
 			}
+		}
+		if err != nil && strings.Contains(err.Error(), "spec back") {
+			t.Errorf("it may be a Pod that is deleted: %v", err)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -67,7 +68,7 @@ type Applier struct {
 func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen Seen, change changes.Change,
 	look Look) error {
 	if err := (step{Applier: a, cluster: cluster, view: seen}).rehearse(ctx, change); err != nil {
-		return withNothingStopped(err)
+		return withNothingStopped(err, change)
 	}
 	if plan.MustConfirm(change) {
 		live, err := look(ctx)
@@ -194,6 +195,12 @@ type Rejected struct {
 }
 
 func (e Rejected) Error() string { return e.Message }
+
+// and adds a sentence.
+func (e Rejected) and(sentence string) Rejected {
+	e.Message = strings.TrimSuffix(e.Message, ".") + ". " + sentence
+	return e
+}
 
 // Reasons of Rejected.
 const (

@@ -76,7 +76,7 @@ func rejectedBy(exceeded []string, doing string) error {
 	if len(exceeded) == 0 {
 		return nil
 	}
-	return Rejected{Reason: RejectedQuota, Message: words.Bounded(doing + ": " + strings.Join(exceeded, "; "))}
+	return rejected(RejectedQuota, quotaRemedy)(words.Bounded(doing + ": " + strings.Join(exceeded, "; ")))
 }
 
 // exceededBeside says of the other quotas of the namespace which ones the successors do not fit into once the old Pods

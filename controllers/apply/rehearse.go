@@ -23,14 +23,18 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
-// withNothingStopped says so of what a rehearsal refused.
-func withNothingStopped(err error) error {
+// withNothingStopped says so of what a rehearsal refused, and what else a person can do where they changed something.
+func withNothingStopped(err error, change changes.Change) error {
 	var refused Rejected
 	if !errors.As(err, &refused) {
 		return err
 	}
-	refused.Message = strings.TrimSuffix(refused.Message, ".") + ". Nothing was stopped for it."
-	return refused
+	switch change.(type) {
+	case changes.EvictPod, changes.WriteSettings:
+		return refused.and("Nothing was stopped for it; to leave the members as they are, take the change back.")
+	default:
+		return refused.and("Nothing was stopped for it.")
+	}
 }
 
 // rehearse asks Kubernetes whether it would admit what a change leads to, before anything that runs is stopped for it,
@@ -188,10 +192,10 @@ var kubeAnswers = []struct {
 
 // What helps against those that say only what they refuse.
 const (
-	quotaRemedy       = "Raise the ResourceQuota, or put the spec back."
+	quotaRemedy       = "Raise the ResourceQuota."
 	podSecurityRemedy = "A webhook adds that to the Pod: the operator makes it as Pod Security restricted asks. " +
 		"Exclude the cluster's Pods from that webhook."
-	webhookRemedy = "Have that policy or webhook admit it, or put the spec back."
+	webhookRemedy = "Have that policy or webhook admit it."
 )
 
 // Answer gives what the API server answered the type by which it is treated: Later, Rejected or, for what is neither,
@@ -214,8 +218,11 @@ func later(reason string) func(string) error {
 
 func rejected(reason string, remedy ...string) func(string) error {
 	return func(message string) error {
-		return Rejected{Reason: reason, Message: strings.Join(append([]string{strings.TrimSuffix(message, ".")},
-			remedy...), ". ")}
+		refused := Rejected{Reason: reason, Message: strings.TrimSuffix(message, ".")}
+		for _, sentence := range remedy {
+			refused = refused.and(sentence)
+		}
+		return refused
 	}
 }
 

@@ -110,6 +110,42 @@ func TestNothingIsStoppedForAPodThatWouldNotBeAdmitted(t *testing.T) {
 	}
 }
 
+func TestARehearsalThatFailsSaysWhatHelpsAndThatNothingWasStopped(t *testing.T) {
+	const lowered = "exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=0"
+	const changed = " Nothing was stopped for it; to leave the members as they are, take the change back."
+	const same = " Nothing was stopped for it."
+	whole, moving := newWorld(t, demo()), newWorld(t, demo())
+	wholeCluster(t, whole)
+	begunNext(t, moving)
+	moving.mustDo(t, restoring(t, moving), prepareNext(moving.cluster))
+	move := switchOver()
+	move.Successors = []changes.Start{{Name: "demo-3", Flags: facts.FlagsSealed, Settings: settings(moving.cluster)}}
+	for _, row := range []struct {
+		world  *world
+		seen   Seen
+		change changes.Change
+		tail   string
+	}{
+		{whole, bootstrapped(), stopping(t, whole, whole.cluster)[0], changed},
+		{whole, bootstrapped(), stopping(t, whole, whole.cluster)[1], changed},
+		{moving, restoring(t, moving), move, same},
+		{whole, bootstrapped(), replacing(whole.cluster),
+			" demo-0 stays a member until Kubernetes admits demo-3: make room, or change what refuses it." + same},
+	} {
+		for text, remedy := range map[string]string{
+			lowered: "limited: pods=0. Raise the ResourceQuota.",
+			`admission webhook "policy.example.com" denied the request: no`: "no. Have that policy or webhook admit it.",
+		} {
+			row.world.admission = func(*corev1.Pod) error { return forbidden(text) }
+			look, _ := looking(row.seen)
+			err := row.world.applier().Apply(t.Context(), row.world.cluster, row.seen, row.change, look)
+			if err == nil || !strings.HasSuffix(err.Error(), remedy+row.tail) {
+				t.Errorf("%s: %v", changes.KindOf(row.change), err)
+			}
+		}
+	}
+}
+
 func TestWhatIsRehearsedIsThePodThatIsMadeLater(t *testing.T) {
 	changed := demo()
 	changed.Spec.Version = "3.6.15"

@@ -167,9 +167,8 @@ func (s step) rehearseReplacement(ctx context.Context, c changes.RemoveMember) e
 	}
 	var refused Rejected
 	if errors.As(err, &refused) {
-		refused.Message += fmt.Sprintf(". %s stays a member until Kubernetes admits %s: make room, or change what "+
-			"refuses it", c.Name, c.Successor.Name)
-		return refused
+		return refused.and(fmt.Sprintf("%s stays a member until Kubernetes admits %s: make room, or change what "+
+			"refuses it.", c.Name, c.Successor.Name))
 	}
 	return err
 }

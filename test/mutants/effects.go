@@ -9,6 +9,30 @@ var effects = []mutant{
 		Test: "TestWhatCanHurtIsDecidedAgainOnALiveLook",
 	},
 	{
+		Name: "what a rehearsal refused does not say that nothing was stopped", Peer: "",
+		From: "return withNothingStopped(err, change)",
+		To:   "return err",
+		Test: "TestARehearsalThatFailsSaysWhatHelpsAndThatNothingWasStopped",
+	},
+	{
+		Name: "a move that no change of a spec began says to take that back", Peer: "",
+		From: "case changes.EvictPod, changes.WriteSettings:\n\t\treturn refused.and",
+		To:   "case changes.EvictPod, changes.WriteSettings, changes.SwitchOver:\n\t\treturn refused.and",
+		Test: "TestARehearsalThatFailsSaysWhatHelpsAndThatNothingWasStopped",
+	},
+	{
+		Name: "a refusal for a quota does not say what helps", Peer: "",
+		From: "rejected(RejectedQuota, quotaRemedy)},",
+		To:   "rejected(RejectedQuota)},",
+		Test: "TestARefusalSaysWhatWasRefusedAndWhatToChange",
+	},
+	{
+		Name: "a refusal of a webhook does not say what helps", Peer: "",
+		From: "rejected(RejectedWebhook, webhookRemedy)},",
+		To:   "rejected(RejectedWebhook)},",
+		Test: "TestARefusalSaysWhatWasRefusedAndWhatToChange",
+	},
+	{
 		Name: "no one but a leader that takes its peers for gone is asked to change the list", Peer: "",
 		From: "if errors.Is(err, client.ErrUnhealthy) && answers && voter != leader {",
 		To:   "if errors.Is(err, client.ErrUnhealthy) && answers && voter == nil {",

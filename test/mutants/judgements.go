@@ -320,4 +320,16 @@ var judgements = []mutant{
 		To:   `return fields["level"], words, isEntry`,
 		Test: "FuzzLastWordsAreOneShortLine",
 	},
+	{
+		Name: "who only the operator does not reach is told without what may keep it away", Peer: "",
+		From: "nodeNotReady(r), unseen(r), untilReplaced(o, r)",
+		To:   `nodeNotReady(r), "", untilReplaced(o, r)`,
+		Test: row("a member that only the operator does not reach says where to look"),
+	},
+	{
+		Name: "a Pod that no node has room for says what the scheduler says and no more", Peer: "",
+		From: `case strings.Contains(message, "nodes are available"):`,
+		To:   `case message == "":`,
+		Test: row("a Pod that no node has room for says what to change"),
+	},
 }
