@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -99,7 +100,27 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 			"printable characters of ASCII, such as the time: 2026-01-31T12:00:00Z.", v1alpha1.AnnotationRestartedAt,
 			value))
 	}
-	return append(warnings, versionWarnings(c)...)
+	return slices.Concat(warnings, timeWarnings(&c.Spec), versionWarnings(c))
+}
+
+// timeWarnings are about times that the schema refuses, and that were stored all the same: the operator goes by others.
+func timeWarnings(spec *v1alpha1.EtcdClusterSpec) []string {
+	var warnings []string
+	warn := func(name string, stored time.Duration, counts, what string) {
+		warnings = append(warnings, fmt.Sprintf("%s is %s, and counts as %s. Set it to %s.", name, stored, counts,
+			what))
+	}
+	repair := cmp.Or(spec.Repair, &v1alpha1.RepairSpec{})
+	if after, counts := repair.ReplaceAfter, spec.ReplaceAfterOrDefault(); after != nil && after.Duration != counts {
+		warn("spec.repair.replaceAfter", after.Duration, counts.String(), "at least 30s, or to 0 for never")
+	}
+	if keep, counts := repair.KeepVolumes, spec.KeepVolumesOrDefault(); keep != nil && keep.Duration != counts {
+		warn("spec.repair.keepVolumes", keep.Duration, counts.String(), "a time such as 24h, or to 0 to keep none")
+	}
+	if _, isSaid := spec.BackupAge(); spec.Backups != nil && spec.Backups.MaxAge != nil && !isSaid {
+		warn("spec.backups.maxAge", spec.Backups.MaxAge.Duration, "not set", "at least 1m, or to 0 for any age")
+	}
+	return warnings
 }
 
 func versionWarnings(c *v1alpha1.EtcdCluster) []string {

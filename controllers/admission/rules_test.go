@@ -161,6 +161,21 @@ func TestEverySentenceOfTheOperatorEndsUpInTheMessage(t *testing.T) {
 	}
 }
 
+func TestAStoredTimeThatTheSchemaRefusesIsToldWithTheOneThatCounts(t *testing.T) {
+	for change, want := range map[string]string{
+		"spec: {repair: {replaceAfter: 5s}}": "spec.repair.replaceAfter is 5s, and counts as 5m0s. Set it to at least 30s, or to 0 for never.",
+		"spec: {repair: {keepVolumes: -1h}}": "spec.repair.keepVolumes is -1h0m0s, and counts as 24h0m0s. Set it to a time such as 24h, " +
+			"or to 0 to keep none.",
+		"spec: {backups: {maxAge: 59s}}":                                               "spec.backups.maxAge is 59s, and counts as not set. Set it to at least 1m, or to 0 for any age.",
+		"spec: {repair: {replaceAfter: '0', keepVolumes: 0s}, backups: {maxAge: '0'}}": "",
+		"spec: {repair: {replaceAfter: 30s, keepVolumes: 1h}, backups: {maxAge: 1m}}":  "",
+	} {
+		if got := admission.Warnings(typed(t, cluster(t, change))); strings.Join(got, "|") != want {
+			t.Errorf("%s: %q", change, got)
+		}
+	}
+}
+
 func TestKnownVulnerabilitiesAreNamedWithThePatchThatEndsThem(t *testing.T) {
 	want := "etcd 3.6.13 has known vulnerabilities: GHSA-xg4h-6gfc-h4m8, GHSA-6vch-q96h-7gc3. They are fixed in 3.6.14. Set " +
 		"spec.version to 3.6.16."
