@@ -73,7 +73,7 @@ func (o *RestoreOptions) restore(ctx context.Context, volume *os.Root) error {
 	return o.download(ctx, volume)
 }
 
-// startOver brings a snapshot, whatever is there.
+// startOver removes what an earlier run has left, and brings a snapshot. Of one that did not come whole nothing stays.
 func (p Place) startOver(volume *os.Root, bring func() error) error {
 	if err := volume.RemoveAll(p.staging()); err != nil {
 		return volumeFailure("remove what an earlier run has left", err)
