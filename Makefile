@@ -20,6 +20,8 @@ GROUP ?=
 STORY ?=
 # The directory into which the story with a real Prometheus draws the dashboards, such as docs/pictures. Empty: it does not.
 PICTURES ?=
+# Recipes read from the environment what people type: a name may have an apostrophe.
+export GROUP STORY PICTURES ONLY REF
 
 LOCALKUBE := $(CURDIR)/bin/localkube
 SHAPE = $(NODES:%=--nodes %) $(FAMILIES:%=--ip-families %)
@@ -183,13 +185,13 @@ corpus: ## Write down anew what the planner answers in all small worlds and stor
 .PHONY: corpus-diff
 corpus-diff: ## Print the first answers of the planner that differ from those of REF=main.
 	@temp=$$(mktemp -d); trap 'git worktree remove --force $$temp/tree; rm -rf $$temp' EXIT; \
-	git worktree add -q --detach $$temp/tree $(REF) && mkdir $$temp/before $$temp/now && \
+	git worktree add -q --detach $$temp/tree "$$REF" && mkdir $$temp/before $$temp/now && \
 	for package in controllers/plan controllers/plan/world; do \
 		(cd $$temp/tree/$$package && CORPUS_ANSWERS=$$temp/before $(GO_TEST) -count=1 -run='$(CORPUS)' .) >/dev/null || true; \
 		(cd $$package && CORPUS_ANSWERS=$$temp/now $(GO_TEST) -count=1 -run='$(CORPUS)' .) >/dev/null || true; \
 	done; \
 	for answers in $$temp/now/*; do \
-		[ -e $$temp/before/$${answers##*/} ] || { echo "$(REF) answers nothing: it has no corpus, or does not compile"; exit 1; }; \
+		[ -e $$temp/before/$${answers##*/} ] || { echo "$$REF answers nothing: it has no corpus, or does not compile"; exit 1; }; \
 		diff -U0 -I '^  ' $$temp/before/$${answers##*/} $$answers | head -40 || true; \
 	done
 REF = main
@@ -197,7 +199,7 @@ CORPUS = ^TestNextIsHarmless|^TestEachRowAndEachWorld|^TestNoStoryViolates
 
 .PHONY: mutants
 mutants: bin/etcd bin/helm $(S3_SERVER) ## Seed known bugs one at a time, or those of ONLY=guard,peers; prints killed / total.
-	@$(WITH_ETCD) go run ./test/mutants $(if $(ONLY),-only '$(ONLY)')
+	@$(WITH_ETCD) go run ./test/mutants $(if $(ONLY),-only "$$ONLY")
 
 .PHONY: bench
 bench: $(LOCALKUBE) bin/s3/versitygw ## Speed and cost against their floors, as JSON and a table; FLAGS="-figures backup" for some.
@@ -426,8 +428,8 @@ on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(SUBMAKE) localkube
 .PHONY: test-stories
 test-stories: export FULL = 1
 test-stories: $(LOCALKUBE) $(S3_SERVER) $(MORE_SERVERS) $(GITOPS) bin/prometheus $(E2E_TEST) bin/ginkgo bin/helm
-	@$(if $(PICTURES),go build -C test/tools -o /dev/null ./dashboards; export PICTURES='$(abspath $(PICTURES))';) \
-	$(call on-operator,$(GINKGO) --timeout=175m --label-filter='$(GROUP)' --focus='$(STORY)' $(E2E_TEST))
+	@$(if $(PICTURES),go build -C test/tools -o /dev/null ./dashboards; export PICTURES="$$(realpath -m -- "$$PICTURES")";) \
+	$(call on-operator,$(GINKGO) --timeout=175m --label-filter="$$GROUP" --focus="$$STORY" $(E2E_TEST))
 GINKGO = bin/ginkgo --fail-on-empty --procs=$(PROCS) --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
 
 # Those that a Kubernetes of IPv4 alone skips.
