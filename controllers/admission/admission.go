@@ -128,13 +128,17 @@ func versionWarnings(c *v1alpha1.EtcdCluster) []string {
 	if err != nil {
 		return nil
 	}
+	verdict := etcdutil.Judge(version)
+	if verdict.Tier == etcdutil.TierRefuse {
+		return nil // which says where to go
+	}
 	var warnings []string
-	if verdict := etcdutil.Judge(version); verdict.Tier == etcdutil.TierWarn {
+	if verdict.Tier == etcdutil.TierWarn {
 		warnings = append(warnings, verdict.Reason)
 	}
 	if open, fixed := etcdutil.Vulnerabilities(version); len(open) > 0 {
 		warnings = append(warnings, fmt.Sprintf("etcd %s has known vulnerabilities: %s. They are fixed in %s. Set "+
-			"spec.version to %s.", version, strings.Join(open, ", "), fixed, etcdutil.Judge(version).Waypoint))
+			"spec.version to %s.", version, strings.Join(open, ", "), fixed, verdict.Waypoint))
 	}
 	if image := c.Spec.Image; image != nil && len(image.Digests) > 0 && image.Digests[version.String()] == "" {
 		warnings = append(warnings, fmt.Sprintf("There is no digest for etcd %s; it runs from its tag v%s. Add the "+

@@ -208,6 +208,7 @@ func TestWhatIsAcceptedAndNotWiseIsWarnedOf(t *testing.T) {
 		{"annotations that loosen Pods are warned of, which an older definition let in",
 			"spec: {tasks: {annotations: {container.apparmor.security.beta.kubernetes.io/snapshot: unconfined}}, " +
 				"pod: {annotations: {container.apparmor.security.beta.kubernetes.io/etcd: unconfined}}}", 2},
+		{"a version that is refused has no warning beside the refusal", `spec: {version: "3.5.13"}`, 0},
 		{"what is no version is an error and no warning", `spec: {version: "latest"}`, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
