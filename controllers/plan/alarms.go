@@ -27,9 +27,9 @@ func alarms(o pass) *proposal {
 			"once the data is right, etcdctl alarm disarm ends it.%s", facts.AlarmCorrupt,
 			accused(o.Incarnation, corrupt[0]), facts.RemedyOf(corrupt[0]), restartsMeanwhile).byHuman().yielding()
 	case len(full) > 0:
-		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: %s. %s; the "+
+		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. %s; the "+
 			"alarm is taken back once every member has less than %d %% of its quota.%s", facts.AlarmNoSpace,
-			accused(o.Incarnation, full[0]), fullest(o), facts.RemedyOf(full[0]), facts.RoomPercent,
+			accused(o.Incarnation, full[0]), o.Fullest(), facts.RemedyOf(full[0]), facts.RoomPercent,
 			restartsMeanwhile).byHuman().yielding()
 	}
 	return nil
@@ -56,23 +56,6 @@ func accused(o facts.Incarnation, a facts.Alarm) string {
 		return "some member"
 	}
 	return fmt.Sprintf("the former member %s", a.Member)
-}
-
-// fullest says how large the database is that takes most of its quota.
-func fullest(o pass) string {
-	var fullest facts.Replica
-	for _, r := range o.Members {
-		if r.Member != nil && r.Answer != nil && (fullest.Answer == nil || share(r) > share(fullest)) {
-			fullest = r
-		}
-	}
-	return fmt.Sprintf("the database of %s has %dMi of %dMi", fullest.Name, fullest.Answer.DBSize>>20,
-		fullest.RunsWith().QuotaBytes>>20)
-}
-
-// share is how much of its quota a database takes.
-func share(r facts.Replica) float64 {
-	return float64(r.Answer.DBSize) / float64(max(r.RunsWith().QuotaBytes, 1))
 }
 
 // isCured reports that the corrupt member was removed, and that all that is left is the same. What a backup brought

@@ -117,10 +117,15 @@ func writesRefused(o facts.Observation) (reason, message string) {
 	raised := o.Current.Raised()
 	for _, reason := range []string{ReasonCorrupt, ReasonNoSpace} {
 		i := slices.IndexFunc(raised, func(a facts.Alarm) bool { return a.Name == reason })
-		if i >= 0 {
-			return reason, fmt.Sprintf("A quorum answers reads. Writes are refused, since etcd raised the alarm "+
-				"%s. %s.", reason, facts.RemedyOf(raised[i]))
+		if i < 0 {
+			continue
 		}
+		full := ""
+		if reason == ReasonNoSpace {
+			full = fmt.Sprintf(" The %s.", o.Current.Fullest())
+		}
+		return reason, fmt.Sprintf("A quorum answers reads. Writes are refused, since etcd raised the alarm %s.%s %s.",
+			reason, full, facts.RemedyOf(raised[i]))
 	}
 	return "", ""
 }

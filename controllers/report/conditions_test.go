@@ -207,17 +207,21 @@ func TestAClusterThatTakesNoWritesIsNotAvailableAndTheAlarmIsTheReason(t *testin
 		raised []string
 		status metav1.ConditionStatus
 		reason string
+		says   string
 	}{
-		{nil, metav1.ConditionTrue, ReasonReadSucceeded},
-		{[]string{facts.AlarmNoSpace}, metav1.ConditionFalse, "NOSPACE"},
-		{[]string{facts.AlarmNoSpace, facts.AlarmCorrupt}, metav1.ConditionFalse, "CORRUPT"},
+		{nil, metav1.ConditionTrue, ReasonReadSucceeded, "A quorum"},
+		{[]string{facts.AlarmNoSpace}, metav1.ConditionFalse, "NOSPACE", "NOSPACE. The database of demo-1 has 2000Mi of 2048Mi. Raise"},
+		{[]string{facts.AlarmNoSpace, facts.AlarmCorrupt}, metav1.ConditionFalse, "CORRUPT", "CORRUPT. Compare"},
 	} {
 		w := demo(3, begin).settled()
 		for _, name := range row.raised {
 			w.find("demo-1").Answer.Alarms = append(w.find("demo-1").Answer.Alarms, facts.Alarm{Name: name})
 		}
+		for i, name := range []string{"demo-0", "demo-1", "demo-2"} {
+			w.find(name).Answer.DBSize, w.find(name).Pod.Settings.QuotaBytes = []int64{10 << 20, 2000 << 20, 1}[i], 2<<30
+		}
 		got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionAvailable)
-		if got.Status != row.status || got.Reason != row.reason {
+		if got.Status != row.status || got.Reason != row.reason || !strings.Contains(got.Message, row.says) {
 			t.Errorf("while %v stand: %+v", row.raised, got)
 		}
 	}

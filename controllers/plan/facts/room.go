@@ -47,6 +47,23 @@ func (r Replica) fills(quotaBytes int64) bool {
 	return r.Answer != nil && r.Answer.DBSize*100 >= quotaBytes*RoomPercent
 }
 
+// Fullest names the database that takes most of its quota, and says how large it is. One member answers at least.
+func (o Incarnation) Fullest() string {
+	var fullest Replica
+	for _, r := range o.Members {
+		if r.Member != nil && r.Answer != nil && (fullest.Answer == nil || r.filled() > fullest.filled()) {
+			fullest = r
+		}
+	}
+	return fmt.Sprintf("database of %s has %dMi of %dMi", fullest.Name, fullest.Answer.DBSize>>20,
+		fullest.RunsWith().QuotaBytes>>20)
+}
+
+// filled is how much of its quota a database takes.
+func (r Replica) filled() float64 {
+	return float64(r.Answer.DBSize) / float64(max(r.RunsWith().QuotaBytes, 1))
+}
+
 // HasRoom reports whether every member answers and is well below the quota that it runs with.
 func (o View) HasRoom() bool {
 	return o.Membership.Known && !slices.ContainsFunc(o.Members, func(r Replica) bool {
