@@ -26,9 +26,17 @@ func (in Input) conditions(s step) []metav1.Condition {
 	case s.verdict == plan.Refuse && s.needsHuman:
 		all = append(all, is(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.reason, s.message))
 	default:
-		all = append(all, is(v1alpha1.ConditionReconciling, metav1.ConditionTrue, s.reason, s.message))
+		all = append(all, is(v1alpha1.ConditionReconciling, metav1.ConditionTrue, s.reason, s.message+s.tryAgain()))
 	}
 	return words.Since(in.Observation.Now, in.Cluster.Generation, all, in.old().Conditions)
+}
+
+// tryAgain says of what the operator refuses for now that it looks again, with a space in front, or "".
+func (s step) tryAgain() string {
+	if s.verdict != plan.Refuse || strings.Contains(s.message, " again") {
+		return ""
+	}
+	return " The operator looks again at least every 10 s, and goes on as soon as it can."
 }
 
 // health are the conditions that tell how the cluster is.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -290,6 +291,28 @@ func TestWhatKubernetesRefusesIsTheReason(t *testing.T) {
 	if next.Verdict != string(plan.Refuse) || meta.IsStatusConditionTrue(Status(in).Conditions,
 		v1alpha1.ConditionStalled) {
 		t.Errorf("a quota may be raised, and the step reads %+v", next)
+	}
+}
+
+func TestOfWhatIsRefusedForNowReconcilingSaysThatItIsTriedAgain(t *testing.T) {
+	const looks = " The operator looks again at least every 10 s, and goes on as soon as it can."
+	in := demo(3, begin).settled().podGone("demo-1").input()
+	reconciling := func(d plan.Decision) string {
+		in.Decision = d
+		return meta.FindStatusCondition(Status(in).Conditions, v1alpha1.ConditionReconciling).Message
+	}
+	for said, want := range map[string]string{
+		"Cannot evict demo-1.":   "Cannot evict demo-1." + looks,
+		"It is tried again soon": "It is tried again soon.",
+	} {
+		d := plan.Decision{Verdict: plan.Refuse, Rule: "roll", Reason: facts.ReasonQuorumAtRisk, Message: said}
+		if got := reconciling(d); got != want {
+			t.Errorf("%q", got)
+		}
+		d.Verdict = plan.Wait
+		if got := reconciling(d); strings.Contains(got, "looks again") {
+			t.Errorf("a wait says %q", got)
+		}
 	}
 }
 
