@@ -23,13 +23,16 @@ func (in Input) conditions(s step) []metav1.Condition {
 	}
 	switch {
 	case in.isAtRest(s):
-	case s.verdict == plan.Refuse && s.needsHuman:
+	case s.isStalled():
 		all = append(all, is(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.reason, s.message))
 	default:
 		all = append(all, is(v1alpha1.ConditionReconciling, metav1.ConditionTrue, s.reason, s.message+s.tryAgain()))
 	}
 	return words.Since(in.Observation.Now, in.Cluster.Generation, all, in.old().Conditions)
 }
+
+// isStalled reports that nothing goes on before a person does something.
+func (s step) isStalled() bool { return s.verdict == plan.Refuse && s.needsHuman }
 
 // tryAgain says of what the operator refuses for now that it looks again, with a space in front, or "".
 func (s step) tryAgain() string {
@@ -44,7 +47,7 @@ func (in Input) health(s step) []metav1.Condition {
 	if in.IsBlind {
 		return unknown(s)
 	}
-	return []metav1.Condition{in.available(), in.degraded(s), in.upToDate()}
+	return []metav1.Condition{in.available(s), in.degraded(s), in.upToDate(s)}
 }
 
 // isAtRest reports that nothing is under way and nothing is held up: all is done, or the user asked for nothing to be
@@ -96,11 +99,17 @@ func hasServed(o facts.Observation) bool {
 	return o.Current.IsAlive() || len(o.Current.Bootstrap.Former) > 0
 }
 
-const creating = "The cluster is being created."
+// creating tells of a cluster that never served.
+func (in Input) creating(s step) string {
+	if in.isAtRest(s) || s.isStalled() {
+		return "The cluster is not created yet; the condition Ready says why."
+	}
+	return "The cluster is being created."
+}
 
 // available is True only with a linearizable read in this very pass, and while no alarm keeps etcd from taking writes.
 // The member list is asked for in no other way.
-func (in Input) available() metav1.Condition {
+func (in Input) available(s step) metav1.Condition {
 	o := in.Observation
 	reason, refused := writesRefused(o)
 	switch {
@@ -110,8 +119,7 @@ func (in Input) available() metav1.Condition {
 		return is(v1alpha1.ConditionAvailable, metav1.ConditionTrue, ReasonReadSucceeded,
 			"A quorum of the members answers.")
 	case !hasServed(o):
-		return is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, ReasonCreating,
-			creating)
+		return is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, ReasonCreating, in.creating(s))
 	}
 	message := "No quorum of the members answers"
 	if o.Current.Membership.Why != "" {
@@ -149,14 +157,14 @@ func (in Input) keepFirst(c metav1.Condition) metav1.Condition {
 
 // upToDate is True when every member runs with the settings of this spec. It is Unknown while it is unknown who is a
 // member.
-func (in Input) upToDate() metav1.Condition {
+func (in Input) upToDate(s step) metav1.Condition {
 	o := in.Observation
 	warning := strings.Join(in.warnings(), " ")
 	stopped, other := stoppedMembers(o), outdatedMembers(o)
 	status, reason, message := metav1.ConditionTrue, ReasonCurrent, "Every member runs with the settings of this spec."
 	switch {
 	case !hasServed(o):
-		status, reason, message = metav1.ConditionFalse, ReasonCreating, creating
+		status, reason, message = metav1.ConditionFalse, ReasonCreating, in.creating(s)
 	case len(other) > 0:
 		status, reason = metav1.ConditionFalse, ReasonOutdated
 		message = fmt.Sprintf("Members with other settings than those of this spec: %s.", strings.Join(other, ", "))

@@ -86,6 +86,26 @@ func TestReconcilingAndStalledAreNeverBothThereAndNeverBesideReady(t *testing.T)
 	}
 }
 
+func TestAClusterIsBeingCreatedOnlyWhileTheOperatorCreatesIt(t *testing.T) {
+	const begun, held = "The cluster is being created.", "The cluster is not created yet; the condition Ready says why."
+	stalled := plan.Decision{Verdict: plan.Refuse, Rule: "spec-refused", Reason: facts.ReasonSpecRefused,
+		Message: "No.", NeedsHuman: true}
+	starting := demo(3, begin).starting()
+	going, paused, refused := starting.input(), starting.input(), starting.input()
+	paused.Observation.Desired.Paused, refused.Decision = true, stalled
+	for _, row := range []struct {
+		in   Input
+		says string
+	}{{going, begun}, {paused, held}, {refused, held}} {
+		conditions := Status(row.in).Conditions
+		for _, kind := range []string{v1alpha1.ConditionAvailable, v1alpha1.ConditionDegraded, v1alpha1.ConditionUpToDate} {
+			if got := meta.FindStatusCondition(conditions, kind); got.Reason != ReasonCreating || got.Message != row.says {
+				t.Errorf("%s: %+v", kind, got)
+			}
+		}
+	}
+}
+
 func TestATransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 	w := demo(3, begin).starting().written(t)
 	first := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionReady).LastTransitionTime

@@ -29,7 +29,7 @@ func (in Input) degraded(s step) metav1.Condition {
 	case s.late != nil:
 		return degraded(metav1.ConditionTrue, s.late.Reason, s.late.Message)
 	case !hasServed(o):
-		return degraded(metav1.ConditionFalse, ReasonCreating, creating)
+		return degraded(metav1.ConditionFalse, ReasonCreating, in.creating(s))
 	case !o.Current.Membership.Known:
 		return degraded(metav1.ConditionTrue, ReasonReadFailed,
 			"No member is known to be healthy, because no quorum of them answers.")
