@@ -167,7 +167,7 @@ func without(d facts.Desired) string {
 		d.Settings.Version.MinorString())
 }
 
-// difference says in a word what changed between two settings.
+// difference says in a word what changed between two settings, the first of several by its name.
 func difference(c facts.Settings, from facts.Settings) string {
 	switch {
 	case c.Version != from.Version:
@@ -175,7 +175,14 @@ func difference(c facts.Settings, from facts.Settings) string {
 	case c.RestartedAt != from.RestartedAt:
 		return "again, because of etcdsteward.dev/restartedAt"
 	}
-	return "with new settings"
+	switch fields := c.Differing(from); len(fields) {
+	case 0:
+		return "with new settings"
+	case 1:
+		return "with another " + fields[0]
+	default:
+		return fmt.Sprintf("with another %s and %d more changes", fields[0], len(fields)-1)
+	}
 }
 
 // isHeldByBudget reports a member that no eviction stops, although it may be stopped as far as etcd goes: the budget

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -154,6 +155,38 @@ func TestAPodIsToldWhatItWasMadeFromAndNotWhatIsWanted(t *testing.T) {
 	} {
 		if c, ok := Decide(row.world.Observation).Change.(changes.RestoreInputs); !ok || c.Settings != row.want {
 			t.Errorf("%s: %+v", row.name, Decide(row.world.Observation))
+		}
+	}
+}
+
+func TestSettingsDifferByTheFieldsOfTheSpecAndNeverByAValue(t *testing.T) {
+	const base = `{"version":"3.6.16","etcd":{"extraArgs":{"max-txn-ops":"secret"}},"pod":{"sidecars":[{"name":"a"}]}}`
+	for now, want := range map[string][]string{
+		base: nil,
+		`{"version":"3.6.16","etcd":{"extraArgs":{"max-txn-ops":"other"}},"pod":{"sidecars":[{"name":"a"}]}}`: {
+			"spec.etcd.extraArgs.max-txn-ops"},
+		`{"version":"3.6.16","etcd":{"compactionMode":"revision"},"pod":{"sidecars":[{"name":"b"}],"resources":{"limits":{"memory":"1Gi"}}}}`: {
+			"spec.etcd.autoCompaction.mode", "spec.etcd.extraArgs.max-txn-ops", "spec.pod.resources.limits.memory", "spec.pod.sidecars"},
+		`{"version":"3.6.16","etcd":{"extraArgs":{"max-txn-ops":"secret"}},"pod":{"sidecars":[{"name":"a"}]},"ephemeral":{},"tls":"Disabled"}`: {
+			"spec.storage.ephemeral", "spec.tls.mode"},
+		"unreadable": nil,
+	} {
+		if got := (facts.Settings{Inputs: now}).Differing(facts.Settings{Inputs: base}); !slices.Equal(got, want) {
+			t.Errorf("%s: %q", now, got)
+		}
+	}
+}
+
+func TestARollNamesTheFirstFieldThatDiffers(t *testing.T) {
+	before := facts.Settings{Inputs: `{"version":"3.6.16"}`}
+	for now, want := range map[string]string{
+		`{"tls":"Disabled","version":"3.6.16"}`: "with another spec.tls.mode",
+		`{"etcd":{"snapshotCount":1},"tls":"Disabled","image":{"repository":"a"},"version":"3.6.16"}`: "with another " +
+			"spec.etcd.snapshotCount and 2 more changes",
+		"unreadable": "with new settings",
+	} {
+		if got := difference(facts.Settings{Inputs: now}, before); got != want {
+			t.Errorf("%s: %q", now, got)
 		}
 	}
 }

@@ -436,4 +436,10 @@ var rolls = []mutant{
 		To:   "	case err != nil:\n		_ = s.restoreInputs(ctx, changes.RestoreInputs(c))\n		return Answer(err, doing)",
 		Test: "TestWhatAResizeIsAnsweredIsToldApart",
 	},
+	{
+		Name: "a roll tells the value of a flag, which may be a secret", Peer: "",
+		From: `fields = append(fields, "spec."+path)`,
+		To:   `fields = append(fields, "spec."+path+c.Inputs)`,
+		Test: "TestSettingsDifferByTheFieldsOfTheSpecAndNeverByAValue",
+	},
 }
