@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -209,6 +211,19 @@ type KeptVolume struct {
 type QuorumStatus struct {
 	// Margin is the number of further voters that may fail before writes stop. Negative when writes have stopped.
 	Margin int32 `json:"margin"`
+}
+
+// Says is what the margin means, as a sentence.
+func (q QuorumStatus) Says() string {
+	switch {
+	case q.Margin < 0:
+		return "Writes have stopped."
+	case q.Margin == 0:
+		return "No further voting member may fail: writes would stop."
+	case q.Margin == 1:
+		return "1 more voting member may fail before writes stop."
+	}
+	return fmt.Sprintf("%d more voting members may fail before writes stop.", q.Margin)
 }
 
 // Condition types of an EtcdCluster. Reconciling and Stalled are present only while they are True, and never both.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"time"
 
@@ -168,16 +167,9 @@ func quorumOf(status v1alpha1.EtcdClusterStatus) quorum {
 		return quorum{State: quorumUnknown, Message: "The operator has no answer from a quorum of the members."}
 	}
 	margin := status.Quorum.Margin
-	q := quorum{State: quorumHolds, Margin: &margin}
-	switch {
-	case margin < 0:
-		q.State, q.Message = quorumLost, "Writes have stopped."
-	case margin == 0:
-		q.Message = "No further voting member may fail: writes would stop."
-	case margin == 1:
-		q.Message = "1 more voting member may fail before writes stop."
-	default:
-		q.Message = fmt.Sprintf("%d more voting members may fail before writes stop.", margin)
+	q := quorum{State: quorumHolds, Margin: &margin, Message: status.Quorum.Says()}
+	if margin < 0 {
+		q.State = quorumLost
 	}
 	return q
 }

@@ -116,8 +116,11 @@ func (in Input) available(s step) metav1.Condition {
 	case o.Current.Membership.Known && refused != "":
 		return is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, reason, refused)
 	case o.Current.Membership.Known:
-		return is(v1alpha1.ConditionAvailable, metav1.ConditionTrue, ReasonReadSucceeded,
-			"A quorum of the members answers.")
+		message := "A quorum of the members answers."
+		if q := quorum(o); q.Margin >= 0 { // a member that the operator does not reach may still vote
+			message = join(message, q.Says())
+		}
+		return is(v1alpha1.ConditionAvailable, metav1.ConditionTrue, ReasonReadSucceeded, message)
 	case !hasServed(o):
 		return is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, ReasonCreating, in.creating(s))
 	}

@@ -106,6 +106,24 @@ func TestAClusterIsBeingCreatedOnlyWhileTheOperatorCreatesIt(t *testing.T) {
 	}
 }
 
+func TestAvailableSaysHowManyMoreMembersMayFail(t *testing.T) {
+	for _, row := range []struct {
+		w    *scene
+		says string
+	}{
+		{demo(3, begin).settled(), "A quorum of the members answers. 1 more voting member may fail before writes stop."},
+		{demo(3, begin).settled().podGone("demo-1"), "A quorum of the members answers. No further voting member may fail: " +
+			"writes would stop."},
+		{demo(1, begin).settled(), "A quorum of the members answers. No further voting member may fail: writes would stop."},
+		{demo(5, begin).settled(), "A quorum of the members answers. 2 more voting members may fail before writes stop."},
+	} {
+		got := meta.FindStatusCondition(Status(row.w.input()).Conditions, v1alpha1.ConditionAvailable)
+		if got.Message != row.says {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
 func TestATransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 	w := demo(3, begin).starting().written(t)
 	first := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionReady).LastTransitionTime
