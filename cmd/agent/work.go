@@ -145,6 +145,14 @@ func compare(f *flagSet) work {
 	var o backup.CompareOptions
 	f.scratchFlag(&o.Scratch)
 	isProofOnly := f.Bool("proof-only", false, "Prove the backup, and write nothing to the store.")
+	f.IntVar(&o.LargestDepth, "largest-depth", 0,
+		"How many parts of a key the prefixes have of which the largest are told; 0: none are told.")
+	f.check(func() error {
+		if o.LargestDepth < 0 {
+			return fmt.Errorf("--largest-depth=%d: want 0 or more", o.LargestDepth)
+		}
+		return nil
+	})
 	f.storeFlagsIf(func() bool { return !*isProofOnly })
 	run := func(ctx context.Context, t backup.Transfer) (any, error) {
 		o.Transfer = t

@@ -49,12 +49,12 @@ func TestKeysThatAreNotRememberedAtOnceAreCountedAndHashedAsOthers(t *testing.T)
 // sameInPasses requires of few keys at a time what is said of all at once.
 func sameInPasses(t *testing.T, tx *bolt.Tx, s span) {
 	t.Helper()
-	sum, live, err := databaseOf(tx).hashSpan(s)
+	sum, live, err := databaseOf(tx).hashSpan(s, nil)
 	must(t, err)
 	for _, most := range []int64{3, 5} {
 		d := databaseOf(tx)
 		d.keysAtOnce = most
-		inPasses, liveInPasses, err := d.hashSpan(s)
+		inPasses, liveInPasses, err := d.hashSpan(s, nil)
 		must(t, err)
 		if inPasses != sum || liveInPasses != live {
 			t.Errorf("%+v: %d at once hash to %d, and %d live; all at once to %d, and %d live", s, most, inPasses, liveInPasses, sum, live)
@@ -82,7 +82,7 @@ func TestEveryReleaseThatCompactedSinceAgreesWithKeysThatAreNotRememberedAtOnce(
 			must(t, withDatabase(copied, func(tx *bolt.Tx) error {
 				d := databaseOf(tx)
 				d.keysAtOnce = 7
-				sum, live, err := d.hashSpan(span{revision: facts.Revision, compact: said.CompactRevision})
+				sum, live, err := d.hashSpan(span{revision: facts.Revision, compact: said.CompactRevision}, nil)
 				if sum != said.Hash || live != c.keys() || said.CompactRevision != facts.Revision-20 {
 					t.Errorf("the member says %+v and has %d keys; we say %d and %d", said, c.keys(), sum, live)
 				}
@@ -117,13 +117,13 @@ func hashManyKeys(t *testing.T) {
 	must(t, withDatabase(path, func(tx *bolt.Tx) error {
 		// Nothing is compacted in the file, and all is in the cluster.
 		s := span{revision: 1 + keys*revisions, compact: 1 + keys*revisions}
-		sum, live, err := databaseOf(tx).hashSpan(s)
+		sum, live, err := databaseOf(tx).hashSpan(s, nil)
 		must(t, err)
 		d := databaseOf(tx)
 		d.keysAtOnce = atOnce
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		inPasses, liveInPasses, err := d.hashSpan(s)
+		inPasses, liveInPasses, err := d.hashSpan(s, nil)
 		runtime.ReadMemStats(&after)
 		must(t, err)
 		if inPasses != sum || liveInPasses != keys || live != keys {

@@ -21,12 +21,17 @@ type Compared struct {
 	CompactRevision int64  `json:"compactRevision"`
 	TotalKeys       int64  `json:"totalKeys"`
 	KeysHash        uint32 `json:"keysHash"`
+
+	// Largest are the prefixes that take most of the database, the largest first. It has names and never a value.
+	Largest []Prefix `json:"largest,omitempty"`
 }
 
 // CompareOptions are for the last step of a backup that is proven.
 type CompareOptions struct {
 	Transfer        // without a bucket the backup is tried once more, and its manifest is there
 	Scratch  string // with Take's manifest, and what etcdutl restored
+
+	LargestDepth int // how deep the prefixes are that are weighed; 0: none are
 }
 
 // Compare proves the copy that etcdutl restored in the scratch directory, and then writes the manifest to the store:
@@ -42,7 +47,7 @@ func Compare(ctx context.Context, o CompareOptions) (Compared, error) {
 		return Compared{}, scratchFailure("open what was restored", err)
 	}
 	defer restored.Close()
-	compared, err := compare(restored, m, o.Progress)
+	compared, err := compare(restored, m, o)
 	if err != nil || o.Bucket == nil {
 		return compared, err
 	}
@@ -55,20 +60,21 @@ func Compare(ctx context.Context, o CompareOptions) (Compared, error) {
 
 // compare requires that the hash of the restored keys is the one that a member of the running cluster gave, at the same
 // revision. What it reads was made by the cluster's own image, which may have made anything.
-func compare(restored *os.Root, m Manifest, progress *Progress) (Compared, error) {
+func compare(restored *os.Root, m Manifest, o CompareOptions) (Compared, error) {
 	info, err := restored.Lstat(databaseFile)
 	if err != nil {
 		return Compared{}, fail(ReasonRestoreDiffers, "find the restored database: %w", err)
 	}
-	progress.enter(StageComparing, info.Size())
-	facts, err := inspect(restored, databaseFile)
+	o.Progress.enter(StageComparing, info.Size())
+	w := weighing(o.LargestDepth)
+	facts, err := inspect(restored, databaseFile, w)
 	if err != nil {
 		return Compared{}, fail(ReasonRestoreDiffers, "read the restored database: %w", err)
 	}
 	if err := m.agrees(facts); err != nil {
 		return Compared{}, err
 	}
-	sum, err := hashKeys(restored, databaseFile, m.KeysHash.span())
+	sum, err := hashKeys(restored, databaseFile, m.KeysHash.span(), w.again())
 	if err != nil {
 		return Compared{}, fail(ReasonRestoreDiffers, "hash the restored database: %w", err)
 	}
@@ -78,7 +84,7 @@ func compare(restored *os.Root, m Manifest, progress *Progress) (Compared, error
 			sum, m.KeysHash.Revision, m.KeysHash.Hash)
 	}
 	return Compared{Revision: facts.Revision, CompactRevision: facts.CompactRevision, TotalKeys: facts.TotalKeys,
-		KeysHash: sum}, nil
+		KeysHash: sum, Largest: w.largest()}, nil
 }
 
 func (h KeysHash) span() span { return span{revision: h.Revision, compact: h.CompactRevision} }
@@ -122,10 +128,12 @@ type Facts struct {
 const maxAlarms = 32
 
 // Inspect reads the facts of a database, with or without its trailer. The file is opened read-only and not changed.
-func Inspect(path string) (Facts, error) { return within(path, inspect) }
+func Inspect(path string) (Facts, error) {
+	return within(path, func(dir *os.Root, name string) (Facts, error) { return inspect(dir, name, nil) })
+}
 
-// inspect is Inspect for a file that others may have made.
-func inspect(dir *os.Root, name string) (Facts, error) {
+// inspect is Inspect for a file that others may have made. It weighs the prefixes on its way.
+func inspect(dir *os.Root, name string, w *weights) (Facts, error) {
 	var facts Facts
 	err := withTree(dir, name, func(tx *bolt.Tx, t *tree) error {
 		var err error
@@ -137,7 +145,7 @@ func inspect(dir *os.Root, name string) (Facts, error) {
 		if facts.BesideKeys, err = d.besideKeys(tx); err != nil {
 			return err
 		}
-		facts.TotalKeys, _, err = d.census(facts.span())
+		facts.TotalKeys, _, err = d.census(facts.span(), w)
 		return err
 	})
 	return facts, err
@@ -166,12 +174,12 @@ func (f Facts) span() span {
 // computed from a copy of its database. The copy may be compacted less far, and not further.
 func HashKeys(path string, revision, compactRevision int64) (uint32, error) {
 	return within(path, func(dir *os.Root, name string) (uint32, error) {
-		return hashKeys(dir, name, span{revision: revision, compact: compactRevision})
+		return hashKeys(dir, name, span{revision: revision, compact: compactRevision}, nil)
 	})
 }
 
-// hashKeys is HashKeys for a file that others may have made.
-func hashKeys(dir *os.Root, name string, s span) (sum uint32, err error) {
+// hashKeys is HashKeys for a file that others may have made. It weighs the prefixes on its way.
+func hashKeys(dir *os.Root, name string, s span, w *weights) (sum uint32, err error) {
 	err = withDatabaseIn(dir, name, func(tx *bolt.Tx) error {
 		facts, err := readFacts(tx)
 		if err != nil {
@@ -182,7 +190,7 @@ func hashKeys(dir *os.Root, name string, s span) (sum uint32, err error) {
 				facts.CompactRevision, facts.Revision, s.revision, s.compact)
 		}
 		s.settled = facts.settled && s.compact == facts.CompactRevision
-		sum, _, err = databaseOf(tx).hashSpan(s)
+		sum, _, err = databaseOf(tx).hashSpan(s, w)
 		return err
 	})
 	return sum, err

@@ -178,6 +178,7 @@ type span struct {
 type entry struct {
 	place           int64 // among all entries, from 1 for the oldest: a transaction's entries share their main revision
 	main            int64
+	size            int // of what is stored of it
 	tombstone       bool
 	key             []byte
 	create, version int64
@@ -187,7 +188,7 @@ func parseEntry(k, v []byte) (entry, error) {
 	if len(k) != revisionLen && (len(k) != tombstoneLen || k[revisionLen] != 't') || k[8] != '_' {
 		return entry{}, errEntry
 	}
-	e := entry{main: int64(binary.BigEndian.Uint64(k)), tombstone: len(k) == tombstoneLen}
+	e := entry{main: int64(binary.BigEndian.Uint64(k)), size: len(k) + len(v), tombstone: len(k) == tombstoneLen}
 	if e.main < 0 {
 		return entry{}, errEntry
 	}
@@ -229,10 +230,10 @@ func consumeInt(v []byte) (int64, int) {
 // the compaction count only if they are their key's newest (etcd-io/etcd:server/storage/mvcc/hash.go). etcd keeps its
 // whole index in memory for it; this takes the file as it is, more than once. Where no key exists any more etcd counts
 // all that its compaction has left, which is what was newest then.
-func (d *database) hashSpan(s span) (sum uint32, live int64, err error) {
-	live, old, err := d.census(s)
+func (d *database) hashSpan(s span, w *weights) (sum uint32, live int64, err error) {
+	live, old, err := d.census(s, w)
 	if err == nil && live == 0 {
-		_, old, err = d.census(span{revision: s.compact, compact: s.compact, settled: s.settled})
+		_, old, err = d.census(span{revision: s.compact, compact: s.compact, settled: s.settled}, nil)
 	}
 	if err != nil {
 		return 0, 0, err
@@ -271,7 +272,7 @@ func (d *database) forEach(revision int64, visit func(e entry, k, v []byte)) err
 		place++
 		e.place = place
 		visit(e, k, v)
-		d.passed(len(k) + len(v))
+		d.passed(e.size)
 	}
 	return nil
 }

@@ -249,4 +249,22 @@ var stores = []mutant{
 		To:   "if false {",
 		Test: "TestTheSnapshotOfAnEtcdBackupIsTheOneThatItNames",
 	},
+	{
+		Name: "what a value begins with is told as the name of a prefix", Peer: "",
+		From: "number == 1 && kind == protowire.BytesType:",
+		To:   "number == 5 && kind == protowire.BytesType:",
+		Test: "TestWhatAComparisonSaysHasNamesToTheDepthThatWasAskedForAndNeverAValue",
+	},
+	{
+		Name: "names of keys are told deeper than was asked for", Peer: "",
+		From: "			depth--\n",
+		To:   "",
+		Test: "TestWhatAComparisonSaysHasNamesToTheDepthThatWasAskedForAndNeverAValue",
+	},
+	{
+		Name: "names of keys are told where none were asked for", Peer: "",
+		From: "if depth <= 0 {",
+		To:   "if depth < 0 {",
+		Test: "TestWhatAComparisonSaysHasNamesToTheDepthThatWasAskedForAndNeverAValue",
+	},
 }
