@@ -77,6 +77,14 @@ type EtcdBackupSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s))+$') && duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="spec.deadline must be a time from 1m to 168h, such as 90m",messageExpression="'spec.deadline is \"' + self + '\"; it must be a time from 1m to 168h, such as 90m'"
 	Deadline *metav1.Duration `json:"deadline,omitempty"`
 
+	// LargestDepth says how deep the names of prefixes are in status.largest, from 0 to
+	// 8. A prefix ends with the '/' of that number, not counting one that the key
+	// begins with: of /registry/pods/default/web, 2 gives /registry/pods/. With 0 no
+	// names are shown. Default 2.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self >= 0 && self <= 8",message="spec.largestDepth must be from 0 to 8",messageExpression="'spec.largestDepth is ' + string(dyn(self)) + '; it must be from 0 to 8'"
+	LargestDepth *int32 `json:"largestDepth,omitempty"`
+
 	// Tasks holds settings of this backup's Pods. Each field that is set wins over that
 	// of the cluster's spec.tasks; of labels and annotations, each key.
 	// +optional
@@ -105,6 +113,9 @@ const (
 
 // DefaultBackupDeadline is how long a backup may take.
 const DefaultBackupDeadline = time.Hour
+
+// DefaultLargestDepth is how deep the prefixes of status.largest are: of keys of a kube-apiserver these are resources.
+const DefaultLargestDepth = 2
 
 // EtcdBackupStatus is the progress and the result of the backup. It may be wiped at any time: the operator writes it
 // again from the record on the EtcdBackup and from its Job.
@@ -180,10 +191,40 @@ type EtcdBackupStatus struct {
 	// VerifiedAt is when the backup was proven.
 	// +optional
 	VerifiedAt *metav1.Time `json:"verifiedAt,omitempty"`
+
+	// Largest are the prefixes of keys that take most of the database, the largest first: ten, or fewer where names are
+	// long. Absent with spec.verify: false.
+	// +optional
+	// +listType=atomic
+	Largest []KeyPrefix `json:"largest,omitempty"`
+}
+
+// KeyPrefix is what all keys below a prefix take in the database.
+type KeyPrefix struct {
+	// Prefix ends with '/', and is empty for keys without one. It stands in quotes, as Go writes them, if it has more
+	// than printable text.
+	Prefix string `json:"prefix"`
+
+	// Keys is how many keys exist below it.
+	Keys int64 `json:"keys"`
+
+	// Bytes is the size of all their stored revisions: keys and values, and what etcd notes of each.
+	Bytes int64 `json:"bytes"`
+
+	// Revisions is how many revisions are stored, those of deleted keys among them.
+	Revisions int64 `json:"revisions"`
 }
 
 // IsVerified reports whether the backup is proven before it is complete.
 func (s *EtcdBackupSpec) IsVerified() bool { return s.Verify == nil || *s.Verify }
+
+// LargestDepthOrDefault is how deep the prefixes are that are shown; 0: none are.
+func (s *EtcdBackupSpec) LargestDepthOrDefault() int32 {
+	if s.LargestDepth == nil {
+		return DefaultLargestDepth
+	}
+	return *s.LargestDepth
+}
 
 // DeadlineOrDefault is how long the backup may take from its creation. What the schema refuses counts as the default.
 func (s *EtcdBackupSpec) DeadlineOrDefault() time.Duration {

@@ -101,6 +101,12 @@ type EtcdBackupScheduleSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,6}([.][0-9]{1,3})?(h|m|s))+$') && duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="spec.deadline must be a time from 1m to 168h, such as 90m",messageExpression="'spec.deadline is \"' + self + '\"; it must be a time from 1m to 168h, such as 90m'"
 	Deadline *metav1.Duration `json:"deadline,omitempty"`
 
+	// LargestDepth says how deep the names of prefixes are in status.largest of each
+	// EtcdBackup, from 0 to 8. With 0 no names are shown. Default 2.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self >= 0 && self <= 8",message="spec.largestDepth must be from 0 to 8",messageExpression="'spec.largestDepth is ' + string(dyn(self)) + '; it must be from 0 to 8'"
+	LargestDepth *int32 `json:"largestDepth,omitempty"`
+
 	// Retention says which backups of this schedule stay in the store. The operator
 	// removes the others after each run, together with their EtcdBackups. Default:
 	// all stay.
@@ -266,5 +272,5 @@ func (s *EtcdBackupScheduleSpec) IsSuspended() bool { return s.Suspend != nil &&
 func (s *EtcdBackupScheduleSpec) BackupSpec() EtcdBackupSpec {
 	c := s.DeepCopy()
 	return EtcdBackupSpec{ClusterRef: c.ClusterRef, Store: c.Store, Verify: c.Verify, Deadline: c.Deadline,
-		Tasks: c.Tasks}
+		LargestDepth: c.LargestDepth, Tasks: c.Tasks}
 }

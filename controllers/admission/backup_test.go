@@ -59,6 +59,8 @@ func TestBackupsThatAUserMayAskForAreAdmitted(t *testing.T) {
 		"a backup that is not to be proven":  {"spec: {verify: false}"},
 		"a deadline of a minute":             {"spec: {deadline: 1m}"},
 		"a deadline of hours and minutes":    {"spec: {deadline: 1h30m}"},
+		"no names of prefixes":               {"spec: {largestDepth: 0}"},
+		"the deepest names of prefixes":      {"spec: {largestDepth: 8}"},
 		"the longest name":                   {"metadata: {name: " + strings.Repeat("a", 63) + "}"},
 		"a name that starts with a digit":    {"metadata: {name: 2026-05-01}"},
 	} {
@@ -104,6 +106,8 @@ var refusedBackups = []struct{ name, change, field, says string }{
 	{"a deadline of a second", "spec: {deadline: 1s}", "spec.deadline", `spec.deadline is "1s"; it must be a time from 1m to 168h`},
 	{"a deadline of a year", "spec: {deadline: 8760h}", "spec.deadline", `spec.deadline is "8760h"; it must be a time from 1m to 168h`},
 	{"a deadline before now", "spec: {deadline: '-1h'}", "spec.deadline", `spec.deadline is "-1h"; it must be`},
+	{"names deeper than eight", "spec: {largestDepth: 9}", "spec.largestDepth", `spec.largestDepth is 9; it must be from 0 to 8`},
+	{"names less deep than none", "spec: {largestDepth: -1}", "spec.largestDepth", `spec.largestDepth is -1; it must be from 0 to 8`},
 }
 
 // refusedBuckets are wrong values of a bucket.
@@ -163,7 +167,7 @@ func TestNothingOfABackupCanChange(t *testing.T) {
 	g := newBackupGate(t)
 	for _, change := range []string{
 		"spec: {clusterRef: {name: other}}", "spec: {store: {volume: {claimName: other}}}", "spec: {store: {volume: {path: x}}}", toS3,
-		"spec: {verify: false}", "spec: {deadline: 2h}", acceptedTasks,
+		"spec: {verify: false}", "spec: {deadline: 2h}", "spec: {largestDepth: 3}", acceptedTasks,
 	} {
 		errs := g.update(t, backup(t, change), backup(t))
 		saysOnce(t, "the schema", errs, "spec", "spec cannot change: an EtcdBackup is one backup and runs once; create another one")

@@ -69,6 +69,7 @@ var refusedSchedules = []struct{ name, change, field, says string }{
 	{"a starting deadline too short", "spec: {startingDeadline: 10s}", "spec.startingDeadline", `spec.startingDeadline is "10s"; it must be a time from 1m to 8760h, such as 30m`},
 	{"a starting deadline that is a number", "spec: {startingDeadline: '600'}", "spec.startingDeadline", `spec.startingDeadline is "600"; it must be a time`},
 	{"a deadline too long", "spec: {deadline: 169h}", "spec.deadline", `spec.deadline is "169h"; it must be a time from 1m to 168h, such as 90m`},
+	{"names deeper than eight", "spec: {largestDepth: 9}", "spec.largestDepth", `spec.largestDepth is 9; it must be from 0 to 8`},
 	{"a cluster that cannot be", "spec: {clusterRef: {name: Demo}}", "spec.clusterRef.name", `spec.clusterRef.name is "Demo"`},
 	{"a retention without a rule", "spec: {retention: {}}", "spec.retention", "spec.retention must have at least one of keepLast, keepDaily, keepWeekly and keepWithin"},
 	{"a retention that keeps none", "spec: {retention: {keepLast: 0}}", "spec.retention.keepLast", "should be greater than or equal to 1"},

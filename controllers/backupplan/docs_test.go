@@ -10,7 +10,7 @@ func TestEveryWordOfABackupHasASentenceInTheDocsAndNoOther(t *testing.T) {
 	const api = "../../api/v1alpha1"
 	page := docwords.Read(t, "../../docs/backup.md")
 	page.Same(t, "condition", docwords.Constants(t, api, "Backup"), page.Rows(t, "## How it is", "| Stage |"))
-	page.Same(t, "stage", docwords.Constants(t, ".", "Stage"), page.Rows(t, "| Stage |", "## Reasons"))
+	page.Same(t, "stage", docwords.Constants(t, ".", "Stage"), page.Rows(t, "| Stage |", "### What is recorded"))
 	page.Same(t, "event", docwords.Constants(t, ".", "Event"), page.Rows(t, "## Events", "[Metrics]"))
 	page.Same(t, "reason", docwords.Union(
 		docwords.Constants(t, ".", "Reason"),

@@ -111,7 +111,7 @@ func OutcomeOf(status v1alpha1.EtcdBackupStatus) *Outcome {
 			Key: status.Key, ClusterID: status.ClusterID, Member: status.Member, EtcdVersion: status.EtcdVersion,
 			Revision: status.Revision, Witness: status.Witness,
 			TotalKeys: status.TotalKeys, SizeBytes: status.SizeBytes, SHA256: status.SHA256,
-			StartedAt: words.TimeOf(status.StartedAt),
+			StartedAt: words.TimeOf(status.StartedAt), Largest: status.Largest,
 		}
 	}
 	if outcome.Complete {

@@ -102,7 +102,7 @@ func (f Facts) fill(status *v1alpha1.EtcdBackupStatus) {
 	status.Key, status.SizeBytes, status.SHA256 = f.Key, f.SizeBytes, f.SHA256
 	status.Revision, status.TotalKeys = f.Revision, f.TotalKeys
 	status.EtcdVersion, status.ClusterID, status.Member = f.EtcdVersion, f.ClusterID, f.Member
-	status.Witness = f.Witness
+	status.Witness, status.Largest = f.Witness, f.Largest
 	status.StartedAt = words.TimeOrNil(f.StartedAt)
 }
 
@@ -154,6 +154,9 @@ type Facts struct {
 
 	// Unconditional says that the store knows no conditional writes: it was looked whether the name was free.
 	Unconditional bool `json:"unconditional,omitempty"`
+
+	// Largest are the prefixes of keys that take most, in the last words of the step compare.
+	Largest []v1alpha1.KeyPrefix `json:"largest,omitempty"`
 }
 
 // unconditional is what such a store costs; empty for all others.
@@ -185,7 +188,18 @@ func factsOf(a Attempt) (Facts, error) {
 		return Facts{}, errors.New("the manifest in the Pod's last words lacks key, revision, size or hash")
 	}
 	facts.StartedAt = facts.StartedAt.UTC().Truncate(time.Second)
+	facts.Largest = largestOf(a.step(stepCompare))
 	return facts, nil
+}
+
+// largestOf reads them in what the step said. An agent of a release before says nothing of them, and a backup is none
+// the worse for it.
+func largestOf(compare Step) []v1alpha1.KeyPrefix {
+	var said struct{ Largest []v1alpha1.KeyPrefix }
+	if err := json.Unmarshal([]byte(compare.Message), &said); err != nil {
+		return nil
+	}
+	return said.Largest
 }
 
 // brokenBy reads the last words of a step that failed. The agent says why in JSON; what etcd says, or a kernel that

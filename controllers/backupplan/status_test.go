@@ -1,6 +1,8 @@
 package backupplan
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	agent "github.com/etcdsteward/etcd-steward/pkg/backup"
 )
 
 // statusOf is the status when all that is to be recorded is recorded.
@@ -116,6 +119,41 @@ func TestABackupInAStoreThatKnowsNoConditionsIsProvenAndWarnsOfIt(t *testing.T) 
 		warns := strings.Contains(said, "knows no conditional writes")
 		if isTold := unconditional != ""; warns != isTold || event.Warning != isTold || event.Reason != EventComplete || status.VerifiedAt == nil {
 			t.Errorf("%q: verified at %v, %+v: %s", unconditional, status.VerifiedAt, event, said)
+		}
+	}
+}
+
+func TestTheLargestPrefixesAreThoseThatTheAgentTold(t *testing.T) {
+	const ofBefore = `{"revision":42,"compactRevision":4,"totalKeys":7,"keysHash":1}`
+	told := jsonOf(agent.Compared{Revision: 42, TotalKeys: 7, KeysHash: 1, Largest: []agent.Prefix{
+		{Prefix: "/registry/events/", Keys: 5, Bytes: 9000, Revisions: 20}, {Keys: 2, Bytes: 100, Revisions: 2},
+	}})
+	for name, row := range map[string]struct {
+		said string
+		want int
+	}{
+		"an agent that tells them":         {told, 2},
+		"one of the release before":        {ofBefore, 0},
+		"one whose words were cut off":     {told[:len(told)-20], 0},
+		"one that said nothing":            {"", 0},
+		"one that says something else":     {`{"largest":"all"}`, 0},
+		"one that tells more than is read": {strings.Replace(told, `"keys":5,`, `"keys":5,"value":"hush",`, 1), 2},
+	} {
+		o := seen(compared(`{"hash":1,"member":"demo-2"}`))
+		o.Attempts[0].Steps[3].Message = row.said
+		s := statusOf(o)
+		if len(s.Largest) != row.want || s.VerifiedAt == nil || s.Revision != 42 {
+			t.Errorf("%s: verified at %v, %+v", name, s.VerifiedAt, s.Largest)
+		}
+		first := v1alpha1.KeyPrefix{Prefix: "/registry/events/", Keys: 5, Bytes: 9000, Revisions: 20}
+		if row.want > 0 && !slices.Contains(s.Largest, first) {
+			t.Errorf("%s: %+v", name, s.Largest)
+		}
+		record := Record{Namespace: "prod", Name: "nightly", JobUID: "job-1", Outcome: OutcomeOf(s)}
+		o.Record, o.Attempts = record, nil
+		if again, err := DecodeRecord(record.Encode(), "prod", "nightly"); err != nil || !reflect.DeepEqual(again, record) ||
+			!equality.Semantic.DeepEqual(statusOf(o).Largest, s.Largest) {
+			t.Errorf("%s: from the record: %v, %+v", name, err, again.Outcome.Facts)
 		}
 	}
 }

@@ -62,7 +62,8 @@ func BuildBackupJob(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupSta
 		read, write := mountStore(b.Spec.Store, true), mountStore(b.Spec.Store, false)
 		// compare writes the manifest, so that nothing has one that was to be proven and was not
 		steps = append(steps, scratchStep(StepFetch, s, append([]string{StepFetch}, read.args...), read.mounts),
-			restoreStep(s), scratchStep(StepCompare, s, append([]string{StepCompare}, write.args...), write.mounts))
+			restoreStep(s), scratchStep(StepCompare, s, slices.Concat([]string{StepCompare}, write.args,
+				[]string{"--largest-depth=" + strconv.Itoa(int(b.Spec.LargestDepthOrDefault()))}), write.mounts))
 	}
 	pod := taskPod(c, taskKind{v1alpha1.ComponentBackup, b.Spec.Tasks, s.PlatformIDs}, steps...)
 	pod.Spec.TerminationGracePeriodSeconds = new(int64(30)) // an upload is called off in it

@@ -41,7 +41,7 @@ func hourly(options ...func(*v1alpha1.EtcdBackupSchedule)) *v1alpha1.EtcdBackupS
 		Spec: v1alpha1.EtcdBackupScheduleSpec{
 			ClusterRef: v1alpha1.ClusterReference{Name: "demo"}, Schedule: "0 * * * *",
 			Store: v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "backups", Path: "hourly"}}, Verify: new(false),
-			Deadline: &metav1.Duration{Duration: 20 * time.Minute},
+			Deadline: &metav1.Duration{Duration: 20 * time.Minute}, LargestDepth: new(int32(3)),
 		},
 	}
 	for _, option := range options {
@@ -159,7 +159,7 @@ func TestAScheduleMakesABackupWhenItIsTimeAndTellsWhatCameOfIt(t *testing.T) {
 	if err := w.Kube.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "hourly-20260301-1200"}, b); err != nil {
 		t.Fatal(err)
 	}
-	if b.Spec.Store.Volume.Path != "hourly" || b.Spec.IsVerified() || b.Spec.DeadlineOrDefault() != 20*time.Minute || b.Spec.ClusterRef.Name != "demo" || len(b.OwnerReferences) != 0 {
+	if b.Spec.Store.Volume.Path != "hourly" || b.Spec.IsVerified() || b.Spec.DeadlineOrDefault() != 20*time.Minute || b.Spec.LargestDepthOrDefault() != 3 || b.Spec.ClusterRef.Name != "demo" || len(b.OwnerReferences) != 0 {
 		t.Errorf("%+v", b)
 	}
 	w.Now = w.Now.Add(3 * time.Minute)

@@ -267,4 +267,16 @@ var stores = []mutant{
 		To:   "if depth < 0 {",
 		Test: "TestWhatAComparisonSaysHasNamesToTheDepthThatWasAskedForAndNeverAValue",
 	},
+	{
+		Name: "a backup tells names of keys although its spec asks for none", Peer: "",
+		From: "strconv.Itoa(int(b.Spec.LargestDepthOrDefault()))",
+		To:   "strconv.Itoa(v1alpha1.DefaultLargestDepth)",
+		Test: "TestJobsOfBackupsAreBuiltAsTheyWereReviewed",
+	},
+	{
+		Name: "backups of a schedule tell names of keys to another depth than it asks for", Peer: "",
+		From: "LargestDepth: c.LargestDepth, ",
+		To:   "",
+		Test: "TestAScheduleMakesABackupWhenItIsTimeAndTellsWhatCameOfIt",
+	},
 }
