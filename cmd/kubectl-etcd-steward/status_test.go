@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
 // golden compares what was printed with a file.
@@ -69,6 +72,23 @@ func TestTheSameIsPrintedAsData(t *testing.T) {
 	if want := `error: --output is "wide"; it must be text, json or yaml`; refused.code != exitFailed ||
 		strings.TrimSpace(refused.errOut) != want {
 		t.Errorf("got %d %q, want %q", refused.code, refused.errOut, want)
+	}
+}
+
+func TestOfTheLargestPrefixesThePageHasFiveAndTheDataAll(t *testing.T) {
+	all := objects(t, "healthy")
+	for _, o := range all {
+		if b, ok := o.(*v1alpha1.EtcdBackup); ok {
+			b.Status.Largest = nil
+			for i := range 7 {
+				b.Status.Largest = append(b.Status.Largest, v1alpha1.KeyPrefix{Prefix: fmt.Sprintf("kind-%d/", i), Keys: 1, Bytes: 7 << 30, Revisions: 2})
+			}
+		}
+	}
+	s := sessionOf(all, interceptor.Funcs{})
+	page, data := plugin(t, s, "status", "demo").out, plugin(t, s, "status", "demo", "-o", "json").out
+	if strings.Count(page, " takes 7Gi (keys: 1, stored revisions: 2).\n") != 5 || strings.Count(data, `"prefix": "kind-`) != 7 {
+		t.Errorf("%s\n%s", page, data)
 	}
 }
 

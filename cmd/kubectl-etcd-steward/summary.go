@@ -93,6 +93,8 @@ type lastBackup struct {
 	StartedAt metav1.Time `json:"startedAt"`
 	Revision  int64       `json:"revision"`
 	Verified  bool        `json:"verified"`
+	// Largest are the prefixes of keys that take most of its database.
+	Largest []v1alpha1.KeyPrefix `json:"largest,omitempty"`
 }
 
 type seen struct {
@@ -199,7 +201,7 @@ func backupsOf(in seen) backups {
 		}
 		if b.Last == nil || b.Last.StartedAt.Before(started) {
 			b.Last = &lastBackup{Name: one.Name, StartedAt: *started, Revision: one.Status.Revision,
-				Verified: isTrue(one.Status.Conditions, v1alpha1.BackupVerified)}
+				Verified: isTrue(one.Status.Conditions, v1alpha1.BackupVerified), Largest: one.Status.Largest}
 		}
 	}
 	return b
