@@ -139,6 +139,10 @@ type EtcdClusterSpec struct {
 	// +optional
 	Repair *RepairSpec `json:"repair,omitempty"`
 
+	// Maintenance says when members give back the room that they do not use.
+	// +optional
+	Maintenance *MaintenanceSpec `json:"maintenance,omitempty"`
+
 	// Backups says what backups this cluster should have. The condition BackedUp and
 	// the alerts about backups follow it. It makes no backups: an EtcdBackupSchedule
 	// does.
@@ -252,6 +256,42 @@ type RepairSpec struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|([0-9]{1,5}([.][0-9]{1,3})?(h|m|s|ms))+)$')",message="spec.repair.keepVolumes must be a time such as 24h, or 0 to keep none",messageExpression="'spec.repair.keepVolumes is \"' + self + '\"; it must be a time such as 24h, or 0 to keep none'"
 	KeepVolumes *metav1.Duration `json:"keepVolumes,omitempty"`
+}
+
+// MaintenanceSpec says when members give back the room that they do not use.
+type MaintenanceSpec struct {
+	// Defragment says when members are defragmented, beside where that ends the alarm
+	// NOSPACE, and where a person asks for it. Default: at no other time.
+	// +optional
+	Defragment *DefragmentSpec `json:"defragment,omitempty"`
+}
+
+// DefragmentSpec says when members are defragmented: one after the other, the leader last. Those that would give less
+// than a tenth of their database back are left out. A member answers nothing meanwhile, and clients are led to the
+// others.
+type DefragmentSpec struct {
+	// Schedule says when, in the format of a CronJob, such as "0 3 * * 6". Also
+	// @daily and the like. What has not begun two hours later, because a member was
+	// not well, waits for the next time. Default: at no fixed time.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="!self.contains('TZ')",message="spec.maintenance.defragment.schedule must name no time zone: put it into timeZone beside it",messageExpression="'spec.maintenance.defragment.schedule is \"' + self + '\"; it must name no time zone: put it into timeZone beside it'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^ *(@[a-z]+|@every +[0-9.a-z]+|[^ @]+( +[^ ]+){4}) *$') || self.contains('TZ')",message="spec.maintenance.defragment.schedule must have five fields or be a word such as @daily",messageExpression="'spec.maintenance.defragment.schedule is \"' + self + '\"; it must have five fields (minute, hour, day of month, month, day of week), such as \"0 3 * * *\", or be a word such as @daily'"
+	Schedule string `json:"schedule,omitempty"`
+
+	// TimeZone is the time zone of the schedule, such as Europe/Berlin. Default UTC.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$') && self != 'Local'",message="spec.maintenance.defragment.timeZone must be the name of a time zone, such as Europe/Berlin",messageExpression="'spec.maintenance.defragment.timeZone is \"' + self + '\"; it must be the name of a time zone, such as Europe/Berlin'"
+	TimeZone string `json:"timeZone,omitempty"`
+
+	// Reclaimable is the share of a member's database file, in percent, from which on
+	// it is defragmented: what it does not use. 10 to 90, such as 50. Files below
+	// 100Mi are left alone. Default: none.
+	// +optional
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=90
+	Reclaimable *int32 `json:"reclaimable,omitempty"`
 }
 
 // BackupsSpec says what backups a cluster should have.

@@ -8,6 +8,7 @@ package v1alpha1
 import (
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -48,6 +49,7 @@ const (
 	ManagedByValue    = "etcd-steward"
 	ComponentMember   = "member"
 	ComponentBackup   = "backup"
+	ComponentDefrag   = "defragment"
 )
 
 // Labels of the operator.
@@ -137,6 +139,9 @@ const (
 	// AnnotationRestartedAt restarts each member of an EtcdCluster once for every new value; on the EtcdCluster. People
 	// write it, as kubectl rollout restart writes its own.
 	AnnotationRestartedAt = Group + "/restartedAt"
+	// AnnotationDefragment has each member of an EtcdCluster defragmented once for every later time, in the format
+	// 2026-01-31T12:00:00Z; on the EtcdCluster. People write it.
+	AnnotationDefragment = Group + "/defragment"
 	// AnnotationRenderer is the number of the renderer that made a Pod.
 	AnnotationRenderer = Group + "/renderer"
 	// AnnotationDressed is the canonical JSON of the keys of labels and annotations that an object has from the spec.
@@ -186,6 +191,13 @@ func (c *EtcdCluster) RestartedAt() string {
 		return ""
 	}
 	return value
+}
+
+// DefragmentAsked is the time for which each member is defragmented once; zero where the cluster names none, or one
+// that cannot be read.
+func (c *EtcdCluster) DefragmentAsked() time.Time {
+	asked, _ := time.Parse(time.RFC3339, c.Annotations[AnnotationDefragment])
+	return asked
 }
 
 // ClusterOf is the name of the EtcdCluster that an object of the operator's says it is of. Before there was

@@ -63,11 +63,12 @@ func operatorsCalls(t *testing.T) []call {
 		callsIn(t, "restore-pod-*.yaml", 7, specOfPod),
 		callsIn(t, "preflight-pod-*.yaml", 3, specOfPod),
 		callsIn(t, "place-pod*.yaml", 2, specOfPod),
+		callsIn(t, "defrag-pod-*.yaml", 2, specOfPod),
 	)
 }
 
 // silent are the steps whose progress the operator never asks for.
-var silent = []string{"preflight", "activate", "activate-survivor", "prune", "hold"}
+var silent = []string{"preflight", "activate", "activate-survivor", "prune", "hold", "defragment"}
 
 func TestEveryStepIsCalledByTheOperatorInWordsThatTheAgentReads(t *testing.T) {
 	called := map[string]int{}

@@ -182,22 +182,31 @@ func (p program) restartCommand() *cobra.Command {
 	}
 }
 
+func (p program) defragmentCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "defragment NAME", Short: "Give back what each member does not use, one at a time", Args: oneCluster,
+		Long: "Writes the annotation " + v1alpha1.AnnotationDefragment + " on the EtcdCluster. The operator then has " +
+			"each member defragmented once, one at a time, the leader last, each only while all others serve. It " +
+			"leaves out those that would give less than a tenth of their database back.",
+		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
+			if _, err := s.askByTime(c.Context(), name, v1alpha1.AnnotationDefragment); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintln(p.out, "A defragmentation of EtcdCluster "+name+" is asked for. Members that have "+
+				"little to give back are left out. `kubectl describe etcd "+name+"` shows how far it is.")
+			return err
+		}),
+	}
+}
+
 // fieldOwner does not begin with "kubectl": what does, Flux takes back
 // (fluxcd/kustomize-controller:internal/controller/kustomization_controller.go).
 const fieldOwner = client.FieldOwner("etcd-steward-plugin")
 
 // restart asks the operator to restart each member, and returns what comes of it.
 func (s *session) restart(ctx context.Context, name string) (string, error) {
-	c, err := s.cluster(ctx, name)
+	c, err := s.askByTime(ctx, name, v1alpha1.AnnotationRestartedAt)
 	if err != nil {
-		return "", err
-	}
-	before := c.DeepCopy()
-	if c.Annotations == nil {
-		c.Annotations = map[string]string{}
-	}
-	c.Annotations[v1alpha1.AnnotationRestartedAt] = s.now().UTC().Format(time.RFC3339)
-	if err := explain(s.Patch(ctx, c, client.MergeFrom(before), fieldOwner), "patch", s.namespace); err != nil {
 		return "", err
 	}
 	return "A restart of EtcdCluster " + name + " is asked for. " + restartOf(c), nil
@@ -217,4 +226,18 @@ func restartOf(c *v1alpha1.EtcdCluster) string {
 	}
 	return "The operator restarts each member once, one at a time, while all others are healthy. " +
 		"`kubectl etcd-steward status " + c.Name + "` shows how far it is."
+}
+
+// askByTime writes the time into an annotation by which the operator does something once.
+func (s *session) askByTime(ctx context.Context, name, annotation string) (*v1alpha1.EtcdCluster, error) {
+	c, err := s.cluster(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	before := c.DeepCopy()
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[annotation] = s.now().UTC().Format(time.RFC3339)
+	return c, explain(s.Patch(ctx, c, client.MergeFrom(before), fieldOwner), "patch", s.namespace)
 }

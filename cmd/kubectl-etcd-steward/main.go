@@ -87,7 +87,8 @@ func (p program) root() *cobra.Command {
 	p.flags.AddFlags(root.PersistentFlags())
 	root.SetOut(p.out)
 	root.SetErr(p.errOut)
-	root.AddCommand(p.statusCommand(), p.reportCommand(), p.backupCommand(), p.restartCommand(), p.versionCommand())
+	root.AddCommand(p.statusCommand(), p.reportCommand(), p.backupCommand(), p.restartCommand(), p.defragmentCommand(),
+		p.versionCommand())
 	return root
 }
 

@@ -35,6 +35,15 @@ func TestARestartIsTheAnnotationThatTheOperatorReads(t *testing.T) {
 	}
 }
 
+func TestADefragmentationIsTheAnnotationThatTheOperatorReads(t *testing.T) {
+	s := sessionOf(objects(t, "healthy"), interceptor.Funcs{})
+	got := plugin(t, s, "defragment", "demo")
+	c, err := s.cluster(t.Context(), "demo")
+	if got.code != 0 || err != nil || c.DefragmentAsked().Format(time.RFC3339) != "2026-05-04T12:00:00Z" {
+		t.Errorf("got %+v, %s: %v", got, c.DefragmentAsked(), err)
+	}
+}
+
 func TestARestartSaysWhatTheOperatorWaitsFor(t *testing.T) {
 	for want, change := range map[string]func(*v1alpha1.EtcdClusterSpec){
 		"once you set it to false":   func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },

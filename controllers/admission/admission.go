@@ -100,6 +100,10 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 			"printable characters of ASCII, such as the time: 2026-01-31T12:00:00Z.", v1alpha1.AnnotationRestartedAt,
 			value))
 	}
+	if value, isSet := c.Annotations[v1alpha1.AnnotationDefragment]; isSet && c.DefragmentAsked().IsZero() {
+		warnings = append(warnings, fmt.Sprintf("The annotation %s is %.80q and defragments no member. Set it to the "+
+			"time, such as 2026-01-31T12:00:00Z.", v1alpha1.AnnotationDefragment, value))
+	}
 	return slices.Concat(warnings, timeWarnings(&c.Spec), versionWarnings(c))
 }
 

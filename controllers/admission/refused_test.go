@@ -46,7 +46,7 @@ func (r refusal) codeSays() string {
 	return r.inCode
 }
 
-var refused = join(refusedNames, refusedStorage, refusedEtcd, refusedPods, refusedSidecars, refusedIDs, refusedTasks, refusedMetadata, refusedTLS, refusedServices, refusedPeers, refusedRepairs, refusedRestores)
+var refused = join(refusedNames, refusedStorage, refusedEtcd, refusedPods, refusedSidecars, refusedIDs, refusedTasks, refusedMetadata, refusedTLS, refusedServices, refusedPeers, refusedRepairs, refusedUpkeep, refusedRestores)
 
 func join(tables ...[]refusal) []refusal {
 	var all []refusal
@@ -54,6 +54,19 @@ func join(tables ...[]refusal) []refusal {
 		all = append(all, table...)
 	}
 	return all
+}
+
+var refusedUpkeep = []refusal{
+	{"a schedule of four fields", "spec: {maintenance: {defragment: {schedule: '0 3 * *'}}}", "spec.maintenance.defragment.schedule",
+		`spec.maintenance.defragment.schedule is "0 3 * *"; it must have five fields`, ""},
+	{"a time zone in the schedule", "spec: {maintenance: {defragment: {schedule: 'TZ=UTC 0 3 * * *'}}}", "spec.maintenance.defragment.schedule",
+		`it must name no time zone: put it into timeZone beside it`, ""},
+	{"a time zone that is an offset", "spec: {maintenance: {defragment: {timeZone: '+01:00'}}}", "spec.maintenance.defragment.timeZone",
+		`spec.maintenance.defragment.timeZone is "+01:00"; it must be the name of a time zone`, ""},
+	{"a share that is always reached", "spec: {maintenance: {defragment: {reclaimable: 9}}}", "spec.maintenance.defragment.reclaimable",
+		"should be greater than or equal to 10", ""},
+	{"a share that is never reached", "spec: {maintenance: {defragment: {reclaimable: 91}}}", "spec.maintenance.defragment.reclaimable",
+		"should be less than or equal to 90", ""},
 }
 
 var refusedNames = []refusal{

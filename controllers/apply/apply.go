@@ -104,7 +104,8 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.adoptData(ctx, c)
 	case changes.BeginBootstrap:
 		return s.beginBootstrap(ctx, c)
-	case changes.StartPreflight, changes.DeletePreflight, changes.DeleteRestores:
+	case changes.StartPreflight, changes.DeletePreflight, changes.DeleteRestores, changes.StartDefrag,
+		changes.DeleteDefrag:
 		return s.carryOutTask(ctx, c)
 	case changes.Bootstrap:
 		return s.bootstrap(ctx, c)
@@ -159,6 +160,10 @@ func (s step) carryOutTask(ctx context.Context, change changes.Change) error {
 		return s.delete(ctx, resources.KindPod, podNamed(resources.PreflightPod(s.cluster.Name)), c.UID)
 	case changes.DeleteRestores:
 		return s.deletePods(ctx, c.Pods, restoreNamed)
+	case changes.StartDefrag:
+		return s.startDefrag(ctx, c)
+	case changes.DeleteDefrag:
+		return s.delete(ctx, resources.KindPod, podNamed(resources.DefragPod(c.Name)), c.UID)
 	default:
 		return fmt.Errorf("carrying out %s: no such task", changes.KindOf(change))
 	}

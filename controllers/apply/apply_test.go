@@ -88,7 +88,7 @@ func TestEveryChangeOfThePlannerIsCarriedOut(t *testing.T) {
 		changes.DressPods{}, changes.RestoreInputs{Pod: facts.PodRef{Name: "demo-9", UID: "gone"}}, changes.EvictPod{},
 		changes.ResizePod{}, changes.DeletePods{},
 		changes.DeleteVolumes{}, changes.DeleteSecret{}, changes.AddLearner{}, changes.Promote{}, changes.MoveLeader{},
-		changes.DisarmAlarms{}, changes.RemoveMember{},
+		changes.DisarmAlarms{}, changes.RemoveMember{}, changes.DeleteDefrag{Name: "demo-0"},
 	} {
 		err := w.do(t, bootstrapped(), change)
 		if err != nil && !errors.Is(err, ErrStale) && !errors.As(err, new(Later)) {

@@ -37,12 +37,12 @@ func (s step) sourceOf(ctx context.Context, hash string) (Source, error) {
 	return source, nil
 }
 
-// forRestores is what Pods of a restore are made with.
-func (s step) forRestores(ctx context.Context) (resources.Platform, error) {
+// forAgent is what Pods of the agent are made with.
+func (s step) forAgent(ctx context.Context) (resources.Platform, error) {
 	platform, err := s.ForTasks(ctx)
 	if err == nil && platform.AgentImage == "" {
 		err = Later{Reason: LaterMissing,
-			Message: "the operator does not know which image it runs from, which restores run from too"}
+			Message: "the operator does not know which image it runs from, which the agent runs from too"}
 	}
 	return platform, err
 }
@@ -53,13 +53,26 @@ func (s step) startPreflight(ctx context.Context, c changes.StartPreflight) erro
 	if err != nil {
 		return err
 	}
-	platform, err := s.forRestores(ctx)
+	platform, err := s.forAgent(ctx)
 	if err != nil {
 		return err
 	}
 	_, err = s.create(ctx, resources.KindPod, resources.BuildPreflightPod(s.cluster, resources.PreflightStart{
 		Platform: platform, Store: source.Store, Hash: source.Hash, Key: source.Key, SHA256: source.SHA256,
 		LatestOf: source.LatestOf, Version: c.Asked.Version.String(), VolumeBytes: c.Asked.Bytes,
+	}))
+	return err
+}
+
+// startDefrag creates the Pod that has a member defragmented.
+func (s step) startDefrag(ctx context.Context, c changes.StartDefrag) error {
+	platform, err := s.forAgent(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = s.create(ctx, resources.KindPod, resources.BuildDefragPod(s.cluster, resources.DefragStart{
+		Platform: platform, Member: c.Name, MemberID: c.ID, ClusterID: s.view.Current.Membership.ClusterID,
+		Deadline: c.Deadline,
 	}))
 	return err
 }
@@ -93,7 +106,7 @@ func (s step) restore(ctx context.Context, incarnation incarnationToRestore, res
 	if incarnation.Origin.IsZero() {
 		return ErrStale
 	}
-	platform, err := s.forRestores(ctx)
+	platform, err := s.forAgent(ctx)
 	if err != nil {
 		return err
 	}

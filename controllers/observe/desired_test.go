@@ -22,13 +22,14 @@ func TestAllThatASpecAsksForIsSeen(t *testing.T) {
 		WhenUnsatisfiable: corev1.DoNotSchedule}}
 	desired := reflect.ValueOf(desiredOf(&v1alpha1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now, Annotations: map[string]string{
-			v1alpha1.AnnotationOperator: "ops/steward", v1alpha1.AnnotationBeginEmpty: "uid-before"}},
+			v1alpha1.AnnotationOperator: "ops/steward", v1alpha1.AnnotationBeginEmpty: "uid-before",
+			v1alpha1.AnnotationDefragment: "2026-01-31T12:00:00Z"}},
 		Spec: v1alpha1.EtcdClusterSpec{Size: 3, Version: "3.6.16", Paused: true,
 			Pod:  &v1alpha1.PodSpec{TopologySpreadConstraints: zones},
 			Etcd: &v1alpha1.EtcdSpec{SnapshotCount: new(int64(5000))},
 			Storage: &v1alpha1.StorageSpec{StorageClassName: new("fast"), Ephemeral: &v1alpha1.EphemeralSpec{},
 				DeletionPolicy: v1alpha1.DeletionRetain}}},
-		"a fault", facts.WantedBackup{Hash: "hash"}))
+		"a fault", facts.WantedBackup{Hash: "hash"}, now.Time))
 	for i := range desired.NumField() {
 		name := desired.Type().Field(i).Name
 		if desired.Field(i).IsZero() != slices.Contains(onTheWay, name) {

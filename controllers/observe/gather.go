@@ -34,7 +34,8 @@ type gathered struct {
 	kept          []corev1.PersistentVolumeClaim // ours, of members that were replaced
 	peerService   *corev1.Service                // nil: absent; like the following it may be foreign
 	clientService *corev1.Service
-	tasks         []corev1.Pod    // ours, of a restore
+	tasks         []corev1.Pod    // ours, of the agent
+	streaming     string          // a Pod of a backup whose first step has not ended
 	told          map[string]told // of Pods, by name
 	budget        *policyv1.PodDisruptionBudget
 	policy        *networkingv1.NetworkPolicy
@@ -162,6 +163,8 @@ func (g *gathered) sort(ours ownership, pods []corev1.Pod, volumes []corev1.Pers
 		switch {
 		case ours.isTask(pod.Name) && isControlled:
 			g.tasks = append(g.tasks, pod)
+		case resources.IsStreaming(&pod):
+			g.streaming = pod.Name
 		case !ours.isMember(pod.Name):
 		case isControlled:
 			g.pods = append(g.pods, pod)

@@ -45,6 +45,7 @@ func (r replicas) add(cluster *v1alpha1.EtcdCluster, bootstrap record.Bootstrap,
 		return err
 	}
 	r.addRestores(cluster, g.tasks, g.told)
+	r.addDefrags(g.tasks, g.told)
 	return r.addPods(cluster, g.pods, g.told)
 }
 

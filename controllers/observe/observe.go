@@ -123,7 +123,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	others, left := g.others(ours)
 	replicas, next, former := incarnationsOf(bootstrap, g).part(joined.list())
 	current := facts.Incarnation{Bootstrap: bootstrap, Membership: membership, Members: replicas}
-	desired := s.desired(ctx, cluster, desiredOf(cluster, fault, wish), current, g.schedules)
+	desired := s.desired(ctx, cluster, desiredOf(cluster, fault, wish, began), current, g.schedules)
 	seen := facts.Observation{
 		Now: began, Ahead: ahead,
 		Cluster:   o.identityOf(cluster),
@@ -138,7 +138,8 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Former:  former, Kept: g.keptVolumes(ours),
 		Astray:   astray(cluster, slices.Concat(g.volumes, g.kept), keys.cas),
 		Requests: requests, Schedules: g.schedules, Proven: g.proven,
-		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
+		Streaming: g.streaming,
+		Retained:  append(left, keys.retained...), LoadBalancer: keys.addresses,
 	}
 	o.hear(ctx, s, seen)
 	return seen, s.clients, nil
@@ -171,7 +172,7 @@ func (o *Observer) blind(cluster *v1alpha1.EtcdCluster, claim, data string) fact
 	return facts.Observation{
 		Now: now, Ahead: ahead,
 		Cluster:   o.identityOf(cluster),
-		Desired:   desiredOf(cluster, "", facts.WantedBackup{}),
+		Desired:   desiredOf(cluster, "", facts.WantedBackup{}, now),
 		ClaimedBy: claim, DataClaim: data,
 	}
 }

@@ -62,10 +62,12 @@ func (o ownership) isMember(name string) bool {
 	return ok
 }
 
-// isTask says that the name is one that a Pod of a restore may have.
+// isTask says that the name is one that a Pod of the agent may have.
 func (o ownership) isTask(name string) bool {
 	restored, isRestore := resources.RestoredMember(name)
-	return isRestore && o.isMember(restored) || name == resources.PreflightPod(o.cluster)
+	defragmented, isDefrag := resources.DefragmentedMember(name)
+	return isRestore && o.isMember(restored) || isDefrag && o.isMember(defragmented) ||
+		name == resources.PreflightPod(o.cluster)
 }
 
 // memberOf is the name that a member's peer URLs give it; false when none of them is ours.

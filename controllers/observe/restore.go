@@ -126,6 +126,16 @@ func (r replicas) addRestores(cluster *v1alpha1.EtcdCluster, tasks []corev1.Pod,
 	}
 }
 
+// addDefrags joins Pods of the agent by the members that they have defragmented.
+func (r replicas) addDefrags(tasks []corev1.Pod, all map[string]told) {
+	for _, pod := range tasks {
+		if member, ok := resources.DefragmentedMember(pod.Name); ok {
+			deadline := time.Duration(*cmp.Or(pod.Spec.ActiveDeadlineSeconds, new(int64))) * time.Second
+			r.of(member).Defragmenting = &facts.DefragPod{Task: taskOf(&pod, all[pod.Name]), Deadline: deadline}
+		}
+	}
+}
+
 // taskOf says how a Pod stands whose containers run to their end, one after the other.
 func taskOf(pod *corev1.Pod, said told) facts.Task {
 	t := facts.Task{

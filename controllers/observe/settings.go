@@ -15,13 +15,15 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
 // desiredOf is what the spec asks for, and the backup that the cluster is to begin with. A version that is none is part
 // of the fault that the spec is refused with.
-func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.WantedBackup) facts.Desired {
+func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.WantedBackup,
+	now time.Time) facts.Desired {
 	inputs := resources.Inputs(cluster)
 	version, err := etcdutil.ParseVersion(inputs.Version)
 	if err != nil && fault == "" {
@@ -43,12 +45,36 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		Paused:       cluster.Spec.Paused,
 		Deleting:     cluster.DeletionTimestamp != nil,
 		Restore:      restore,
+		Upkeep:       upkeepOf(cluster, now),
 		Operator:     cluster.Annotations[v1alpha1.AnnotationOperator],
 		BeginEmpty:   cluster.Annotations[v1alpha1.AnnotationBeginEmpty],
 		Fault:        fault,
 
 		SpreadsOverZones: resources.SpreadsOverZones(cluster),
 	}
+}
+
+// scheduledFor is how long after its time members may begin to be defragmented.
+const scheduledFor = 2 * time.Hour
+
+// upkeepOf is when the cluster asks for its members to be defragmented. A time to come asks for nothing yet.
+func upkeepOf(cluster *v1alpha1.EtcdCluster, now time.Time) facts.Upkeep {
+	asked := facts.Upkeep{Asked: cluster.DefragmentAsked()}
+	if asked.Asked.After(now) {
+		asked.Asked = time.Time{}
+	}
+	if cluster.Spec.Maintenance == nil || cluster.Spec.Maintenance.Defragment == nil {
+		return asked
+	}
+	spec := cluster.Spec.Maintenance.Defragment
+	if spec.Reclaimable != nil {
+		asked.Reclaimable = int64(*spec.Reclaimable)
+	}
+	if spec.Schedule != "" {
+		asked.Scheduled, asked.Fault = scheduleplan.Latest("spec.maintenance.defragment.schedule", spec.Schedule,
+			spec.TimeZone, now.Add(-scheduledFor), now)
+	}
+	return asked
 }
 
 // snapshotEach is zero where etcd's default counts.

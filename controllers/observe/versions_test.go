@@ -3,6 +3,7 @@ package observe
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -26,7 +27,7 @@ func TestMembersAreMadeAtAStopAsItsMinorKnowsIt(t *testing.T) {
 		Etcd: &v1alpha1.EtcdSpec{SnapshotCount: new(int64(5000)),
 			ExtraArgs: map[string]v1alpha1.ArgValue{"max-snapshots": "7", "compact-hash-check-time": "1m"}}}}
 	at := etcdutil.Progress{Members: make([]etcdutil.Version, 1), Cluster: etcdutil.Version{Major: 3, Minor: 5}}
-	asked := desiredOf(cluster, "", facts.WantedBackup{})
+	asked := desiredOf(cluster, "", facts.WantedBackup{}, time.Time{})
 	if asked.SnapshotEach != 5000 {
 		t.Errorf("%+v", asked)
 	}

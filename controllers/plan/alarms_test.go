@@ -14,6 +14,7 @@ func raising(o scene, percent int64, raised ...facts.Alarm) scene {
 		o = o.edit(r.Ordinal, func(r *facts.Replica) {
 			if r.Answer != nil {
 				r.Answer.Alarms, r.Answer.DBSize = raised, o.Desired.Settings.QuotaBytes*percent/100
+				r.Answer.DBSizeInUse = r.Answer.DBSize
 			}
 		})
 	}
@@ -36,7 +37,9 @@ func alarmRows() []row {
 		{"an alarm of space is taken back where there is room", raising(three, 79, noSpace), Act, "alarms",
 			"", "DisarmAlarms", ""},
 		{"and not where a member is full",
-			raising(three, 10, noSpace).edit(1, func(r *facts.Replica) { r.Answer.DBSize = 2 << 30 }), Refuse, "alarms",
+			raising(three, 10, noSpace).edit(1, func(r *facts.Replica) {
+				r.Answer.DBSize, r.Answer.DBSizeInUse = 2<<30, 2<<30
+			}), Refuse, "alarms",
 			facts.ReasonAlarm, "", "demo-1 has 2048Mi of 2048Mi"},
 		{"nor while one does not answer", raising(three, 10, noSpace).edit(1, silent), Refuse, "alarms",
 			facts.ReasonAlarm, "", "NOSPACE"},

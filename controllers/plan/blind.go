@@ -175,6 +175,9 @@ func membershipUnknown(o pass) *proposal {
 	if o.Membership.Known {
 		return nil
 	}
+	if r, isBusy := o.Busy(); isBusy {
+		return defragmenting(o, r)
+	}
 	for _, r := range o.Members {
 		if p := startTrouble(o, r); p != nil {
 			return p
@@ -231,7 +234,8 @@ func hasNeverServed(o facts.Observation, r facts.Replica) bool {
 // isUnresponsive reports a process that should answer by now and does not.
 func isUnresponsive(o facts.Observation, r facts.Replica) bool {
 	pod := r.Pod
-	if r.Answer != nil || pod == nil || !pod.Running || pod.Terminating || pod.HasEnded() || pod.RunningSince.IsZero() {
+	if r.Answer != nil || pod == nil || !pod.Running || pod.Terminating || pod.HasEnded() ||
+		pod.RunningSince.IsZero() || r.IsBusy(o.Now) {
 		return false
 	}
 	return o.Now.Sub(pod.RunningSince) > facts.StartDeadline

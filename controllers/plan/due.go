@@ -45,6 +45,9 @@ type Due struct {
 	Lasting []facts.Replica // the voters that are to stay
 	Leave   Leaving
 
+	Defragment    facts.Replica // the voter that gives back what it does not use next
+	DefragBecause string
+
 	Settings    facts.Settings    // what a new member is made from
 	NextOrdinal int               // of the next name that was never used
 	Promised    string            // the name that was promised to the member to be added, or ""
@@ -82,6 +85,7 @@ func dueOf(o judge.Judged) Due {
 	d.Promised = d.promise(o)
 	d.Next = d.newMember(o)
 	d.Join = d.joining(o)
+	d.Defragment, d.DefragBecause = dueForDefrag(o)
 	return d
 }
 

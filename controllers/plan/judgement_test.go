@@ -313,6 +313,7 @@ func processes() []judged {
 			judge.Judgement{State: judge.Behind, Cause: facts.CauseNode, Cure: judge.Await}},
 		{"it does not answer, and its node is not ready", three.edit(1, silent).edit(1, onUnreadyNode),
 			judge.Judgement{State: judge.Unresponsive, Cause: facts.CauseUnknown, Cure: judge.Replace}},
+		{"it is defragmented", three.edit(1, busy), judge.Judgement{State: judge.Unresponsive, Cure: judge.Await}},
 		{"it serves", three, judge.Judgement{State: judge.Serving}},
 	}
 }

@@ -150,9 +150,10 @@ func labelRole(o pass) *proposal {
 }
 
 // isToLoseClients reports a member that clients are led away from although it serves: it has other data than its own,
-// or is the one that shrink takes the label from before it is removed.
+// or is the one that shrink takes the label from before it is removed, or is to be defragmented.
 func isToLoseClients(o pass, r facts.Replica) bool {
-	return o.Judge(r).Cause == facts.CauseIdentity || followsSpec(o) && o.due.Leave.Name == r.Name
+	return o.Judge(r).Cause == facts.CauseIdentity || followsSpec(o) && o.due.Leave.Name == r.Name ||
+		isLedAwayToDefrag(o, r)
 }
 
 // countsLate is the first version of etcd that counts what it got as a snapshot only once another entry follows. Above

@@ -1180,7 +1180,7 @@ func silences() []row {
 func allRows() []row {
 	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
 		mislabelled(), sidecarRows(), alarmRows(), crowdedRows(), beginningRows(), clockRows(), corruptionRows(),
-		compareRows(), phaseRows(), trustRows(), waysBack())
+		compareRows(), phaseRows(), trustRows(), waysBack(), upkeepRows())
 }
 
 func TestNextOneSentencePerRule(t *testing.T) {

@@ -36,6 +36,7 @@ var phases = []phase{
 	{isFollowing, size},
 	{isLiving, harmless},
 	{isFollowing, follow},
+	{isLiving, upkeep},
 	{isLiving, health},
 }
 
@@ -222,6 +223,14 @@ var follow = []rule{
 	{"cover-log",
 		"Before 3.7, which cannot read what 3.5 wrote to raft's log, every member writes a snapshot past that.",
 		coverLog, givesWay},
+}
+
+// upkeep: room comes after all that a person asked for, and only where all members serve.
+var upkeep = []rule{
+	{"defragment",
+		"One member at a time gives back the room that it does not use, the leader last. All others serve meanwhile, " +
+			"and no backup is read. That it does not answer is no fault before its time is over.",
+		defragment, givesWay},
 }
 
 // health: nothing is called settled while a member is not well.

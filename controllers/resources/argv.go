@@ -228,9 +228,10 @@ func startupProbe() *corev1.Probe {
 }
 
 // livenessProbe restarts a process that hangs, and only that. Defragmentation blocks even /livez (etcd-io/etcd#16858):
-// two minutes are more than that of a full database takes.
-func livenessProbe() *corev1.Probe {
-	return probe("/livez", 10, 10, 12)
+// two minutes are enough for most databases, and a larger quota gets what it takes on a slow disk, 10 MiB a second.
+func livenessProbe(quotaBytes int64) *corev1.Probe {
+	const period, slowDisk = 10, 10 << 20
+	return probe("/livez", period, period, int32(max(12, quotaBytes/slowDisk/period+1)))
 }
 
 // readinessProbe reads linearizably. It is what the disruption budget counts by, so it is asked often enough for a

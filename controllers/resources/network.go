@@ -212,14 +212,14 @@ func BuildNetworkPolicy(c *v1alpha1.EtcdCluster, operator string) *networkingv1.
 	})
 }
 
-// tasksWithMembers are the Pods that take backups of the cluster, and those that restore what a member still holds. No
-// other task connects to a member.
+// tasksWithMembers are the Pods that take backups of the cluster, those that restore what a member still holds, and
+// those that have members defragmented. No other task connects to a member.
 func tasksWithMembers(c *v1alpha1.EtcdCluster) networkingv1.NetworkPolicyPeer {
 	return networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{
 		MatchLabels: map[string]string{v1alpha1.LabelCluster: c.Name},
 		MatchExpressions: []metav1.LabelSelectorRequirement{{
 			Key: v1alpha1.LabelComponent, Operator: metav1.LabelSelectorOpIn,
-			Values: []string{v1alpha1.ComponentBackup, v1alpha1.ComponentRestore},
+			Values: []string{v1alpha1.ComponentBackup, v1alpha1.ComponentDefrag, v1alpha1.ComponentRestore},
 		}},
 	}}
 }

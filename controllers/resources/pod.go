@@ -17,7 +17,7 @@ import (
 
 // Renderer is raised whenever the same settings make another Pod than before. It is written on the Pod for people; a
 // Pod of an older renderer is as good as it was and is not restarted for it.
-const Renderer = 4
+const Renderer = 5
 
 // Container is the name of the etcd container.
 const Container = "etcd"
@@ -103,7 +103,7 @@ func buildContainer(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Versio
 		},
 		VolumeMounts:             []corev1.VolumeMount{{Name: dataVolume, MountPath: dataMount}},
 		StartupProbe:             startupProbe(),
-		LivenessProbe:            livenessProbe(),
+		LivenessProbe:            livenessProbe(s.Inputs.QuotaBytes()),
 		ReadinessProbe:           readinessProbe(),
 		Lifecycle:                leaveFirst(),
 		SecurityContext:          containerSecurity(),

@@ -214,18 +214,22 @@ func PreflightAsked(pod *corev1.Pod) (version string, bytes int64) {
 	return argOf(pod, StepPreflight, "--etcd-version="), bytes
 }
 
-// taskOf is the component that a Pod of a restore is, by its name.
+// taskOf is the component that a Pod of the agent is, by its name.
 func taskOf(pod string) string {
 	if _, ok := RestoredMember(pod); ok {
 		return v1alpha1.ComponentRestore
 	}
+	if _, ok := DefragmentedMember(pod); ok {
+		return v1alpha1.ComponentDefrag
+	}
 	return v1alpha1.ComponentPreflight
 }
 
-// IsTask reports whether a Pod of the cluster is one of a restore, by its name.
+// IsTask reports whether a Pod of the cluster is one of the agent, by its name.
 func IsTask(c *v1alpha1.EtcdCluster, pod string) bool {
 	_, isRestore := RestoredMember(pod)
-	return isRestore || pod == PreflightPod(c.Name)
+	_, isDefrag := DefragmentedMember(pod)
+	return isRestore || isDefrag || pod == PreflightPod(c.Name)
 }
 
 // preflightDeadline is for a store that never answers, and for one from which a large snapshot comes slowly. The agent

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -105,6 +106,11 @@ func TestAPodThatHoldsAPlaceAsksForAllThatTheMembersPodAsksFor(t *testing.T) {
 	}
 }
 
+func defragmenting() DefragStart {
+	return DefragStart{Platform: Platform{AgentImage: "example.com/etcd-steward:v1"}, Member: "demo-1", MemberID: 0x8e9e05c52164694d,
+		ClusterID: 0xcdf818194e3a8c32, Deadline: 5 * time.Minute}
+}
+
 func TestPodsOfRestoresAreBuiltAsTheyWereReviewed(t *testing.T) {
 	old := v1alpha1.BackedUpCluster{Namespace: "staging", Name: "old", UID: "8f0d8f6e-0000-4000-8000-000000000009"}
 	for name, pod := range map[string]*corev1.Pod{
@@ -120,6 +126,8 @@ func TestPodsOfRestoresAreBuiltAsTheyWereReviewed(t *testing.T) {
 		"preflight-pod-volume":       BuildPreflightPod(cluster(), preflighting(stored())),
 		"preflight-pod-s3-latest":    BuildPreflightPod(cluster(), latest(preflighting(stored(toS3)))),
 		"preflight-pod-s3-latest-of": BuildPreflightPod(cluster(), latestOf(preflighting(stored(toBareS3)), old)),
+		"defrag-pod-tls":             BuildDefragPod(cluster(), defragmenting()),
+		"defrag-pod-full":            BuildDefragPod(cluster(full), defragmenting()),
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, pod) })
 	}
@@ -136,6 +144,7 @@ func TestThePodsOfARestorePassPodSecurityRestrictedAndAreNobodysMembers(t *testi
 		for _, store := range []v1alpha1.BackupStore{stored(), stored(toS3), stored(toBareS3)} {
 			for _, pod := range []*corev1.Pod{
 				mustRestorePod(t, c, restoring(c, store)), mustPlacePod(t, c, restoring(c, store)), BuildPreflightPod(c, preflighting(store)),
+				BuildDefragPod(c, defragmenting()),
 			} {
 				for _, result := range evaluator.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec) {
 					if !result.Allowed {

@@ -239,7 +239,7 @@ func claimed(volume, claim string) corev1.Volume {
 
 // ownSteps are the names of the containers that the operator makes for tasks.
 var ownSteps = []string{StepSnapshot, StepFetch, StepRestore, StepCompare, StepPrune, StepPreflight, StepActivate,
-	StepHold}
+	StepHold, StepDefragment}
 
 // Step is a container of a task, and what its kubelet says of it.
 type Step struct {

@@ -22,6 +22,23 @@ type clock struct {
 	zone  *time.Location
 }
 
+// Latest is the newest time of the schedule in a field that lies after one time and not after the other; zero where
+// there is none. Why says, as a sentence, why it cannot be read.
+func Latest(field, expression, timeZone string, after, now time.Time) (at time.Time, why string) {
+	c, wrong := readClock(field, expression, timeZone)
+	if wrong != nil {
+		return time.Time{}, strings.TrimSuffix(wrong.message, ".") + "."
+	}
+	base := after
+	if c.every > 0 { // counted from one fixed day, so that each look finds the same
+		base = after.Truncate(c.every)
+	}
+	if at = c.newest(base, now); !at.After(after) {
+		return time.Time{}, ""
+	}
+	return at, ""
+}
+
 type unreadable struct{ reason, message string }
 
 // readClock reads the schedule of a field of the spec as kubernetes/kubernetes:pkg/apis/batch/validation does, with the

@@ -181,7 +181,7 @@ var rooms = []room{
 	{path: "pkg/etcdutil", never: impure, shuns: ioAndWaiting},
 	{
 		path:    "cmd/agent",
-		enters:  []string{"pkg/backup", "pkg/backup/store", "pkg/etcdutil"},
+		enters:  []string{"pkg/backup", "pkg/backup/store", "pkg/etcdutil", "pkg/etcdutil/client"},
 		foreign: []string{"golang.org/x/crypto/x509roots/fallback"},
 		never:   kubernetes,
 	},

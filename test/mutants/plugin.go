@@ -64,8 +64,8 @@ var plugin = []mutant{
 	},
 	{
 		Name: "a restart is asked for by the annotation of another tool",
-		From: "c.Annotations[v1alpha1.AnnotationRestartedAt] = ",
-		To:   "c.Annotations[\"kubectl.kubernetes.io/restartedAt\"] = ",
+		From: "s.askByTime(ctx, name, v1alpha1.AnnotationRestartedAt)",
+		To:   "s.askByTime(ctx, name, \"kubectl.kubernetes.io/restartedAt\")",
 		Test: "TestARestartIsTheAnnotationThatTheOperatorReads",
 	},
 }

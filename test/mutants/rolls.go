@@ -111,7 +111,7 @@ var rolls = []mutant{
 	},
 	{
 		Name: "an alarm of space is taken back for a quota that no member has", Peer: "",
-		From: "r.fills(r.RunsWith().QuotaBytes)", To: "r.fills(o.Desired.Settings.QuotaBytes)",
+		From: "(r.Answer == nil || r.IsFull())", To: "(r.Answer == nil || r.fills(o.Desired.Settings.QuotaBytes))",
 		Test: row("nor by a quota that no member runs with yet: they are restarted with it"),
 	},
 	{

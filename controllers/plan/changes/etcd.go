@@ -1,7 +1,9 @@
 package changes
 
 import (
+	"cmp"
 	"slices"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -64,6 +66,71 @@ func (c AppendEntries) veto(o facts.View) Veto {
 	isOne := c.Until == 0
 	if !o.Membership.Known || !isOne && len(o.HealthyVoters()) < len(o.Voters()) {
 		return quorumAtRisk("entries are added to raft's log only while every voter answers.")
+	}
+	return Veto{}
+}
+
+// StartDefrag creates the Pod of the agent that has one member defragmented, which silences it for up to the deadline.
+type StartDefrag struct {
+	Name     string
+	ID       etcdutil.ID
+	Deadline time.Duration
+}
+
+func (StartDefrag) traits() Traits { return Traits{} }
+
+func (c StartDefrag) words() Words {
+	return says("Defragment", "Defragmented", "member "+c.Name, EventDefragment).about(c.Name)
+}
+
+// veto silences a member only while all others are voters that serve, and no other one is silent for the same.
+func (c StartDefrag) veto(o facts.View) Veto {
+	r := o.Find(c.Name)
+	busy, isBusy := o.Busy()
+	switch {
+	case !o.Membership.Known || !r.IsVoter() || r.Member.ID != c.ID:
+		return identityAtRisk("it is not certain that %s is member %s.", c.Name, c.ID)
+	case isBusy || r.Defragmenting != nil:
+		return quorumAtRisk("the Pod that defragments %s is there.", cmp.Or(busy.Name, r.Name))
+	case len(o.HealthyVoters()) < len(o.Membership.Members):
+		return quorumAtRisk("a member answers nothing meanwhile, and not every other one is a voter that serves.")
+	case len(o.Voters()) > 1 && c.ID == o.Membership.Leader:
+		return quorumAtRisk("%s leads; it must hand over first.", c.Name)
+	case guardCopies(o, c.Name).Holds():
+		return guardCopies(o, c.Name)
+	case !r.HasRoomForCopy():
+		return dataAtRisk("the volume of %s has no room for a second copy of what is in use.", c.Name)
+	case o.Streaming != "":
+		return quorumAtRisk("Pod %s reads a backup, and may hold the member up until that has ended.", o.Streaming)
+	}
+	return Veto{}
+}
+
+// DeleteDefrag deletes such a Pod. It is the record of when its member was defragmented.
+type DeleteDefrag struct{ Name, UID string }
+
+func (DeleteDefrag) traits() Traits { return Traits{} }
+
+func (c DeleteDefrag) words() Words {
+	return says("Delete", "Deleted", "the Pod that defragmented "+c.Name, EventPodDeleted).about(c.Name)
+}
+
+// veto keeps a Pod that is at work: nothing else says why its member is silent.
+func (c DeleteDefrag) veto(o facts.View) Veto {
+	r := o.Find(c.Name)
+	switch p := r.Defragmenting; {
+	case p == nil || p.UID != c.UID:
+		return identityAtRisk("the Pod that defragmented %s is another one by now.", c.Name)
+	case r.IsBusy(o.Now) || !p.HasEnded() && !o.Now.After(p.Ends()):
+		return quorumAtRisk("%s is defragmented, and only this Pod says so.", c.Name)
+	}
+	return Veto{}
+}
+
+// guardBusy leaves a member alone that may be silent only because it is defragmented.
+func guardBusy(o facts.View, r facts.Replica) Veto {
+	if r.IsBusy(o.Now) {
+		return quorumAtRisk("%s is defragmented, and answers once that is done.", r.Name)
 	}
 	return Veto{}
 }

@@ -204,7 +204,7 @@ func (c RemoveMember) veto(o facts.View) Veto {
 	if c.ID == o.Membership.Leader {
 		return quorumAtRisk("%s leads; it must hand over first.", c.Name)
 	}
-	if veto := cmp.Or(guardCopies(o, c.Name), guardDoomed(o, r)); veto.Holds() {
+	if veto := cmp.Or(guardCopies(o, c.Name), guardDoomed(o, r), guardBusy(o, r)); veto.Holds() {
 		return veto
 	}
 	if len(o.Membership.VotingStrangers()) > 0 {

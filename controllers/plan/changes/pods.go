@@ -179,6 +179,8 @@ func (c EvictPod) veto(o facts.View) Veto {
 		return identityAtRisk("%s has no recorded data of this cluster to start from.", r.Name)
 	case whyStay(o, r).Holds():
 		return whyStay(o, r)
+	case guardBusy(o, r).Holds():
+		return guardBusy(o, r)
 	case !o.Membership.Known && !(o.IsAlone(r) && !guardStop(o, r).Holds()):
 		return quorumAtRisk("the member list is not known.")
 	}

@@ -46,8 +46,10 @@ type Observation struct {
 	// BackupLeft names a complete EtcdBackup of a cluster of this name while none is bootstrapped; empty where there is
 	// none
 	BackupLeft string
-	Retained   []Retained // what an earlier cluster of this name left behind, volumes first, each by name
-	Refused    []Note     // rules whose change Kubernetes or etcd refused in this very pass: they give way
+	// Streaming names a Pod that may read a member's data for a backup now; empty where there is none
+	Streaming string
+	Retained  []Retained // what an earlier cluster of this name left behind, volumes first, each by name
+	Refused   []Note     // rules whose change Kubernetes or etcd refused in this very pass: they give way
 }
 
 // Schedule is an EtcdBackupSchedule of the cluster.
@@ -131,6 +133,7 @@ type Desired struct {
 	KeepVolumes  time.Duration // for how long the volume of a replaced member is kept; 0 not at all
 	ReplaceAfter time.Duration // how long a member must be dead before it is replaced; 0 never
 	Operator     string        // namespace/name of the install that is asked to look after it; empty for none
+	Upkeep       Upkeep        // when members are defragmented
 	// UID of an earlier cluster of this name: where it left CAs alone, the cluster is to begin without its data
 	BeginEmpty string
 	Fault      string       // a sentence, when the spec itself is refused; empty otherwise
@@ -219,7 +222,9 @@ type Replica struct {
 	Pod       *Pod
 	Volume    *Volume // nil as well when data is ephemeral
 	Restoring *RestorePod
-	Secret    Object // the member's certificates
+	// the Pod of the agent that has it defragmented, or had; nil where there is none
+	Defragmenting *DefragPod
+	Secret        Object // the member's certificates
 }
 
 // Answer is what a member said of itself in this pass.

@@ -60,6 +60,7 @@ const (
 	ReasonCorruption   = "DataDiffers" // members hold different data
 	ReasonCompare      = "Compare"     // the copy of a member that started is compared with the others'
 	ReasonMoveLeader   = "MoveLeader"
+	ReasonDefragment   = "Defragment"         // a member gives the room that it does not use back
 	ReasonRoll         = "Roll"               // a running member is brought to the settings of the spec
 	ReasonNotSupported = "ChangeNotSupported" // a change of a running cluster that this release cannot make
 	// the guard vetoed a change
@@ -112,6 +113,7 @@ const (
 	MemberNotListed         = "NotInMemberList"
 	MemberListUnknown       = "MemberListUnknown"
 	MemberCorrupt           = "Corrupt"
+	MemberDefragmenting     = "Defragmenting"
 )
 
 // How long a wait may last before it is called overdue. A wait is counted from a time on an object, and goes on after

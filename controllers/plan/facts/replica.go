@@ -44,7 +44,7 @@ func (p *Pod) HadStartTime(now time.Time) bool {
 
 // HadItsTime reports a process that should answer by now, and does not.
 func (r Replica) HadItsTime(now time.Time) bool {
-	return r.Answer == nil && r.Pod.HadStartTime(now)
+	return r.Answer == nil && r.Pod.HadStartTime(now) && !r.IsBusy(now)
 }
 
 // byServer is a time that the kubelet wrote, by the API server's clock. When the status was last written is known by

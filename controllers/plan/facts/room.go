@@ -67,7 +67,7 @@ func (r Replica) filled() float64 {
 // HasRoom reports whether every member answers and is well below the quota that it runs with.
 func (o View) HasRoom() bool {
 	return o.Membership.Known && !slices.ContainsFunc(o.Members, func(r Replica) bool {
-		return r.Member != nil && (r.Answer == nil || r.fills(r.RunsWith().QuotaBytes))
+		return r.Member != nil && (r.Answer == nil || r.IsFull())
 	})
 }
 

@@ -230,6 +230,9 @@ var Signs = []Sign{
 	seen("its Pod is held back: etcd was never started in it", isHeldBack).
 		means(Stopped, facts.CauseOutside, Await).by(ByKubelet).toldBy(wordOfStart).saying(heldBack),
 
+	seen("it is defragmented, and answers once that is done", isDefragmented).
+		means(Unresponsive, facts.NoCause, Await).by(ByKubelet).told(facts.MemberDefragmenting),
+
 	// Why etcd stopped, by its last words.
 	seen("its disk fails", crashesWith(failing...)).
 		means(Stopped, facts.CauseDisk, Replace).from(podChangeOf).by(ByMember, ByKubelet).toldBy(wordOfEtcd),

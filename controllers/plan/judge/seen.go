@@ -268,6 +268,8 @@ func neverServedWithSpec(o Judged, r facts.Replica) bool {
 		!o.IsServedWith(r.Pod.Settings)
 }
 
+func isDefragmented(o Judged, r facts.Replica) bool { return r.IsRunning() && r.IsBusy(o.Now) }
+
 func isReadyUnseen(_ Judged, r facts.Replica) bool { return r.Answer == nil && r.Pod.Ready }
 
 // isStartingUp reports a process that has not yet had its time, or a Pod that its node was given a moment ago.

@@ -87,6 +87,10 @@ func (w *World) carryOut(c changes.Change, effects *budgetOfEffects) error {
 		w.carryOutInPlace(c, effects)
 	case changes.StartPreflight, changes.DeletePreflight, changes.RecordRestored, changes.DeleteRestores:
 		return w.carryOutRestore(c, effects)
+	case changes.StartDefrag:
+		w.startDefrag(c)
+	case changes.DeleteDefrag:
+		w.deleteDefrag(c)
 	case changes.Bootstrap:
 		w.bootstrap(c, effects)
 	case changes.ApplyObjects:

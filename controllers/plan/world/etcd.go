@@ -60,7 +60,9 @@ const (
 func (p *process) takesPart() bool { return !p.neverServes && (p.ill == "" || p.ill == hidden) }
 
 // isHeard reports a process that answers the operator.
-func (p *process) isHeard() bool { return p != nil && p.served && p.ill != frozen && p.ill != hidden }
+func (p *process) isHeard() bool {
+	return p != nil && p.served && p.ill != frozen && p.ill != hidden && p.ill != busy
+}
 
 // cluster is what the members of one cluster ID agreed on.
 type cluster struct {
@@ -81,6 +83,7 @@ type cluster struct {
 	// that space ran out, under the ID of a member of the cluster that the backup was taken from
 	alarm   bool
 	full    bool                 // whether it did
+	bloated map[etcdutil.ID]bool // members whose file is full of what is not in use
 	corrupt map[etcdutil.ID]bool // members of which etcd said that their data differs; 0 where it does not know whose
 }
 
@@ -185,7 +188,8 @@ func (w *World) startNew(p pod, d *disk) etcdutil.ExitReason {
 // formed is the cluster that a token and a list make, the same for each of its members.
 func (w *World) formed(id etcdutil.ID, incarnation string, initial []etcdutil.NamedURL) *cluster {
 	if w.clusters[id] == nil {
-		c := &cluster{id: id, incarnation: incarnation, removed: map[etcdutil.ID]bool{}}
+		c := &cluster{id: id, incarnation: incarnation, removed: map[etcdutil.ID]bool{},
+			bloated: map[etcdutil.ID]bool{}}
 		for _, m := range initial {
 			c.members = append(c.members, etcdutil.Member{ID: hash(id, m.Name), Name: m.Name,
 				PeerURLs: []string{m.URL}})

@@ -210,6 +210,7 @@ func (w *World) Recreate() {
 	}
 	w.objects.bootstrap, w.objects.claim, w.objects.budget = record.Bootstrap{}, "", 0
 	w.objects.preflight, w.objects.restores = nil, map[string]restoreTask{}
+	w.objects.defrags = map[string]facts.DefragPod{}
 	w.objects.secrets = map[string]string{}
 	w.objects.made = map[string]bool{"demo-ca": w.objects.made["demo-ca"]}
 	w.past, w.specs, w.revision = nil, nil, 0

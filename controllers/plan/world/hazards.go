@@ -27,6 +27,7 @@ type Hazards struct {
 	Classes        bool // StorageClasses are withdrawn, and the user asks for others
 	OtherCAs       bool // people write another CA into the Secret of the CA
 	Finalizers     bool // finalizers of another controller keep Pods that were asked to go
+	Bloat          bool // much is stored and deleted again
 	FullNodes      bool // no node is left beside those that the first members are on
 }
 
@@ -78,6 +79,7 @@ func (w *World) hazardFaults() []fault {
 		{w.trouble.Collection, []fault{{"Collect", 3, w.collect}}},
 		{w.trouble.Minors, []fault{{"ChangeMinor", 3, w.ChangeMinor}, {"MissBackups", 1, w.MissBackups}}},
 		{w.trouble.Amounts, []fault{{"ChangeAmounts", 12, by(w.ChangeAmounts)}}},
+		{w.trouble.Bloat, []fault{{"Bloat", 3, by(w.Bloat)}}},
 		{w.trouble.Classes, []fault{{"ChangeClass", 2, by(w.ChangeClass)},
 			{"LoseWhileWithdrawn", 2, w.loseMember}}},
 		{w.trouble.OtherCAs, []fault{{"ReplaceCA", 4, by(w.ReplaceCA)}, {"PutCABack", 6, by(w.PutCABack)},

@@ -33,6 +33,7 @@ var hazardRuns = []struct {
 	{"withdrawn-classes", Hazards{Classes: true}, []string{"is withdrawn", "asks for another StorageClass"}},
 	{"other-cas", Hazards{OtherCAs: true}, []string{"holds ca-2 by now", "holds ca-1 again"}},
 	{"finalizers", Hazards{Finalizers: true}, []string{"a finalizer keeps"}},
+	{"bloat", Hazards{Bloat: true}, []string{"defragment StartDefrag", "the Pod is killed", "alarms DisarmAlarms"}},
 	{"full-nodes", Hazards{FullNodes: true}, []string{"volume demo-", "only its Pod keeps its successor"}},
 	{"shared-nodes", Hazards{SharedNodes: true}, []string{"the node of"}},
 	{"many-at-once", Hazards{RolledBack: true, SkewedCaches: true, StaleSpecs: true, Restless: true, Overlap: true,
@@ -61,6 +62,9 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	}
 	if hazards.Amounts {
 		spec.Settings.Inputs, spec.Settings.Fixed = "small", "amounts"
+	}
+	if hazards.Bloat {
+		spec.Settings.QuotaBytes = 2 << 30
 	}
 	w := t.begin(spec)
 	w.Suffer(hazards)

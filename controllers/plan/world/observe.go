@@ -52,7 +52,7 @@ func (w *World) observe(from objects) facts.Observation {
 	for _, name := range from.bootstrap.Next.Names {
 		names[name] = true
 	}
-	for _, set := range []map[string]bool{keys(from.pods), keys(from.restores), w.ownVolumes(from),
+	for _, set := range []map[string]bool{keys(from.pods), keys(from.restores), keys(from.defrags), w.ownVolumes(from),
 		keys(from.secrets)} {
 		maps.Copy(names, set)
 	}
@@ -107,7 +107,7 @@ func (w *World) lagging(from objects) objects {
 		other().secrets, other().requests
 	services, budget, tasks := other(), other(), other()
 	from.made, from.caOwner, from.ca, from.budget = services.made, services.caOwner, services.ca, budget.budget
-	from.preflight, from.restores = tasks.preflight, tasks.restores
+	from.preflight, from.restores, from.defrags = tasks.preflight, tasks.restores, tasks.defrags
 	return from
 }
 
@@ -151,6 +151,9 @@ func (w *World) replica(from objects, m facts.Membership, answers map[string]*fa
 		copied := t.RestorePod
 		r.Restoring = &copied
 	}
+	if p, ok := from.defrags[name]; ok {
+		r.Defragmenting = &p
+	}
 	if v, ok := from.volumes[name]; ok && v.owner == w.Cluster.UID && v.kept == facts.NoCause {
 		copied := v.Volume
 		r.Volume = &copied
@@ -181,9 +184,9 @@ func (w *World) answers(from objects) map[string]*facts.Answer {
 		if p.ill == isolated {
 			leader = 0
 		}
-		raised, size := c.alarmed(w.Spec.Settings.QuotaBytes)
+		raised, size, inUse := c.alarmed(w.Spec.Settings.QuotaBytes, p.disk)
 		out[name] = &facts.Answer{
-			Alarms: append(raised, c.corruptAlarms()...), DBSize: size,
+			Alarms: append(raised, c.corruptAlarms()...), DBSize: size, DBSizeInUse: inUse,
 			ID: p.disk.member, ClusterID: c.id, Leader: leader, Version: from.pods[name].made.Version,
 			Revision: c.at(p.disk.applied), Applied: uint64(p.disk.applied + p.disk.entries),
 			Learner: c.members[i].Learner, Versions: c.says(from.pods[name].made.Version, p.disk),

@@ -128,6 +128,7 @@ func (w *World) advanceTasks() {
 			w.advanceRestore(name, w.objects.restores[name])
 		}
 	}
+	w.advanceDefrags()
 }
 
 func (w *World) advancePreflight(p facts.Preflight) {
@@ -376,20 +377,8 @@ func (w *World) LargerBackups() {
 // FreeSpace is a user who deletes keys, compacts and defragments.
 func (w *World) FreeSpace() {
 	for _, c := range w.clusters {
-		c.full = false
+		c.full, c.bloated = false, map[etcdutil.ID]bool{}
 	}
-}
-
-// alarmed is what every member of the cluster says of alarms and of its size.
-func (c *cluster) alarmed(quota int64) (raised []facts.Alarm, size int64) {
-	size = quota / 10
-	if c.alarm {
-		raised = []facts.Alarm{{Name: facts.AlarmNoSpace, Member: 99}}
-	}
-	if c.full {
-		size = quota
-	}
-	return raised, size
 }
 
 // disarm holds the operator to taking an alarm back only where there is room, or where all copies are equal again.
@@ -401,7 +390,7 @@ func (w *World) disarm(c *cluster, alarms []facts.Alarm) {
 				w.violate("the alarm CORRUPT of %s is taken back, and a copy still differs", c.id)
 			}
 			delete(c.corrupt, alarm.Member)
-		case c.full:
+		case c.isFull():
 			w.violate("the alarm of %s is taken back, and it is full", c.id)
 		default:
 			c.alarm = false

@@ -87,7 +87,8 @@ type objects struct {
 
 	preflight *facts.Preflight       // never changed in place
 	restores  map[string]restoreTask // by member
-	requests  []facts.Request        // EtcdRestores; never changed in place
+	defrags   map[string]facts.DefragPod
+	requests  []facts.Request // EtcdRestores; never changed in place
 }
 
 type pod struct {
@@ -128,6 +129,7 @@ func New(seed uint64, spec facts.Desired) *World {
 		objects: objects{
 			made: map[string]bool{}, ca: ownCA, secrets: map[string]string{},
 			pods: map[string]pod{}, volumes: map[string]volume{}, restores: map[string]restoreTask{},
+			defrags: map[string]facts.DefragPod{},
 		},
 		disks:    map[string]*disk{},
 		procs:    map[string]*process{},
@@ -156,6 +158,7 @@ func (o objects) clone() objects {
 	o.bootstrap.Volumes = maps.Clone(o.bootstrap.Volumes)
 	o.made, o.secrets, o.collected = maps.Clone(o.made), maps.Clone(o.secrets), maps.Clone(o.collected)
 	o.pods, o.volumes, o.restores = maps.Clone(o.pods), maps.Clone(o.volumes), maps.Clone(o.restores)
+	o.defrags = maps.Clone(o.defrags)
 	return o
 }
 

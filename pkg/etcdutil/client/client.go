@@ -89,6 +89,11 @@ type Client interface {
 	SnapshotsSaved(ctx context.Context) (uint64, error)
 	// HashKV hashes the keys up to a revision; 0 means the current one.
 	HashKV(ctx context.Context, revision int64) (Hash, error)
+	// StreamsSnapshot reports a member that sends a snapshot to a client at this moment.
+	StreamsSnapshot(ctx context.Context) (bool, error)
+	// Defragment has the member write its database anew without the room that it does not use. The member answers
+	// nothing meanwhile, and goes on when the call is given up: it has no deadline but that of its context.
+	Defragment(ctx context.Context) error
 	// Close ends the connection. Calls in flight fail.
 	Close() error
 }

@@ -139,13 +139,7 @@ const savedSnapshots = "etcd_debugging_snap_save_total_duration_seconds"
 
 // SnapshotsSaved reads the metrics that the client port serves: nothing else tells of snapshots.
 func (c *etcdClient) SnapshotsSaved(ctx context.Context) (uint64, error) {
-	const limit = 8 << 20 // a few hundred KB, more with histograms of each gRPC method
-	var families map[string]*dto.MetricFamily
-	err := c.plain.get(ctx, "/metrics", limit, func(body io.Reader) (err error) {
-		parser := expfmt.NewTextParser(model.UTF8Validation)
-		families, err = parser.TextToMetricFamilies(body)
-		return err
-	})
+	families, err := c.metrics(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("asking etcd for its snapshots: %w", err)
 	}
@@ -154,6 +148,37 @@ func (c *etcdClient) SnapshotsSaved(ctx context.Context) (uint64, error) {
 		return 0, fmt.Errorf("asking etcd for its snapshots: it does not tell %s", savedSnapshots)
 	}
 	return series[0].GetHistogram().GetSampleCount(), nil
+}
+
+// StreamsSnapshot compares how many were begun with how many have ended: a gauge of them there is not
+// (grpc-ecosystem/go-grpc-middleware:providers/prometheus/server_metrics.go).
+func (c *etcdClient) StreamsSnapshot(ctx context.Context) (bool, error) {
+	families, err := c.metrics(ctx)
+	if err != nil {
+		return false, fmt.Errorf("asking etcd whether it sends a snapshot: %w", err)
+	}
+	count := func(name string) (n float64) {
+		for _, series := range families[name].GetMetric() {
+			if slices.ContainsFunc(series.GetLabel(), func(l *dto.LabelPair) bool {
+				return l.GetName() == "grpc_method" && l.GetValue() == "Snapshot"
+			}) {
+				n += series.GetCounter().GetValue()
+			}
+		}
+		return n
+	}
+	return count("grpc_server_started_total") > count("grpc_server_handled_total"), nil
+}
+
+// metrics are what the client port serves.
+func (c *etcdClient) metrics(ctx context.Context) (families map[string]*dto.MetricFamily, err error) {
+	const limit = 8 << 20 // a few hundred KB, more with histograms of each gRPC method
+	err = c.plain.get(ctx, "/metrics", limit, func(body io.Reader) (err error) {
+		parser := expfmt.NewTextParser(model.UTF8Validation)
+		families, err = parser.TextToMetricFamilies(body)
+		return err
+	})
+	return families, err
 }
 
 // EnableDowngrade validates the step first, so that etcd's reason is told and nothing was changed.

@@ -221,6 +221,13 @@ func (c *etcdClient) HashKV(ctx context.Context, revision int64) (Hash, error) {
 	return Hash{Hash: r.GetHash(), Revision: hashed, CompactRevision: r.GetCompactRevision()}, nil
 }
 
+func (c *etcdClient) Defragment(ctx context.Context) error {
+	if _, err := c.maintenance.Defragment(ctx, &pb.DefragmentRequest{}); err != nil {
+		return fmt.Errorf("defragmenting: %w", rpctypes.Error(err))
+	}
+	return nil
+}
+
 func (c *etcdClient) Close() error { return c.conn.Close() }
 
 func memberOf(m *pb.Member) etcdutil.Member {

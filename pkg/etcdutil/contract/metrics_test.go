@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
@@ -30,6 +32,52 @@ func TestRealEtcdServesTheMetricsThatTheDocsKnow(t *testing.T) {
 			p.accepted(p.writing("a"))
 			for _, row := range rows { // what members say of each other is counted after some seconds
 				p.until(version+" serves "+row[1], func() bool { return strings.Contains(w.metricsOf("a"), "\n# TYPE "+row[1]+" ") })
+			}
+		})
+	}
+}
+
+// A defragmentation that meets a snapshot holds all locks of the member until that was sent.
+func TestRealEtcdSaysWhileItSendsASnapshotAndIsDefragmentedAfterThat(t *testing.T) {
+	for _, version := range needs.Releases() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			w := newRealWorld(t, version)
+			p := &play{TB: t, world: w}
+			p.startAll("a")
+			etcd, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + w.address("a")}, Context: t.Context()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer etcd.Close()
+			for range 4 {
+				if _, err := etcd.Put(t.Context(), "large", strings.Repeat("x", 1<<20)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			isSending := func() bool {
+				sends, err := p.dial("a").StreamsSnapshot(t.Context())
+				return err == nil && sends
+			}
+			if isSending() {
+				t.Error("it sends one before it was asked to")
+			}
+			snapshot, err := etcd.Snapshot(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.until("it says that it sends one", isSending)
+			if _, err := io.Copy(io.Discard, snapshot); err != nil {
+				t.Fatal(err)
+			}
+			p.until("it says that it sends none", func() bool { return !isSending() })
+			if _, err := etcd.Compact(t.Context(), 5, clientv3.WithCompactPhysical()); err != nil {
+				t.Fatal(err)
+			}
+			before := p.status("a").DBSize
+			p.accepted(func() error { return p.dial("a").Defragment(t.Context()) })
+			if after := p.status("a").DBSize; after >= before {
+				t.Errorf("%d bytes before, %d after", before, after)
 			}
 		})
 	}

@@ -109,6 +109,15 @@ func (c *conn) SnapshotsSaved(ctx context.Context) (uint64, error) {
 	return answer(ctx, c, "SnapshotsSaved", func(p *Process) (uint64, error) { return p.snapshots, nil })
 }
 
+func (c *conn) StreamsSnapshot(ctx context.Context) (bool, error) {
+	return answer(ctx, c, "StreamsSnapshot", func(*Process) (bool, error) { return false, nil })
+}
+
+// Defragment changes nothing of what the fake shows.
+func (c *conn) Defragment(ctx context.Context) error {
+	return do(ctx, c, "Defragment", func(*Process) error { return nil })
+}
+
 func (c *conn) HashKV(ctx context.Context, revision int64) (client.Hash, error) {
 	return answer(ctx, c, "HashKV", func(p *Process) (client.Hash, error) {
 		state := p.state()

@@ -11,6 +11,7 @@ import (
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -53,6 +54,35 @@ func (c *Cluster) PutData(ctx context.Context, member, copied string) {
 	gomega.Expect(os.RemoveAll(own)).To(gomega.Succeed())
 	gomega.Expect(os.Rename(own+".other", own)).To(gomega.Succeed())
 	c.KillEtcd(ctx, member)
+}
+
+// Empty deletes what Fill wrote under the prefix, and all history with it.
+func (c *Cluster) Empty(ctx context.Context, prefix string) {
+	ginkgo.GinkgoHelper()
+	etcd := c.connect(ctx)
+	defer etcd.Close()
+	answer, err := etcd.Delete(ctx, "/filled/"+prefix, clientv3.WithPrefix())
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	gomega.Expect(answer.Deleted).NotTo(gomega.BeZero())
+	_, err = etcd.Compact(ctx, answer.Header.Revision, clientv3.WithCompactPhysical())
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+}
+
+// Sizes are those of each member's database file, and of what is in use of it, in bytes, by the names of their Pods.
+func (c *Cluster) Sizes(ctx context.Context) (sizes, inUse map[string]int64, err error) {
+	pods, err := c.Pods(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	sizes, inUse = map[string]int64{}, map[string]int64{}
+	for i := range pods {
+		view, err := c.Look(ctx, &pods[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		sizes[pods[i].Name], inUse[pods[i].Name] = view.Status.DBSize, view.Status.DBSizeInUse
+	}
+	return sizes, inUse, nil
 }
 
 // FillUp writes until etcd takes no more keys.

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/backup"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+)
+
+// defragmented is what came of it, in bytes of the member's database.
+type defragmented struct {
+	Before int64 `json:"before"`
+	After  int64 `json:"after"`
+}
+
+// snapshotWait is between two looks whether a member still sends a snapshot.
+const snapshotWait = time.Second
+
+// defragment has one member write its database anew. Only the member that was meant is asked, and none while it sends
+// a snapshot: it would hold all its locks until that has ended.
+func defragment(f *flagSet) work {
+	var (
+		from members
+		id   etcdutil.ID
+	)
+	f.memberFlags(&from)
+	memberID := f.String("member-id", "", "etcd's ID of the member, hexadecimal.")
+	f.check(func() (err error) {
+		if len(from.endpoints) != 1 || from.clusterID == 0 {
+			return errors.New("want one endpoint, and etcd's ID of its cluster")
+		}
+		if id, err = etcdutil.ParseID(*memberID); err != nil {
+			return fmt.Errorf("--member-id: %w", err)
+		}
+		return nil
+	})
+	return func(ctx context.Context, _ backup.Transfer) (any, error) {
+		config, err := backup.ReadTLS(from.tlsDir)
+		if err != nil {
+			return nil, err
+		}
+		member, err := dial(from.endpoints[0], config)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = member.Close() }()
+		return giveBack(ctx, member, from.clusterID, id)
+	}
+}
+
+func dial(endpoint backup.Endpoint, config *tls.Config) (client.Client, error) {
+	at, err := url.Parse(endpoint.URL)
+	if err != nil {
+		return nil, fmt.Errorf("reading the address of %s: %w", endpoint.Name, err)
+	}
+	return client.EtcdDialer{}.Dial(client.Endpoint{Address: at.Host, ServerName: at.Hostname(), TLS: config})
+}
+
+func giveBack(ctx context.Context, member client.Client, cluster, id etcdutil.ID) (any, error) {
+	before, err := member.Status(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case before.ClusterID != cluster || before.MemberID != id:
+		return nil, fmt.Errorf("member %s of cluster %s answers, and %s of %s is meant", before.MemberID,
+			before.ClusterID, id, cluster)
+	}
+	if err := awaitNoSnapshot(ctx, member); err != nil {
+		return nil, err
+	}
+	if err := member.Defragment(ctx); err != nil {
+		return nil, err
+	}
+	after, err := member.Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the member was defragmented, and does not answer: %w", err)
+	}
+	return defragmented{before.DBSize, after.DBSize}, nil
+}
+
+// awaitNoSnapshot waits until the member sends none. A person may take one at any time.
+func awaitNoSnapshot(ctx context.Context, member client.Client) error {
+	for {
+		isSending, err := member.StreamsSnapshot(ctx)
+		if err != nil || !isSending {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the member sent a snapshot all the while: %w", context.Cause(ctx))
+		case <-time.After(snapshotWait):
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
+)
+
+// Rules that give room back which etcd does not use. A member is silent while it is defragmented. So it is asked only
+// while all others serve, leads no client then, and its silence is no sign of a fault until its time is over.
+
+const (
+	// restAfterDefrag is how long a member rests after a defragmentation that failed, or that its own share asked for.
+	restAfterDefrag = 10 * time.Minute
+	// leastToReclaim is the file below which a share of it is not worth a member's silence.
+	leastToReclaim = 100 << 20
+)
+
+// dueForDefrag is the member that is defragmented next, and why: followers first, the leader last.
+func dueForDefrag(o judge.Judged) (facts.Replica, string) {
+	if o.IsPreparing() || !o.Membership.Known {
+		return facts.Replica{}, "" // what is restored beside it takes its place soon
+	}
+	voters := o.Voters()
+	slices.SortFunc(voters, func(a, b facts.Replica) int {
+		return cmp.Or(cmp.Compare(leads(o.Incarnation, a), leads(o.Incarnation, b)), cmp.Compare(b.Ordinal, a.Ordinal))
+	})
+	for _, r := range voters {
+		if why := whyDefrag(o, r); why != "" {
+			return r, why
+		}
+	}
+	return facts.Replica{}, ""
+}
+
+func leads(o facts.Incarnation, r facts.Replica) int {
+	if r.Member.ID == o.Membership.Leader {
+		return 1
+	}
+	return 0
+}
+
+// whyDefrag says what asks for a member to be defragmented, as a sentence, or "".
+func whyDefrag(o judge.Judged, r facts.Replica) string {
+	var last time.Time // when it was done
+	if p := r.Defragmenting; p != nil && p.HasSucceeded() {
+		last = p.Created
+	} else if p != nil && p.HasFailed() && o.Now.Sub(endOf(p)) < restAfterDefrag {
+		return ""
+	}
+	asks, raised := o.Desired.Upkeep, o.Raised()
+	switch {
+	case !r.HasWorth():
+		return ""
+	case len(filterAlarms(raised, facts.AlarmNoSpace)) < len(raised):
+		return "" // what is wrong with the data comes first
+	case len(raised) > 0:
+		if !r.IsFull() || slices.ContainsFunc(o.Voters(), facts.Replica.FillsByUse) {
+			return ""
+		}
+		return fmt.Sprintf("etcd takes no more keys, and uses %s of its %s.", facts.InMebi(r.Answer.DBSizeInUse),
+			facts.InMebi(r.Answer.DBSize))
+	case asks.Asked.After(last):
+		return "etcdsteward.dev/defragment asks for it."
+	case asks.Scheduled.After(last):
+		return "spec.maintenance.defragment.schedule asks for it."
+	case isReclaimable(r, asks.Reclaimable) && o.Now.Sub(last) > restAfterDefrag:
+		return fmt.Sprintf("it uses %s of its %s.", facts.InMebi(r.Answer.DBSizeInUse),
+			facts.InMebi(r.Answer.DBSize))
+	}
+	return ""
+}
+
+func endOf(p *facts.DefragPod) time.Time {
+	if p.Finished.IsZero() {
+		return p.Created
+	}
+	return p.Finished
+}
+
+func isReclaimable(r facts.Replica, percent int64) bool {
+	return percent > 0 && r.Answer.DBSize >= leastToReclaim && r.Unused()*100 >= percent*r.Answer.DBSize
+}
+
+// defragment has one member after the other give back what it does not use.
+func defragment(o pass) *proposal {
+	if r, isBusy := o.Busy(); isBusy {
+		return defragmenting(o, r)
+	}
+	if p := defragLeftover(o); p != nil {
+		return p
+	}
+	r := o.due.Defragment
+	if r.Member == nil {
+		return defragFailed(o)
+	}
+	if why := whyNotDefrag(o, r); why != "" {
+		return wait(facts.ReasonDefragment, "%s is defragmented next: %s The operator begins once %s.", r.Name,
+			o.due.DefragBecause, why).yielding()
+	}
+	others := len(o.Voters()) > 1
+	switch {
+	case others && r.Member.ID == o.Membership.Leader:
+		return handOver(o, r, o.HealthyVoters(), facts.ReasonDefragment, "is defragmented next")
+	case others && r.Pod.Role != "":
+		return act(changes.LabelRole{Pod: r.PodRef()}, "it answers nothing while it is defragmented.")
+	}
+	return act(changes.StartDefrag{Name: r.Name, ID: r.Member.ID,
+		Deadline: facts.DefragDeadline(r.Answer.DBSizeInUse)}, "%s", o.due.DefragBecause)
+}
+
+// isGivingBack reports that a member is defragmented, or will be.
+func isGivingBack(o pass) bool {
+	_, isBusy := o.Busy()
+	return isBusy || o.due.Defragment.Member != nil
+}
+
+// isLedAwayToDefrag reports a member that clients are led away from for its defragmentation, or that is at it.
+func isLedAwayToDefrag(o pass, r facts.Replica) bool {
+	if busy, isBusy := o.Busy(); isBusy {
+		return busy.Name == r.Name && len(o.Voters()) > 1
+	}
+	return o.due.Defragment.Name == r.Name && len(o.Voters()) > 1 && whyNotDefrag(o, r) == ""
+}
+
+// whyNotDefrag says what has to come first, to follow "once", or "".
+func whyNotDefrag(o pass, r facts.Replica) string {
+	for _, other := range o.Voters() {
+		if !isWell(o.Incarnation, other) {
+			return other.Name + " serves again"
+		}
+	}
+	switch {
+	case len(o.Learners()) > 0 || o.due.Join != nil:
+		return "all members vote"
+	case o.Streaming != "":
+		return "Pod " + o.Streaming + " has read its backup, which would hold the member up"
+	case !r.HasRoomForCopy():
+		return fmt.Sprintf("its volume of %s has room for a second copy of %s: enlarge it, or delete keys",
+			facts.FormatBytes(r.Volume.Bytes), facts.InMebi(r.Answer.DBSizeInUse))
+	}
+	return ""
+}
+
+// defragmenting waits for the Pod that has a member defragmented.
+func defragmenting(o pass, r facts.Replica) *proposal {
+	p := r.Defragmenting
+	if o.Now.After(p.Ends()) {
+		return act(changes.DeleteDefrag{Name: r.Name, UID: p.UID}, "it did not end in its time.")
+	}
+	says := fmt.Sprintf("%s is defragmented, and answers nothing meanwhile. Other members serve. It may take until %s.",
+		r.Name, p.Ends().UTC().Format(time.TimeOnly))
+	if len(o.Voters()) == 1 || !o.Membership.Known {
+		says = fmt.Sprintf("%s is defragmented. The cluster answers nothing until that is done, which may take until "+
+			"%s.", r.Name, p.Ends().UTC().Format(time.TimeOnly))
+	}
+	return taskTrouble(p.Task, o, facts.ReasonDefragment, p.Deadline, says)
+}
+
+// defragLeftover deletes the Pod of a former member, and the last one of a member that is due again.
+func defragLeftover(o pass) *proposal {
+	for _, r := range o.Members {
+		p := r.Defragmenting
+		switch {
+		case p == nil || r.Member != nil && r.Name != o.due.Defragment.Name || !o.Membership.Known:
+		case p.Terminating:
+			return taskLeaving(p.Task, o, facts.ReasonDefragment, "The last Pod that defragmented %s is terminating.",
+				r.Name).yielding()
+		default:
+			return act(changes.DeleteDefrag{Name: r.Name, UID: p.UID}, "it has ended, and another one may follow.")
+		}
+	}
+	return nil
+}
+
+// defragFailed tells of a member that could not be defragmented, until it can be, or gives nothing back any more.
+func defragFailed(o pass) *proposal {
+	if fault := o.Desired.Upkeep.Fault; fault != "" {
+		return refuse(facts.ReasonDefragment, "%s No member is defragmented for it. Correct "+
+			"spec.maintenance.defragment.schedule.", fault).byHuman().yielding()
+	}
+	for _, r := range o.Voters() {
+		if p := r.Defragmenting; p != nil && p.HasFailed() && r.HasWorth() {
+			return refuse(facts.ReasonDefragment, "%s could not be defragmented: %s. Nothing is lost, and it serves. "+
+				"The operator tries again after %s, while it is due.", r.Name, taskWords(p.Task),
+				restAfterDefrag).yielding()
+		}
+	}
+	return nil
+}

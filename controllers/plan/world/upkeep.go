@@ -1,0 +1,108 @@
+package world
+
+import (
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+)
+
+// What defragmentation needs: how large databases are, Pods of the agent, and members that are silent meanwhile.
+
+// busy is a process that writes its database anew: neither its peers nor the operator hear of it.
+const busy illness = "busy"
+
+// Bloat is a user who stored much and deleted it: files are full, and what is in use is not. Of some clusters etcd
+// raised the alarm for it.
+func (w *World) Bloat() {
+	for _, id := range sortedIDs(w.clusters) {
+		c := w.clusters[id]
+		for _, m := range c.members {
+			c.bloated[m.ID] = true
+		}
+		c.alarm = c.alarm || w.chance(2, "space runs out", c.id.String()) == 0
+	}
+	w.logf("fault: databases have much that they do not use")
+}
+
+// startDefrag makes a Pod of the agent.
+func (w *World) startDefrag(c changes.StartDefrag) {
+	if _, exists := w.objects.defrags[c.Name]; !exists {
+		w.objects.defrags[c.Name] = facts.DefragPod{Deadline: c.Deadline,
+			Task: facts.Task{UID: w.uid("defrag"), Created: w.Now, Phase: facts.PodPending}}
+	}
+}
+
+func (w *World) deleteDefrag(c changes.DeleteDefrag) {
+	if p, exists := w.objects.defrags[c.Name]; exists && p.UID == c.UID {
+		p.Terminating = true
+		w.objects.defrags[c.Name] = p
+	}
+}
+
+// advanceDefrags takes each such Pod a step on, now and then. etcd goes on where its Pod was killed.
+func (w *World) advanceDefrags() {
+	for _, name := range sortedKeys(w.objects.defrags) {
+		if w.chance(2, "a defragmentation moves", name) > 0 {
+			continue
+		}
+		p := w.objects.defrags[name]
+		switch {
+		case p.Terminating:
+			delete(w.objects.defrags, name)
+			continue
+		case p.Phase == facts.PodPending:
+			p.Phase, p.Started = facts.PodRunning, true
+			w.beBusy(name)
+		case p.Phase == facts.PodRunning && w.chance(6, "the Pod is killed", name) == 0:
+			p.Phase, p.Finished, p.Failure = facts.PodFailed, w.Now, "killed"
+		case p.Phase == facts.PodRunning:
+			p.Phase, p.Finished = facts.PodSucceeded, w.Now
+		}
+		w.objects.defrags[name] = p
+	}
+	for _, name := range sortedKeys(w.objects.pods) {
+		if p, exists := w.objects.defrags[name]; !exists || p.Phase != facts.PodRunning {
+			w.giveBack(name)
+		}
+	}
+}
+
+func (w *World) beBusy(name string) {
+	if proc := w.procs[w.objects.pods[name].UID]; proc != nil && proc.ill == "" {
+		proc.ill = busy
+	}
+}
+
+// giveBack ends what a member is busy with. A process that was killed meanwhile has given nothing back.
+func (w *World) giveBack(name string) {
+	proc := w.procs[w.objects.pods[name].UID]
+	if proc == nil || proc.ill != busy || w.chance(2, "it is still busy", name) == 0 {
+		return
+	}
+	proc.ill = ""
+	delete(w.clusters[proc.disk.cluster].bloated, proc.disk.member)
+}
+
+// alarmed is what a member says of alarms, of its size, and of what is in use.
+func (c *cluster) alarmed(quota int64, of *disk) (raised []facts.Alarm, size, inUse int64) {
+	size, inUse = quota/10, quota/10
+	if c.alarm {
+		raised = []facts.Alarm{{Name: facts.AlarmNoSpace, Member: 99}}
+	}
+	if c.bloated[of.member] {
+		size = quota
+	}
+	if c.full {
+		size, inUse = quota, quota
+	}
+	return raised, size, inUse
+}
+
+// isFull reports a cluster of which a member has no room.
+func (c *cluster) isFull() bool {
+	for _, m := range c.members {
+		if c.bloated[m.ID] {
+			return true
+		}
+	}
+	return c.full
+}

@@ -1,0 +1,66 @@
+package resources
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// StepDefragment is the name of the only container of a Pod that has a member defragmented.
+const StepDefragment = "defragment"
+
+// DefragPod is the name of the Pod that has a member defragmented. No member has such a name.
+func DefragPod(member string) string { return member + "-defragment" }
+
+// DefragmentedMember is the member whose Pod of that kind has this name; false for all other names.
+func DefragmentedMember(pod string) (string, bool) { return strings.CutSuffix(pod, DefragPod("")) }
+
+// DefragStart says which member is defragmented, and how long that may take.
+type DefragStart struct {
+	Platform
+
+	Member    string
+	MemberID  etcdutil.ID
+	ClusterID etcdutil.ID
+	Deadline  time.Duration
+}
+
+// BuildDefragPod builds the Pod that asks one member to write its database anew without the room that it does not use.
+// It mounts nothing but the certificate that members know the operator by.
+func BuildDefragPod(c *v1alpha1.EtcdCluster, s DefragStart) *corev1.Pod {
+	step := agentTask(StepDefragment, s.AgentImage, []string{StepDefragment,
+		"--endpoints=" + backupEndpoints(c, []string{s.Member}), "--cluster-id=" + s.ClusterID.String(),
+		"--member-id=" + s.MemberID.String(), "--progress-address="})
+	step.ImagePullPolicy = pullPolicy(Inputs(c))
+	if c.Spec.IsTLS() {
+		step.Args = append(step.Args, "--tls-dir="+tlsMount)
+		step.VolumeMounts = []corev1.VolumeMount{{Name: tlsVolume, MountPath: tlsMount, ReadOnly: true}}
+	}
+	pod := podOf(c, DefragPod(s.Member), taskPod(c,
+		taskKind{component: v1alpha1.ComponentDefrag, platformIDs: s.PlatformIDs}, step))
+	pod.Labels[v1alpha1.LabelMember] = s.Member
+	if c.Spec.IsTLS() {
+		pod.Spec.Volumes = []corev1.Volume{mountedSecret(tlsVolume, OperatorSecret(c.Name))}
+	}
+	s.Images.put(pod, c, Inputs(c))
+	pod.Spec.ActiveDeadlineSeconds = new(wholeSeconds(s.Deadline))
+	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
+	return pod
+}
+
+// IsStreaming reports a Pod of a backup that may read the data of a member now, or soon.
+func IsStreaming(pod *corev1.Pod) bool {
+	if pod.Labels[v1alpha1.LabelComponent] != v1alpha1.ComponentBackup || pod.DeletionTimestamp != nil ||
+		TaskPhase(pod) == corev1.PodFailed || TaskPhase(pod) == corev1.PodSucceeded {
+		return false
+	}
+	return !slices.ContainsFunc(Steps(pod), func(s Step) bool {
+		ended, _ := s.Ended()
+		return s.Name == StepSnapshot && ended
+	})
+}

@@ -1,0 +1,65 @@
+package main
+
+// upkeep are bugs of whoever defragments members.
+var upkeep = []mutant{
+	{
+		Name: "a member is defragmented beside another one that is silent", Peer: "deckhouse/deckhouse#1315",
+		From: "case len(o.HealthyVoters()) < len(o.Membership.Members):",
+		To:   "case len(o.HealthyVoters()) == 0:",
+		Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt",
+	},
+	{
+		Name: "the leader is defragmented", Peer: "kubernetes/kubernetes#93280",
+		From: "case len(o.Voters()) > 1 && c.ID == o.Membership.Leader:",
+		To:   "case false:",
+		Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt",
+	},
+	{
+		Name: "two members are defragmented at once", Peer: "gardener/etcd-backup-restore#556",
+		From: "case isBusy || r.Defragmenting != nil:",
+		To:   "case r.Defragmenting != nil:",
+		Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt",
+	},
+	{
+		Name: "a member is defragmented while it sends a backup", Peer: "",
+		From: "case o.Streaming != \"\":\n\t\treturn quorumAtRisk",
+		To:   "case false:\n\t\treturn quorumAtRisk",
+		Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt",
+	},
+	{
+		Name: "a member whose Pod was killed is taken for dead while etcd goes on", Peer: "",
+		From: "return p != nil && p.Started && !p.HasSucceeded() && r.Answer == nil",
+		To:   "return p != nil && p.Started && !p.HasEnded() && r.Answer == nil",
+		Test: "TestABusyMemberIsJudgedByNothingButThatUntilItsTimeIsOver",
+	},
+	{
+		Name: "a member is believed to be busy for ever", Peer: "",
+		From: "r.Answer == nil && !now.After(p.Ends())",
+		To:   "r.Answer == nil",
+		Test: "TestABusyMemberIsJudgedByNothingButThatUntilItsTimeIsOver",
+	},
+	{
+		Name: "a busy member is restarted by a rule that acts blind", Peer: "etcd-io/etcd#16858",
+		From: "pod.RunningSince.IsZero() || r.IsBusy(o.Now) {",
+		To:   "pod.RunningSince.IsZero() {",
+		Test: row("and is started anew by nobody"),
+	},
+	{
+		Name: "a busy member is removed", Peer: "",
+		From: "guardDoomed(o, r), guardBusy(o, r)); veto.Holds() {",
+		To:   "guardDoomed(o, r)); veto.Holds() {",
+		Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt",
+	},
+	{
+		Name: "the leader is defragmented first", Peer: "etcd-io/etcd#20115",
+		From: "cmp.Compare(leads(o.Incarnation, a), leads(o.Incarnation, b))",
+		To:   "cmp.Compare(leads(o.Incarnation, b), leads(o.Incarnation, a))",
+		Test: row("the next follower comes after it"),
+	},
+	{
+		Name: "members are defragmented although keys fill one", Peer: "",
+		From: "if !r.IsFull() || slices.ContainsFunc(o.Voters(), facts.Replica.FillsByUse) {",
+		To:   "if !r.IsFull() {",
+		Test: row("but where keys fill a member"),
+	},
+}
