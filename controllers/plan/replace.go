@@ -86,20 +86,20 @@ func replacement(o pass, r facts.Replica, cause facts.Cause) changes.RemoveMembe
 		Frees: !isVolumeKept(o.Observation, cause)}
 }
 
-// successor is the member that takes the place of one that is removed: a learner that is there, or the next one. It is
-// none where the size asks for fewer, or where its Pod was admitted.
+// successor is the member that takes the place of one that is removed: the next one, or a learner that is there beyond
+// those that the size asks for. It is none where the size asks for fewer, or where its Pod was admitted.
 func successor(o pass) changes.NewVolume {
-	if len(o.Voters()) > o.Desired.Size {
+	next, voters, learners := o.due.Next, len(o.Voters()), o.Learners()
+	next.Settings = o.due.Settings
+	switch {
+	case voters > o.Desired.Size:
+		return changes.NewVolume{}
+	case voters < o.Desired.Size || len(learners) == 0:
+		return next
+	case learners[0].Pod != nil:
 		return changes.NewVolume{}
 	}
-	next := o.due.Next
-	next.Settings = o.due.Settings
-	for _, r := range o.Learners() {
-		if r.Pod != nil {
-			return changes.NewVolume{}
-		}
-		next.Name, next.Settings = r.Name, startSettings(o, r)
-	}
+	next.Name, next.Settings = learners[0].Name, startSettings(o, learners[0])
 	return next
 }
 

@@ -32,6 +32,9 @@ func TestARemovalNamesWhatTakesTheMembersPlace(t *testing.T) {
 		"one that never got its volume":  {settledWorld(3).edit(1, unmade).ofClass("b"), next, true},
 		"one beside larger volumes": {lost.edit(0, volumeOf(9<<30)),
 			changes.NewVolume{Name: "demo-3", Bytes: 9 << 30, Settings: settings}, true},
+		"one beside a learner that the size asks for as well": {
+			settledWorld(4).sized(5).edit(1, wiped).with(starting(4)).edit(4, tied("no node")),
+			changes.NewVolume{Name: "demo-5", Bytes: 8 << 30, Settings: settings}, true},
 	} {
 		d := Decide(row.world.Observation)
 		c, isRemoval := d.Change.(changes.RemoveMember)

@@ -9,6 +9,12 @@ var deaths = []mutant{
 		Test: "TestARemovalNamesWhatTakesTheMembersPlace",
 	},
 	{
+		Name: "a learner that the size asks for anyway passes for the successor of a member", Peer: "",
+		From: "case voters < o.Desired.Size || len(learners) == 0:",
+		To:   "case len(learners) == 0:",
+		Test: "TestARemovalNamesWhatTakesTheMembersPlace",
+	},
+	{
 		Name: "the volume of a successor is not tried", Peer: "",
 		From: "err := s.rehearseVolume(ctx, c)",
 		To:   "err := error(nil)",
