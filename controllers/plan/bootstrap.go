@@ -34,8 +34,7 @@ func bootstrapRecord(o pass) *proposal {
 		return nil
 	}
 	if o.IsAlive() {
-		return act(bootstrapAnew(o),
-			"the peer Service that had it is gone. The records of the members say what it was.")
+		return writeAnew(o)
 	}
 	if former := facts.Filter(o.FormerMembers(), facts.Replica.IsRecorded); len(former) > 0 {
 		return refuse(facts.ReasonRecordLost,
@@ -56,18 +55,33 @@ func bootstrapRecord(o pass) *proposal {
 	return act(bootstrap, "the cluster is new.")
 }
 
+// writeAnew writes the lost record of a living cluster, unless a volume says that its place was taken.
+func writeAnew(o pass) *proposal {
+	source := speaker(o)
+	if ended := o.EndedWith(source.Record().ClusterID, source.Incarnation()); ended != "" {
+		return refuse(facts.ReasonRecordLost, "The peer Service with the bootstrap record is gone, and volumes "+
+			"contradict each other. %s is of the same etcd cluster as %s, whose place a restore in place took. Its "+
+			"label etcdsteward.dev/incarnation is another one. Nothing is started or stopped. Put the Service back. "+
+			"Or give the volume of %s the label of that of %s, and go back to these volumes as "+
+			pages.Docs+"docs/restore.md says.",
+			source.Name, ended, source.Name, ended).byHuman()
+	}
+	return act(bootstrapAnew(o, source),
+		"the peer Service that had it is gone. The records of the members say what it was.")
+}
+
 // bootstrapAnew is the record of a cluster that lives, by what its volumes say. Where those that were restored are not
 // recorded yet, and too few others are, its bootstrap goes on.
-func bootstrapAnew(o pass) changes.BeginBootstrap {
-	recorded := facts.Filter(o.Members, facts.Replica.IsRecorded)
-	incarnation := incarnationOf(o.Observation, recorded)
+func bootstrapAnew(o pass, source facts.Replica) changes.BeginBootstrap {
+	incarnation := source.Incarnation()
 	isKnown := func(r facts.Replica) bool { return r.IsRecorded() || r.AwaitsRecord(incarnation) }
-	known := facts.Filter(o.Members, isKnown)
-	bootstrap := newBootstrap(o, knownCounter(o), facts.Names(known))
+	known, recorded := facts.Filter(o.Members, isKnown), facts.Filter(o.Members, facts.Replica.IsRecorded)
+	counter := max(0, slices.Index(o.OwnIncarnations(), incarnation))
+	bootstrap := newBootstrap(o, counter, facts.Names(known))
 	bootstrap.Incarnation = incarnation
 	bootstrap.Restore, bootstrap.Served = requestOf(recorded, incarnation), o.Recorded()
 	if len(recorded) >= etcdutil.Quorum(len(known)) {
-		bootstrap.ClusterID = recorded[0].Record().ClusterID
+		bootstrap.ClusterID = source.Record().ClusterID
 	}
 	return bootstrap
 }
@@ -100,17 +114,6 @@ func traceOf(o pass) string {
 		}
 	}
 	return ""
-}
-
-// knownCounter finds the counter of the incarnation that the recorded volumes speak of, when the bootstrap record
-// itself is gone.
-func knownCounter(o pass) int {
-	for counter, incarnation := range o.OwnIncarnations() {
-		if slices.ContainsFunc(o.Members, func(r facts.Replica) bool { return r.Incarnation() == incarnation }) {
-			return counter
-		}
-	}
-	return 0
 }
 
 // bootstrap makes what is missing of the bootstrap. Volumes come before Pods, so that a volume missing beside a Pod is

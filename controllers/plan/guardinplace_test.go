@@ -9,6 +9,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 type guarded1 struct {
@@ -475,6 +476,32 @@ func TestARecordThatIsWrittenAnewSaysWhichEtcdRestoreWasDone(t *testing.T) {
 		Restore: bootstrap.Restore}
 	if got := StandingOf(serving.Observation, serving.Requests[0]); got != StandingComplete {
 		t.Errorf("it is %s", got)
+	}
+}
+
+func TestARecordIsWrittenAnewForOneEtcdClusterOfOneIncarnation(t *testing.T) {
+	serving := servingWorld(requesting(settledWorld(3)))
+	serving = relabelled(serving).unwritten()
+	bootstrap, _ := Decide(serving.Observation).Change.(changes.BeginBootstrap)
+	if bootstrap.Incarnation != facts.IncarnationID("u1", 1) || bootstrap.ClusterID != clusterID {
+		t.Errorf("it says that %s is %s", bootstrap.Incarnation, bootstrap.ClusterID)
+	}
+	if why := Veto(serving.Observation, bootstrap); why != "" {
+		t.Error(why)
+	}
+	of := func(incarnation string, id etcdutil.ID) changes.BeginBootstrap {
+		b := bootstrap
+		b.Incarnation, b.ClusterID = incarnation, id
+		return b
+	}
+	for name, b := range map[string]changes.BeginBootstrap{
+		"what lives, with the etcd cluster of what ended": of(bootstrap.Incarnation, clusterID+1),
+		"what no member is of":                            of(facts.IncarnationID("u1", 2), clusterID),
+		"what ended, under another label":                 of("edited", clusterID+1),
+	} {
+		if Veto(serving.Observation, b) == "" {
+			t.Errorf("the guard lets %s be written down", name)
+		}
 	}
 }
 

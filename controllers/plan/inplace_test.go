@@ -205,7 +205,7 @@ func fencedWorld(o scene) scene {
 
 // servingWorld is a cluster that was restored in place and serves again.
 func servingWorld(o scene) scene {
-	o = fencedWorld(o)
+	o = fencedWorld(o).everyFormer(ofOtherCluster)
 	o.Current.Bootstrap.ClusterID = clusterID
 	for i, r := range o.Current.Members {
 		v := voter(r.Ordinal)

@@ -108,8 +108,10 @@ func moves() []row {
 		{"not by another EtcdRestore", requesting(unrequested(serving), givingUp,
 			func(r *facts.Request) { r.ID = "r2" }, staleApproval), Settled, RuleSettled, facts.ReasonSettled, "", ""},
 		{"a lost record is written anew from what lives, not from what ended",
-			func() scene { o := serving; o.Current.Bootstrap = record.Bootstrap{}; return o }(), Act, "birth-record",
-			"", "BeginBootstrap", ""},
+			serving.unwritten(), Act, "birth-record", "", "BeginBootstrap", ""},
+		{"nor from a volume that is said to be of another incarnation than the rest of what ended",
+			relabelled(marked).unwritten(), Refuse, "birth-record", facts.ReasonRecordLost, "",
+			"demo-1 is of the same etcd cluster as demo-0"},
 		{"nothing is born beside what ended", func() scene {
 			o := notBootstrapped(3)
 			o.Former = fenced.Former
@@ -129,6 +131,17 @@ func moves() []row {
 			facts.ReasonRetainedData, "",
 			"take the annotation etcdsteward.dev/superseded-by off all of one incarnation"},
 	}
+}
+
+// relabelled has a member of the previous incarnation, on whose volume a person changed the incarnation before it was
+// marked.
+func relabelled(o scene) scene {
+	r := copied(o.Former[0].Members[1])
+	r.Volume.Superseded, r.Volume.Incarnation = "", "edited"
+	o.Former = []facts.Incarnation{{Bootstrap: o.Former[0].Bootstrap,
+		Members: slices.Delete(slices.Clone(o.Former[0].Members), 1, 2)}}
+	o.Current.Members = append([]facts.Replica{r}, o.Current.Members...)
+	return o
 }
 
 func refusing(o scene) scene {

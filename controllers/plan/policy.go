@@ -76,7 +76,7 @@ var beforeBootstrap = []rule{
 	ruleRestoreSource,
 	{"birth-record",
 		"The bootstrap record is written before anything else is made; a lost one is written anew from the " +
-			"members' records.",
+			"members' records, unless they contradict each other.",
 		bootstrapRecord, holds},
 }
 

@@ -172,15 +172,11 @@ func differ(items []facts.Retained, key func(facts.Retained) string) bool {
 	return slices.ContainsFunc(items, func(r facts.Retained) bool { return key(r) != key(items[0]) })
 }
 
-// incarnationOf is the incarnation that the recorded volumes are of: one that this object began, or the one of the
-// earlier object whose data was taken over.
-func incarnationOf(o facts.Observation, recorded []facts.Replica) string {
-	for _, r := range recorded {
-		if o.IsBootstrappedHere(r) {
-			return r.Incarnation()
-		}
-	}
-	return recorded[0].Incarnation()
+// speaker is the recorded member that says which etcd cluster, and which incarnation, this is: of one that this object
+// began, or of the earlier object whose data was taken over.
+func speaker(o pass) facts.Replica {
+	recorded := facts.Filter(o.Members, facts.Replica.IsRecorded)
+	return recorded[max(0, slices.IndexFunc(recorded, o.IsBootstrappedHere))]
 }
 
 // The way back from a restored incarnation that never came to serve.

@@ -76,6 +76,30 @@ var lifecycle = []mutant{
 		Test: row("nothing is born when the record and all volumes are gone"),
 	},
 	{
+		Name: "a lost record is written anew from a volume whose label was edited", Peer: "",
+		From: "ended := o.EndedWith(source.Record().ClusterID, source.Incarnation()); ended != \"\"",
+		To:   "ended := o.EndedWith(0, source.Incarnation()); ended != \"\"",
+		Test: row("nor from a volume that is said to be of another incarnation than the rest of what ended"),
+	},
+	{
+		Name: "a lost record is written anew with the etcd cluster of the first volume", Peer: "",
+		From: "bootstrap.ClusterID = source.Record().ClusterID",
+		To:   "bootstrap.ClusterID = recorded[0].Record().ClusterID",
+		Test: "TestARecordIsWrittenAnewForOneEtcdClusterOfOneIncarnation",
+	},
+	{
+		Name: "the guard lets a lost record name any etcd cluster", Peer: "",
+		From: "case c.ClusterID != 0 && !isBorne(o, c):",
+		To:   "case c.ClusterID != 0 && false:",
+		Test: "TestARecordIsWrittenAnewForOneEtcdClusterOfOneIncarnation",
+	},
+	{
+		Name: "the guard lets a lost record name what ended", Peer: "",
+		From: "o.EndedWith(c.ClusterID, c.Incarnation) == \"\" && ",
+		To:   "",
+		Test: "TestARecordIsWrittenAnewForOneEtcdClusterOfOneIncarnation",
+	},
+	{
 		Name: "a new member gets the volume that the others have, whatever the spec says", Peer: "",
 		From: "largest := o.Desired.StorageBytes",
 		To:   "largest := int64(0)",

@@ -127,10 +127,20 @@ func (c BeginBootstrap) veto(o facts.View) Veto {
 		return incarnationAtRisk("it forgets revisions that clients were served.")
 	case o.IsOverRetained() && !o.BeginsEmpty() || c.ClusterID == 0 && o.IsAlive() && !goesOn(o, c):
 		return incarnationAtRisk("there is data of a cluster already.")
+	case c.ClusterID != 0 && !isBorne(o, c):
+		return incarnationAtRisk("no volume says that the etcd cluster %s is of it, or that one ended.", c.ClusterID)
 	case c.ClusterID != 0 || o.IsAlive():
 		return Veto{} // what a living cluster began with is past
 	}
 	return guardOrigin(o, c.Origin)
+}
+
+// isBorne reports an etcd cluster and an incarnation that are written on one member together, and of which no volume
+// says that another incarnation took their place.
+func isBorne(o facts.View, c BeginBootstrap) bool {
+	return o.EndedWith(c.ClusterID, c.Incarnation) == "" && slices.ContainsFunc(o.Members, func(r facts.Replica) bool {
+		return r.Record().ClusterID == c.ClusterID && r.Incarnation() == c.Incarnation
+	})
 }
 
 // goesOn reports a bootstrap that fewer are recorded of than a quorum, while all others were restored for it: those

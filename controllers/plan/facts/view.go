@@ -175,6 +175,18 @@ func (o Observation) IsBootstrappedHere(r Replica) bool {
 	return r.IsRecorded() && slices.Contains(o.OwnIncarnations(), r.Incarnation())
 }
 
+// EndedWith names a member of a former incarnation that is of this etcd cluster and has another incarnation written on
+// it than this one; "" where none has. An etcd cluster is of one incarnation, so a person changed one of the two: it
+// ended, under both.
+func (o Observation) EndedWith(cluster etcdutil.ID, incarnation string) string {
+	for _, r := range o.FormerMembers() {
+		if r.IsRecorded() && r.Record().ClusterID == cluster && r.Incarnation() != incarnation {
+			return r.Name
+		}
+	}
+	return ""
+}
+
 // OfNext is the view of the incarnation that a restore in place prepares.
 func (o Observation) OfNext() View {
 	in := o.Next
