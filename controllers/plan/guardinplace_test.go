@@ -232,6 +232,7 @@ func TestAClusterMovesOnlyToWhatIsWholeAndWasApproved(t *testing.T) {
 		{"the spec asks for a newer one", wanting(taskDone, newer), good, true},
 		{"the authority is gone", withoutCA(taskDone), good, false},
 		{"a member was added by hand", strangers(taskDone), good, false},
+		{"a person changed the incarnation of a volume", taskDone.edit(1, ofEdit), good, false},
 		{"clients were served as much meanwhile", taskDone.at(record.DefaultBump), good, false},
 		{"nobody answers", requesting(unrequested(taskDone.blind())), silently, true},
 		{"one answers, and remembers only our own", outvoted(taskDone, 0), silently, true},

@@ -290,11 +290,11 @@ func lostAfterMove(o pass) *proposal {
 		"incarnation are kept. Make and approve another EtcdRestore.", strings.Join(lost, ", ")).byHuman()
 }
 
-// whyNotEnd says why this incarnation cannot be ended for another one, or "". Members that somebody added by hand are
-// not stopped with it, and might be a quorum of their own; and members that follow are nothing without the CA
-// that clients trust.
+// whyNotEnd says why this incarnation cannot be ended for another one, or "". Members that somebody added by hand, or
+// relabelled, are not stopped with it, and might be a quorum of their own; and members that follow are nothing without
+// the CA that clients trust.
 func whyNotEnd(o pass) string {
-	return cmp.Or(o.WhyServedOn(o.IsLost), o.WhyNoCertificates())
+	return cmp.Or(o.WhyServedOn(o.IsLost), o.WhyLeftOut(), o.WhyNoCertificates())
 }
 
 // whyOvertaken says why the cluster has served too much since its next incarnation was prepared, or "".

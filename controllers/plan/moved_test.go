@@ -137,12 +137,16 @@ func moves() []row {
 // marked.
 func relabelled(o scene) scene {
 	r := copied(o.Former[0].Members[1])
-	r.Volume.Superseded, r.Volume.Incarnation = "", "edited"
+	r.Volume.Superseded = ""
+	ofEdit(&r)
 	o.Former = []facts.Incarnation{{Bootstrap: o.Former[0].Bootstrap,
 		Members: slices.Delete(slices.Clone(o.Former[0].Members), 1, 2)}}
 	o.Current.Members = append([]facts.Replica{r}, o.Current.Members...)
 	return o
 }
+
+// ofEdit is on a volume of which a person changed the incarnation.
+func ofEdit(r *facts.Replica) { r.Volume.Incarnation = "edited" }
 
 func refusing(o scene) scene {
 	return desire(o, func(d *facts.Desired) { d.Fault = "no such version" })

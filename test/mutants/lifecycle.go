@@ -88,6 +88,18 @@ var lifecycle = []mutant{
 		Test: "TestARecordIsWrittenAnewForOneEtcdClusterOfOneIncarnation",
 	},
 	{
+		Name: "a cluster switches over beside a member that will not be known for one that ended", Peer: "",
+		From: "cmp.Or(o.WhyServedOn(o.IsLost), o.WhyLeftOut(), o.WhyNoCertificates())",
+		To:   "cmp.Or(o.WhyServedOn(o.IsLost), o.WhyNoCertificates())",
+		Test: row("not while a member that somebody relabelled would not be stopped with the others"),
+	},
+	{
+		Name: "the guard lets a cluster switch over beside a member that will not be known", Peer: "",
+		From: "cmp.Or(o.WhyServedOn(o.IsGone), o.WhyLeftOut(), o.WhyNoCertificates())",
+		To:   "cmp.Or(o.WhyServedOn(o.IsGone), o.WhyNoCertificates())",
+		Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
+	},
+	{
 		Name: "the guard lets a lost record name any etcd cluster", Peer: "",
 		From: "case c.ClusterID != 0 && !isBorne(o, c):",
 		To:   "case c.ClusterID != 0 && false:",

@@ -40,7 +40,7 @@ func (c SwitchOver) veto(o facts.View) Veto {
 	case !o.IsStillAbove(l):
 		return incarnationAtRisk("clients were served revisions by now that it would serve again.")
 	}
-	if why := cmp.Or(o.WhyServedOn(o.IsGone), o.WhyNoCertificates()); why != "" {
+	if why := cmp.Or(o.WhyServedOn(o.IsGone), o.WhyLeftOut(), o.WhyNoCertificates()); why != "" {
 		return incarnationAtRisk("%s.", why)
 	}
 	return cmp.Or(guardBeginning(o),

@@ -221,6 +221,20 @@ func (o View) WhyServedOn(gone func(Replica) bool) string {
 	return ""
 }
 
+// WhyLeftOut says which member would not be known for one of this incarnation once that ended, or "". It would neither
+// be marked nor stopped, and would pass for one of the next incarnation.
+func (o View) WhyLeftOut() string {
+	own := o.Bootstrap.Incarnation
+	for _, r := range o.Members {
+		if r.Volume != nil && r.IsRecorded() && r.Incarnation() != own {
+			return fmt.Sprintf("the label of the volume of %s says that it is of another incarnation, so this member "+
+				"would not be stopped with the others. Put the label back: kubectl label pvc %s -n %s --overwrite "+
+				"etcdsteward.dev/incarnation=%s", r.Name, r.Name, o.Cluster.Namespace, own)
+		}
+	}
+	return ""
+}
+
 // strangersWithQuorum are the members that were added by hand, where they are a quorum by themselves.
 func (o View) strangersWithQuorum() []etcdutil.Member {
 	voters, strangers := 0, []etcdutil.Member(nil)

@@ -50,6 +50,23 @@ func TestAClusterOfEachSizeIsRestoredInPlaceAndKeepsItsOldVolumes(t *testing.T) 
 	})
 }
 
+func TestNoMemberIsStoppedForARestoreWhileOneIsSaidToBeOfAnotherIncarnation(t *testing.T) {
+	w := settledAt(t, 1, 3)
+	incarnation := w.objects.volumes["demo-1"].Incarnation
+	w.EditIncarnation("demo-1")
+	w.Ask(record.SourceBackup, "", true)
+	if d, _ := w.Settle(600); d.Reason != facts.ReasonRestoreHeld || w.health().up != 3 {
+		t.Fatalf("%s: %s\n%s", d.Rule, d.Message, firstStory(t, w))
+	}
+	v := w.objects.volumes["demo-1"]
+	v.Incarnation = incarnation
+	w.objects.volumes["demo-1"] = v
+	mustSettle(t, w, "a cluster whose label was put back")
+	if w.objects.bootstrap.Incarnation == incarnation {
+		t.Errorf("it was not restored\n%s", firstStory(t, w))
+	}
+}
+
 func TestAClusterCanBeRestoredAgainAndAgain(t *testing.T) {
 	w := settledAt(t, 5, 3)
 	for i := range 4 {
