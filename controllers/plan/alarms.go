@@ -27,9 +27,9 @@ func alarms(o pass) *proposal {
 			"once the data is right, etcdctl alarm disarm ends it.%s", facts.AlarmCorrupt,
 			accused(o.Incarnation, corrupt[0]), facts.RemedyOf(corrupt[0]), restartsMeanwhile).byHuman().yielding()
 	case len(full) > 0 && isGivingBack(o):
-		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: %s. The operator defragments "+
-			"one member after the other, and then takes the alarm back.%s", facts.AlarmNoSpace,
-			accused(o.Incarnation, full[0]), fullest(o), restartsMeanwhile).yielding()
+		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator "+
+			"defragments one member after the other, and then takes the alarm back.%s", facts.AlarmNoSpace,
+			accused(o.Incarnation, full[0]), o.Fullest(), restartsMeanwhile).yielding()
 	case len(full) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. %s; the "+
 			"alarm is taken back once every member has less than %d %% of its quota.%s", facts.AlarmNoSpace,
