@@ -147,3 +147,15 @@ func TestAMemberStartsOnlyFromItsOwnData(t *testing.T) {
 		}
 	}
 }
+
+func TestTheGuardKeepsTheVolumeOfAFirstMemberWhateverItsLabelSays(t *testing.T) {
+	o := atBootstrap(3).edit(1, noPod).edit(1, func(r *facts.Replica) { r.Volume.Incarnation = "old" })
+	c := changes.DeleteVolumes{Volumes: []facts.VolumeRef{o.Current.Find("demo-1").VolumeRef()}}
+	if Veto(o.Observation, c) == "" {
+		t.Error("it is deleted, and the bootstrap record names it")
+	}
+	o.Current.Bootstrap.Volumes = nil
+	if why := Veto(o.Observation, c); why != "" {
+		t.Errorf("what an earlier bootstrap left is kept: %s", why)
+	}
+}

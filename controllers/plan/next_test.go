@@ -371,6 +371,10 @@ func rows() []row {
 		{"what another incarnation left under a first member's name is deleted",
 			atBootstrap(3).edit(1, func(r *facts.Replica) { r.Pod.Incarnation = "old" }),
 			Act, "void-birth", "", "DeletePods", "demo-1"},
+		{"but not the volume that was made for this bootstrap, whatever its label says",
+			atBootstrap(3).edit(1, func(r *facts.Replica) { r.Volume.Incarnation = "old" }), Refuse, "void-birth",
+			facts.ReasonForeignData, "",
+			"kubectl label pvc demo-1 -n default --overwrite etcdsteward.dev/incarnation=" + facts.IncarnationID("u1", 0)},
 		{"a birth that another cluster answers for is not recorded", func() scene {
 			o := atBootstrap(1)
 			o.Current.Membership = facts.Membership{Known: true, ClusterID: 9,

@@ -240,6 +240,11 @@ func clearData(o pass, r facts.Replica) *proposal {
 	switch {
 	case r.Incarnation() == "" || r.Incarnation() == o.Bootstrap.Incarnation && !isMixed(o.Incarnation, r):
 		return nil
+	case o.IsRelabelled(r):
+		return refuse(facts.ReasonForeignData, "The label of the volume of %s says that it is of another incarnation, "+
+			"and it was made for this one. It is kept, and the cluster begins once the label is back: kubectl label "+
+			"pvc %s -n %s --overwrite etcdsteward.dev/incarnation=%s", r.Name, r.Name, o.Cluster.Namespace,
+			o.Bootstrap.Incarnation).byHuman()
 	case r.Pod != nil && r.Pod.Terminating, r.Volume != nil && r.Volume.Terminating && r.Pod == nil:
 		return waitForName(r, o)
 	case r.Pod != nil:

@@ -100,6 +100,18 @@ var lifecycle = []mutant{
 		Test: "TestAClusterMovesOnlyToWhatIsWholeAndWasApproved",
 	},
 	{
+		Name: "a first volume whose label was edited passes for one of an earlier bootstrap", Peer: "",
+		From: "case o.IsRelabelled(r):",
+		To:   "case o.IsRelabelled(r) && false:",
+		Test: row("but not the volume that was made for this bootstrap, whatever its label says"),
+	},
+	{
+		Name: "the guard lets a first volume go whose label was edited", Peer: "",
+		From: "!r.IsRecorded() && !o.IsRelabelled(r) {",
+		To:   "!r.IsRecorded() {",
+		Test: "TestTheGuardKeepsTheVolumeOfAFirstMemberWhateverItsLabelSays",
+	},
+	{
 		Name: "the guard lets a lost record name any etcd cluster", Peer: "",
 		From: "case c.ClusterID != 0 && !isBorne(o, c):",
 		To:   "case c.ClusterID != 0 && false:",

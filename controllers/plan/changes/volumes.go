@@ -188,7 +188,7 @@ func guardOwnVolume(o facts.View, r facts.Replica, ref facts.VolumeRef) Veto {
 		return dataAtRisk("a Pod still uses the volume %s.", ref.Name)
 	}
 	if isVoided(o.Incarnation, r.Volume.Incarnation) || isOtherIncarnation(o.Incarnation, r.Volume.Incarnation) &&
-		!r.IsRecorded() {
+		!r.IsRecorded() && !o.IsRelabelled(r) {
 		return Veto{}
 	}
 	if !o.Membership.Known || r.Member != nil {

@@ -216,6 +216,13 @@ func (o View) HasLostVolume(r Replica) bool {
 		o.Bootstrap.Volumes[r.Name] != v.UID
 }
 
+// IsRelabelled reports a first member on the very volume that the bootstrap record names, which is said to be of
+// another incarnation: a person changed that.
+func (o View) IsRelabelled(r Replica) bool {
+	return r.Volume != nil && r.Volume.Incarnation != o.Bootstrap.Incarnation &&
+		r.Volume.UID != "" && o.Bootstrap.Volumes[r.Name] == r.Volume.UID
+}
+
 // IsAnother reports a Secret that holds another CA than the one that members trust. Nothing is issued from it.
 func (o Object) IsAnother() bool {
 	return o.CA && o.State == ObjectCurrent && o.Trusted != "" && o.Trusted != o.Holds

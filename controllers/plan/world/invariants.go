@@ -53,8 +53,8 @@ func (w *World) checkBootstrapped(id etcdutil.ID) {
 // checkRecord holds records to the truth on the disk. A record may be late by one moment: the member answered when the
 // operator looked, and after that look its disk was emptied. The member is sealed then, and stops by itself. Or its Pod
 // ended with the data that was in it, which the API server takes annotations on like on any other
-// (kubernetes/kubernetes:pkg/apis/core/validation/validation.go, ValidatePodUpdate). Data in such a Pod counts as lost,
-// whoever is recorded there.
+// (kubernetes/kubernetes:pkg/apis/core/validation/validation.go, ValidatePodUpdate). Data in such a Pod counts as lost
+// under any record.
 func (w *World) checkRecord(m changes.MemberRecord, diskUID string) {
 	d := w.disks[diskUID]
 	if d == nil {

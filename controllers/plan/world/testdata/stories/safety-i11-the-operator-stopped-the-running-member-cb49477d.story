@@ -1,7 +1,6 @@
 # safety: I11: the operator stopped the running member NAME
 kind edited-metadata
 seed 2001000920
-open
 3.0 fault ChangePolicy demo-0
 4.0 looks-back 4
 5.0 looks-back 2
