@@ -679,6 +679,7 @@ func TestWhatTheOperatorDoesToItsOwnObjectsPasses(t *testing.T) {
 // builtAs says what the reviewed objects of controllers/resources are, by what their names begin with.
 var builtAs = map[string]func() client.Object{
 	"budget":        func() client.Object { return &policyv1.PodDisruptionBudget{} },
+	"defrag-pod-":   func() client.Object { return &corev1.Pod{} },
 	"job-":          func() client.Object { return &batchv1.Job{} },
 	"network-":      func() client.Object { return &networkingv1.NetworkPolicy{} },
 	"pod-":          func() client.Object { return &corev1.Pod{} },
