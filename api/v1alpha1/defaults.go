@@ -138,3 +138,28 @@ func (s *EtcdClusterSpec) BackupAge() (age time.Duration, isSaid bool) {
 func (s *EtcdClusterSpec) HasBudget() bool {
 	return s.Disruption == nil || s.Disruption.PodDisruptionBudget != BudgetNone
 }
+
+// CompactsOnNoSpace reports whether history is compacted where the database reached its quota.
+func (s *EtcdClusterSpec) CompactsOnNoSpace() bool {
+	return s.Maintenance == nil || s.Maintenance.CompactOnNoSpace == nil || *s.Maintenance.CompactOnNoSpace
+}
+
+// QuotaLimit is how far the operator may raise the quota; zero where it may not.
+func (s *EtcdClusterSpec) QuotaLimit() resource.Quantity {
+	if s.Maintenance == nil || s.Maintenance.AutoGrow == nil {
+		return resource.Quantity{}
+	}
+	return s.Maintenance.AutoGrow.Limit
+}
+
+// KeepHistoryOrDefault is how much of the history stays then.
+func (s *EtcdClusterSpec) KeepHistoryOrDefault() time.Duration {
+	const usual, longest = 5 * time.Minute, time.Hour
+	if s.Maintenance == nil || s.Maintenance.KeepHistory == nil {
+		return usual
+	}
+	if keep := s.Maintenance.KeepHistory.Duration; keep >= 0 && keep <= longest {
+		return keep
+	}
+	return usual
+}

@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // EtcdCluster is one etcd cluster. Its spec says which members are wanted, its status which members exist.
 //
@@ -264,6 +267,40 @@ type MaintenanceSpec struct {
 	// NOSPACE, and where a person asks for it. Default: at no other time.
 	// +optional
 	Defragment *DefragmentSpec `json:"defragment,omitempty"`
+
+	// CompactOnNoSpace has the operator compact the history of keys where the
+	// database reached its quota and what is in use leaves no room. Default true.
+	// +optional
+	CompactOnNoSpace *bool `json:"compactOnNoSpace,omitempty"`
+
+	// KeepHistory is how much of the history stays then: a client that watched at
+	// some time since finds all that came after. A time such as 10m, at most 1h; 0 keeps
+	// none. Default 5m.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|([0-9]{1,5}([.][0-9]{1,3})?(h|m|s|ms))+)$') && duration(self) <= duration('1h')",message="spec.maintenance.keepHistory must be a time of at most 1h, such as 5m, or 0 to keep none",messageExpression="'spec.maintenance.keepHistory is \"' + self + '\"; it must be a time of at most 1h, such as 5m, or 0 to keep none'"
+	KeepHistory *metav1.Duration `json:"keepHistory,omitempty"`
+
+	// AutoGrow lets the operator raise the quota of the database where keys fill it.
+	// Default: it does not.
+	// +optional
+	AutoGrow *AutoGrowSpec `json:"autoGrow,omitempty"`
+}
+
+// AutoGrowSpec says how far the quota of the database may grow.
+type AutoGrowSpec struct {
+	// Limit is the largest quota, such as 8Gi, at most 32Gi. Where keys fill the
+	// database, the operator restarts one member at a time with more than
+	// spec.etcd.quotaBackendBytes. A volume must have twice the quota and 1Gi more.
+	// It changes no field of the spec. Members keep a quota that has grown, also when
+	// keys are deleted. Remove autoGrow to lower it.
+	// +required
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^(.*[eE][+-]?[0-9]{1,2}|.*[^0-9.]|[^eE]*)$`
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('^[+-]?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') || quantity(string(self)).compareTo(quantity('16Mi')) >= 0 && quantity(string(self)).compareTo(quantity('32Gi')) <= 0",message="spec.maintenance.autoGrow.limit must be from 16Mi to 32Gi",messageExpression="'spec.maintenance.autoGrow.limit is ' + string(self) + '; it must be from 16Mi to 32Gi'"
+	Limit resource.Quantity `json:"limit"`
 }
 
 // DefragmentSpec says when members are defragmented: one after the other, the leader last. Those that would give less

@@ -145,7 +145,7 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 	case changes.PrepareMember:
 		return s.prepareMember(ctx, c)
 	case changes.AddLearner, changes.Promote, changes.MoveLeader, changes.DisarmAlarms, changes.AppendEntries,
-		changes.EnableDowngrade, changes.CancelDowngrade, changes.RemoveMember:
+		changes.EnableDowngrade, changes.CancelDowngrade, changes.RemoveMember, changes.Compact:
 		return s.carryOutInEtcd(ctx, c)
 	}
 	return fmt.Errorf("carrying out %s: no such change", changes.KindOf(change))

@@ -27,6 +27,10 @@ func (s step) carryOutInEtcd(ctx context.Context, change changes.Change) error {
 		return s.disarmAlarms(ctx, c)
 	case changes.AppendEntries:
 		return s.coverLog(ctx, c)
+	case changes.Compact:
+		return s.askLeader(ctx, "compacting the history", func(ctx context.Context, leader client.Client) error {
+			return leader.Compact(ctx, c.Revision)
+		})
 	case changes.EnableDowngrade:
 		return s.askLeader(ctx, "enabling a downgrade", func(ctx context.Context, leader client.Client) error {
 			return leader.EnableDowngrade(ctx, c.Minor)

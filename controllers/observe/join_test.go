@@ -94,6 +94,7 @@ func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
 		StorageBytes: 8 << 30,
 		Retain:       true, HasBudget: true,
 		ReplaceAfter: 5 * time.Minute, KeepVolumes: 24 * time.Hour,
+		Upkeep: facts.Upkeep{Compacts: true, KeepHistory: 5 * time.Minute},
 	}
 	if d != want || d.Settings.Version.String() != "3.6.16" ||
 		d.Settings.Inputs != resources.Inputs(w.cluster).Canonical() || d.Settings.QuotaBytes != 2<<30 ||

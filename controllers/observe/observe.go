@@ -123,7 +123,9 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	others, left := g.others(ours)
 	replicas, next, former := incarnationsOf(bootstrap, g).part(joined.list())
 	current := facts.Incarnation{Bootstrap: bootstrap, Membership: membership, Members: replicas}
-	desired := s.desired(ctx, cluster, desiredOf(cluster, fault, wish, began), current, g.schedules)
+	history := o.history(ctx, s, cluster, current)
+	grown := withGrownQuota(cluster, current, history)
+	desired := s.desired(ctx, grown, desiredOf(grown, fault, wish, began), current, g.schedules)
 	seen := facts.Observation{
 		Now: began, Ahead: ahead,
 		Cluster:   o.identityOf(cluster),
@@ -138,8 +140,8 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Former:  former, Kept: g.keptVolumes(ours),
 		Astray:   astray(cluster, slices.Concat(g.volumes, g.kept), keys.cas),
 		Requests: requests, Schedules: g.schedules, Proven: g.proven,
-		Streaming: g.streaming,
-		Retained:  append(left, keys.retained...), LoadBalancer: keys.addresses,
+		Streaming: g.streaming, History: history,
+		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
 	}
 	o.hear(ctx, s, seen)
 	return seen, s.clients, nil
@@ -150,6 +152,25 @@ func (o *Observer) hear(ctx context.Context, s survey, seen facts.Observation) {
 	if !o.AsksNoHashes && plan.AsksForHashes(seen) {
 		s.addHashes(ctx, seen.Current.Members)
 	}
+}
+
+// history says how far the cluster was a while ago and, while an alarm stands, how far its history was compacted.
+func (o *Observer) history(ctx context.Context, s survey, cluster *v1alpha1.EtcdCluster,
+	current facts.Incarnation) (known facts.History) {
+	leader := current.Leader()
+	if leader.Answer == nil {
+		return known
+	}
+	known.Reached = o.Pinger.remember(client.ObjectKeyFromObject(cluster), leader.Answer.Revision,
+		cluster.Spec.KeepHistoryOrDefault())
+	asked := s.clients[leader.Name]
+	if asked == nil || len(leader.Answer.Alarms) == 0 {
+		return known
+	}
+	if compacted, err := asked.Compacted(ctx); err == nil {
+		known.Compacted = &compacted
+	}
+	return known
 }
 
 // clocks are the time, and how far it is ahead of this machine's clock.

@@ -38,6 +38,7 @@ type Pinger struct {
 
 	mu      sync.Mutex
 	members map[member]*pinged
+	pasts   map[types.NamespacedName]past // how far each cluster was of late
 }
 
 // member is a member's Pod by its name.
@@ -72,7 +73,7 @@ type question struct {
 // NewPinger makes a pinger of no members that calls changed when a cluster should be looked at.
 func NewPinger(changed func(ctx context.Context, cluster types.NamespacedName)) *Pinger {
 	return &Pinger{changed: changed, limit: rate.NewLimiter(pingsPerSecond, 1), now: time.Now,
-		members: map[member]*pinged{}}
+		members: map[member]*pinged{}, pasts: map[types.NamespacedName]past{}}
 }
 
 // NeedLeaderElection is false: each replica asks.
@@ -306,4 +307,5 @@ func (p *Pinger) Forget(cluster types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	maps.DeleteFunc(p.members, func(m member, _ *pinged) bool { return m.cluster == cluster })
+	delete(p.pasts, cluster)
 }

@@ -59,7 +59,8 @@ const scheduledFor = 2 * time.Hour
 
 // upkeepOf is when the cluster asks for its members to be defragmented. A time to come asks for nothing yet.
 func upkeepOf(cluster *v1alpha1.EtcdCluster, now time.Time) facts.Upkeep {
-	asked := facts.Upkeep{Asked: cluster.DefragmentAsked()}
+	asked := facts.Upkeep{Asked: cluster.DefragmentAsked(), Compacts: cluster.Spec.CompactsOnNoSpace(),
+		KeepHistory: cluster.Spec.KeepHistoryOrDefault()}
 	if asked.Asked.After(now) {
 		asked.Asked = time.Time{}
 	}

@@ -28,7 +28,8 @@ func alarms(o pass) *proposal {
 			accused(o.Incarnation, corrupt[0]), facts.RemedyOf(corrupt[0]), restartsMeanwhile).byHuman().yielding()
 	case len(full) > 0 && isGivingBack(o):
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator "+
-			"defragments one member after the other, and then takes the alarm back.%s", facts.AlarmNoSpace,
+			"compacts old history where it fills members, defragments them one by one, and takes the alarm back.%s",
+			facts.AlarmNoSpace,
 			accused(o.Incarnation, full[0]), o.Fullest(), restartsMeanwhile).yielding()
 	case len(full) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. %s; the "+

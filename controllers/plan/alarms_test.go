@@ -36,11 +36,8 @@ func alarmRows() []row {
 	return []row{
 		{"an alarm of space is taken back where there is room", raising(three, 79, noSpace), Act, "alarms",
 			"", "DisarmAlarms", ""},
-		{"and not where a member is full",
-			raising(three, 10, noSpace).edit(1, func(r *facts.Replica) {
-				r.Answer.DBSize, r.Answer.DBSizeInUse = 2<<30, 2<<30
-			}), Refuse, "alarms",
-			facts.ReasonAlarm, "", "demo-1 has 2048Mi of 2048Mi"},
+		{"and not where a member is full", raising(three, 100, noSpace), Refuse, "alarms", facts.ReasonAlarm, "",
+			"demo-0 has 2048Mi of 2048Mi"},
 		{"nor while one does not answer", raising(three, 10, noSpace).edit(1, silent), Refuse, "alarms",
 			facts.ReasonAlarm, "", "NOSPACE"},
 		{"nor by a quota that no member runs with yet: they are restarted with it",

@@ -45,6 +45,9 @@ type Due struct {
 	Lasting []facts.Replica // the voters that are to stay
 	Leave   Leaving
 
+	Compact        int64 // up to this revision history is taken away; zero for none
+	IsHistoryYoung bool  // history fills members, and is too young for that
+
 	Defragment    facts.Replica // the voter that gives back what it does not use next
 	DefragBecause string
 
@@ -85,6 +88,7 @@ func dueOf(o judge.Judged) Due {
 	d.Promised = d.promise(o)
 	d.Next = d.newMember(o)
 	d.Join = d.joining(o)
+	d.Compact, d.IsHistoryYoung = dueForCompaction(o)
 	d.Defragment, d.DefragBecause = dueForDefrag(o)
 	return d
 }

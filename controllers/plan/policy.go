@@ -227,6 +227,10 @@ var follow = []rule{
 
 // upkeep: room comes after all that a person asked for, and only where all members serve.
 var upkeep = []rule{
+	{"compact",
+		"History of keys is taken away only where space ran out and it fills a member, and never that of the last " +
+			"spec.maintenance.keepHistory.",
+		compact, givesWay},
 	{"defragment",
 		"One member at a time gives back the room that it does not use, the leader last. All others serve meanwhile, " +
 			"and no backup is read. That it does not answer is no fault before its time is over.",

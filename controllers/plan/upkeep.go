@@ -21,6 +21,32 @@ const (
 	leastToReclaim = 100 << 20
 )
 
+// compact takes away history that fills a member, where space ran out and defragmentation alone would not be enough.
+func compact(o pass) *proposal {
+	keep := o.Desired.Upkeep.KeepHistory
+	switch {
+	case o.due.Compact > 0:
+		return act(changes.Compact{Revision: o.due.Compact}, "etcd takes no more keys, and their history fills the "+
+			"database. What came in the last %s stays, as spec.maintenance.keepHistory asks.", keep)
+	case o.due.IsHistoryYoung:
+		return wait(facts.ReasonAlarm, "What fills the database may be history of the last %s. The operator compacts "+
+			"it once it is older, as spec.maintenance.keepHistory asks.", keep).yielding()
+	}
+	return nil
+}
+
+// dueForCompaction is the revision up to which history is compacted next, or zero. There may be more that is too young.
+func dueForCompaction(o judge.Judged) (revision int64, isYoung bool) {
+	leader, compacted := o.Leader(), o.History.Compacted
+	switch {
+	case !o.IsOutOfSpace() || !o.Desired.Upkeep.Compacts || leader.Answer == nil || compacted == nil:
+		return 0, false
+	case o.History.Reached > *compacted:
+		return o.History.Reached, false
+	}
+	return 0, !o.History.IsAllCompacted(leader) // otherwise keys fill it
+}
+
 // dueForDefrag is the member that is defragmented next, and why: followers first, the leader last.
 func dueForDefrag(o judge.Judged) (facts.Replica, string) {
 	if o.IsPreparing() || !o.Membership.Known {
@@ -55,16 +81,10 @@ func whyDefrag(o judge.Judged, r facts.Replica) string {
 	}
 	asks, raised := o.Desired.Upkeep, o.Raised()
 	switch {
-	case !r.HasWorth():
-		return ""
-	case len(filterAlarms(raised, facts.AlarmNoSpace)) < len(raised):
-		return "" // what is wrong with the data comes first
 	case len(raised) > 0:
-		if !r.IsFull() || slices.ContainsFunc(o.Voters(), facts.Replica.FillsByUse) {
-			return ""
-		}
-		return fmt.Sprintf("etcd takes no more keys, and uses %s of its %s.", facts.InMebi(r.Answer.DBSizeInUse),
-			facts.InMebi(r.Answer.DBSize))
+		return whyDefragFull(o, r)
+	case r.Answer == nil || r.WouldGive(r.Answer.DBSizeInUse) == 0:
+		return ""
 	case asks.Asked.After(last):
 		return "etcdsteward.dev/defragment asks for it."
 	case asks.Scheduled.After(last):
@@ -76,6 +96,19 @@ func whyDefrag(o judge.Judged, r facts.Replica) string {
 	return ""
 }
 
+// whyDefragFull is whyDefrag where space ran out. What else is wrong with the data comes first.
+func whyDefragFull(o judge.Judged, r facts.Replica) string {
+	isOther := func(a facts.Alarm) bool { return a.Name != facts.AlarmNoSpace }
+	if p := r.Defragmenting; r.Answer == nil || p != nil && p.HasSucceeded() && r.WouldGive(r.Answer.DBSizeInUse) == 0 {
+		return "" // it has just been done, and was not enough
+	}
+	if !r.IsFull() || slices.ContainsFunc(o.Raised(), isOther) || o.IsOutOfSpace() || r.WouldGive(o.InUse()) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("etcd takes no more keys, and uses %s of its %s.", facts.InMebi(o.InUse()),
+		facts.InMebi(r.Answer.DBSize))
+}
+
 func endOf(p *facts.DefragPod) time.Time {
 	if p.Finished.IsZero() {
 		return p.Created
@@ -84,7 +117,8 @@ func endOf(p *facts.DefragPod) time.Time {
 }
 
 func isReclaimable(r facts.Replica, percent int64) bool {
-	return percent > 0 && r.Answer.DBSize >= leastToReclaim && r.Unused()*100 >= percent*r.Answer.DBSize
+	return percent > 0 && r.Answer.DBSize >= leastToReclaim &&
+		r.WouldGive(r.Answer.DBSizeInUse)*100 >= percent*r.Answer.DBSize
 }
 
 // defragment has one member after the other give back what it does not use.
@@ -114,10 +148,10 @@ func defragment(o pass) *proposal {
 		Deadline: facts.DefragDeadline(r.Answer.DBSizeInUse)}, "%s", o.due.DefragBecause)
 }
 
-// isGivingBack reports that a member is defragmented, or will be.
+// isGivingBack reports that history is compacted or a member defragmented, or will be.
 func isGivingBack(o pass) bool {
 	_, isBusy := o.Busy()
-	return isBusy || o.due.Defragment.Member != nil
+	return isBusy || o.due.Defragment.Member != nil || o.due.Compact > 0 || o.due.IsHistoryYoung
 }
 
 // isLedAwayToDefrag reports a member that clients are led away from for its defragmentation, or that is at it.
@@ -185,7 +219,7 @@ func defragFailed(o pass) *proposal {
 			"spec.maintenance.defragment.schedule.", fault).byHuman().yielding()
 	}
 	for _, r := range o.Voters() {
-		if p := r.Defragmenting; p != nil && p.HasFailed() && r.HasWorth() {
+		if p := r.Defragmenting; p != nil && p.HasFailed() && r.WouldGive(o.InUse()) > 0 {
 			return refuse(facts.ReasonDefragment, "%s could not be defragmented: %s. Nothing is lost, and it serves. "+
 				"The operator tries again after %s, while it is due.", r.Name, taskWords(p.Task),
 				restAfterDefrag).yielding()

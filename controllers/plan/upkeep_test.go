@@ -93,13 +93,40 @@ func upkeepRows() []row {
 			"StartDefrag", "takes no more keys"},
 		{"and no person is asked meanwhile", storing(full, 2000, 100).edit(2, busy), Wait, "defragment",
 			facts.ReasonDefragment, "", ""},
-		{"but where keys fill a member", storing(full, 2000, 100).edit(1, func(r *facts.Replica) {
-			r.Answer.DBSizeInUse = r.Answer.DBSize
-		}), Refuse, "alarms", facts.ReasonAlarm, "", "delete keys"},
+		{"but where keys fill them", storing(full, 2000, 1900), Refuse, "alarms", facts.ReasonAlarm, "", "delete keys"},
+		{"of members that differ in what they call in use the least is right", storing(full, 2000, 1900).edit(0,
+			func(r *facts.Replica) { r.Answer.DBSizeInUse = 100 << 20 }).edit(2, ledAway), Act, "defragment", "", "StartDefrag",
+			"uses 100Mi of its 2000Mi"},
+		{"history that fills a member is compacted first", old(full, 90, 50), Act, "compact", "", "Compact",
+			"up to revision 90"},
+		{"not what is younger than the spec keeps", old(full, 50, 50), Wait, "alarms", facts.ReasonAlarm, "",
+			"compacts old history"},
+		{"nor where a person forbids it", desire(old(full, 90, 50), func(d *facts.Desired) { d.Upkeep.Compacts = false }),
+			Refuse, "alarms", facts.ReasonAlarm, "", "delete keys"},
+		{"nor where nobody knows how far it was compacted", old(full, 90, -1), Refuse, "alarms", facts.ReasonAlarm, "",
+			"delete keys"},
+		{"where nothing is left of it keys fill it", old(full, 100, 100), Refuse, "alarms", facts.ReasonAlarm, "",
+			"delete keys"},
+		{"history is not compacted where defragmentation is enough", old(storing(full, 2000, 100), 90, 50).edit(2, ledAway),
+			Act, "defragment", "", "StartDefrag", ""},
 		{"the only member is silent for all", only, Act, "defragment", "", "StartDefrag", ""},
 		{"and is started anew by nobody", wanting(only.edit(0, busy).blind(), other), Wait, "membership",
 			facts.ReasonDefragment, "", "The cluster answers nothing until that is done"},
 	}
+}
+
+// old is a cluster at revision 100 that was at another a while ago, and whose history was compacted up to a third one;
+// below zero that is not known.
+func old(o scene, reached, compacted int64) scene {
+	o = desire(o, func(d *facts.Desired) { d.Upkeep.Compacts, d.Upkeep.KeepHistory = true, time.Minute })
+	o.History = facts.History{Reached: reached}
+	if compacted >= 0 {
+		o.History.Compacted = &compacted
+	}
+	for _, r := range o.Current.Members {
+		o = o.edit(r.Ordinal, func(r *facts.Replica) { r.Answer.Revision = 100 })
+	}
+	return o
 }
 
 func tight(r *facts.Replica) { r.Answer.DBSizeInUse = r.Answer.DBSize }
@@ -125,6 +152,7 @@ func guardedUpkeep() []guardRow {
 	remove := changes.RemoveMember{Name: "demo-2", ID: 3}
 	done := three.edit(2, defragged(time.Minute, defragDone))
 	fresh := three.edit(2, silent)
+	full, gone := old(raising(settledWorld(3), 90, noSpace), 90, 50), changes.Compact{Revision: 90}
 	return []guardRow{
 		{"it is another member", three, start, three, changes.StartDefrag{Name: "demo-2", ID: 4}, "is member 4"},
 		{"another one is at it", three, start, three.edit(1, defragged(time.Minute, atWork)), start, "defragments demo-1"},
@@ -139,6 +167,13 @@ func guardedUpkeep() []guardRow {
 		{"its Pod is at work", done, over, three.edit(2, defragged(time.Minute, atWork)), over, "only this Pod says so"},
 		{"its silence is explained by it", done, over, fresh.edit(2, defragged(time.Minute, defragFails)), over,
 			"only this Pod says so"},
+		{"history is younger than the spec keeps", full, gone, full, changes.Compact{Revision: 91}, "not known to be older"},
+		{"nothing says how far the cluster was", full, gone, old(full, 0, 50), gone, "not known to be older"},
+		{"space has not run out", full, gone, raising(full, 90), gone, "not run out"},
+		{"it is not all that is wrong", full, gone, raising(full, 90, noSpace, corrupt), gone, "not all that is wrong"},
+		{"a person forbids it", full, gone, desire(full, func(d *facts.Desired) { d.Upkeep.Compacts = false }), gone,
+			"compactOnNoSpace is false"},
+		{"nobody tells the list", full, gone, full.blind(), gone, "list is not known"},
 		{"who is busy is not stopped", fresh, evict, three.edit(2, busy), evict, "answers once that is done"},
 		{"nor removed", fresh, remove, three.edit(2, busy), remove, "answers once that is done"},
 	}

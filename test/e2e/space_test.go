@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +18,9 @@ import (
 
 // given is how many filled keys take 60 MiB.
 const given = 1500
+
+// crowding is how many of them take more than 80 % of 64 MiB.
+const crowding = 1350
 
 var _ = Describe("Room that etcd does not use", Label("space"), func() {
 	ownNamespace()
@@ -51,6 +55,47 @@ var _ = Describe("Room that etcd does not use", Label("space"), func() {
 		awaitGivenBack(ctx, cluster)
 		expectNoRestarts(ctx, cluster)
 		expectUntouched(ctx, cluster, was)
+		cluster.Write(ctx).Finish(ctx)
+	})
+
+	It("ends the alarm NOSPACE by itself where history fills it, and keeps what watchers need", Label("core"), perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "historic", 3, world.Quota("32Mi"), func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Maintenance = &v1alpha1.MaintenanceSpec{KeepHistory: &metav1.Duration{Duration: 5 * time.Second}}
+		})
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		cluster.FillUp(ctx)
+		cluster.AwaitCondition(ctx, v1alpha1.ConditionAvailable, metav1.ConditionFalse, "NOSPACE")
+		cluster.AwaitCondition(ctx, v1alpha1.ConditionAvailable, metav1.ConditionTrue, "ReadSucceeded")
+		cluster.AwaitReady(ctx, 3)
+		expectSaid(ctx, cluster, "compact", "as spec.maintenance.keepHistory asks")
+		expectNoRestarts(ctx, cluster)
+		expectUntouched(ctx, cluster, was)
+		cluster.Write(ctx).Finish(ctx)
+	})
+
+	It("is made by a larger quota where keys fill all, as far as the spec allows", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "growing", 3, world.Quota("64Mi"), func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Maintenance = &v1alpha1.MaintenanceSpec{KeepHistory: &metav1.Duration{},
+				AutoGrow: &v1alpha1.AutoGrowSpec{Limit: resource.MustParse("512Mi")}}
+		})
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		cluster.Fill(ctx, "kept", crowding)
+		cluster.FillUp(ctx)
+		cluster.AwaitCondition(ctx, v1alpha1.ConditionAvailable, metav1.ConditionFalse, "NOSPACE")
+		cluster.AwaitCondition(ctx, v1alpha1.ConditionAvailable, metav1.ConditionTrue, "ReadSucceeded")
+		cluster.AwaitReady(ctx, 3)
+		Expect(cluster.Intact(ctx, "kept")).To(Equal(crowding))
+		for name := range podsOf(ctx, cluster) {
+			pod, err := cluster.Pod(ctx, name)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(pod.Spec.Containers[0].Args).To(ContainElement(ContainSubstring("--quota-backend-bytes=536870912")))
+		}
+		object, err := cluster.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(object.Spec.Etcd.QuotaBackendBytes.String()).To(Equal("64Mi"))
+		expectSame(ctx, cluster, was)
 		cluster.Write(ctx).Finish(ctx)
 	})
 

@@ -58,8 +58,32 @@ var upkeep = []mutant{
 	},
 	{
 		Name: "members are defragmented although keys fill one", Peer: "",
-		From: "if !r.IsFull() || slices.ContainsFunc(o.Voters(), facts.Replica.FillsByUse) {",
-		To:   "if !r.IsFull() {",
-		Test: row("but where keys fill a member"),
+		From: "slices.ContainsFunc(o.Raised(), isOther) || o.IsOutOfSpace() ||",
+		To:   "slices.ContainsFunc(o.Raised(), isOther) ||",
+		Test: row("but where keys fill them"),
+	},
+	{
+		Name: "more history is taken away than the spec allows", Peer: "",
+		From: "case c.Revision <= 0 || c.Revision > o.History.Reached:",
+		To:   "case c.Revision <= 0:",
+		Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt",
+	},
+	{
+		Name: "history is taken away although a person forbids it", Peer: "",
+		From: "case !o.Desired.Upkeep.Compacts:",
+		To:   "case false:",
+		Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt",
+	},
+	{
+		Name: "history is taken away while copies may differ", Peer: "",
+		From: "case len(raised) == 0 || slices.ContainsFunc(raised, isOther):",
+		To:   "case len(raised) == 0:",
+		Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt",
+	},
+	{
+		Name: "the operator believes to know a past that it did not see", Peer: "",
+		From: "if !m.at.After(at) {\n\t\t\treached = m.revision",
+		To:   "if reached == 0 || !m.at.After(at) {\n\t\t\treached = m.revision",
+		Test: "TestWhatWasReachedAWhileAgoIsKnownOnlyOfATimeThatWasSeen",
 	},
 }

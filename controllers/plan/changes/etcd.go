@@ -2,6 +2,7 @@ package changes
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -66,6 +67,33 @@ func (c AppendEntries) veto(o facts.View) Veto {
 	isOne := c.Until == 0
 	if !o.Membership.Known || !isOne && len(o.HealthyVoters()) < len(o.Voters()) {
 		return quorumAtRisk("entries are added to raft's log only while every voter answers.")
+	}
+	return Veto{}
+}
+
+// Compact takes away the history of keys up to a revision.
+type Compact struct{ Revision int64 }
+
+func (Compact) traits() Traits { return Traits{} }
+
+func (c Compact) words() Words {
+	return says("Compact", "Compacted", fmt.Sprintf("the history of keys up to revision %d", c.Revision),
+		EventCompacted)
+}
+
+// veto takes away no more than the spec allows, and only where space ran out: history is what watchers go by.
+func (c Compact) veto(o facts.View) Veto {
+	raised := o.Raised()
+	isOther := func(a facts.Alarm) bool { return a.Name != facts.AlarmNoSpace }
+	switch {
+	case !o.Membership.Known:
+		return quorumAtRisk("the member list is not known.")
+	case len(raised) == 0 || slices.ContainsFunc(raised, isOther):
+		return dataAtRisk("space has not run out, or it is not all that is wrong.")
+	case !o.Desired.Upkeep.Compacts:
+		return dataAtRisk("spec.maintenance.compactOnNoSpace is false.")
+	case c.Revision <= 0 || c.Revision > o.History.Reached:
+		return dataAtRisk("revision %d is not known to be older than %s.", c.Revision, o.Desired.Upkeep.KeepHistory)
 	}
 	return Veto{}
 }

@@ -42,7 +42,7 @@ func samples() []Change {
 		RecordMembers{Members: []MemberRecord{{Name: "demo-1"}}},
 		MoveLeader{From: "demo-1", To: "demo-0"}, RemoveMember{Name: "demo-1"},
 		DisarmAlarms{Alarms: []facts.Alarm{{Name: facts.AlarmNoSpace}}}, AppendEntries{},
-		StartDefrag{Name: "demo-1"}, DeleteDefrag{Name: "demo-1"},
+		Compact{Revision: 7}, StartDefrag{Name: "demo-1"}, DeleteDefrag{Name: "demo-1"},
 		EnableDowngrade{Minor: minor}, CancelDowngrade{Minor: minor},
 	}
 }

@@ -46,6 +46,7 @@ type Observation struct {
 	// BackupLeft names a complete EtcdBackup of a cluster of this name while none is bootstrapped; empty where there is
 	// none
 	BackupLeft string
+	History    History
 	// Streaming names a Pod that may read a member's data for a backup now; empty where there is none
 	Streaming string
 	Retained  []Retained // what an earlier cluster of this name left behind, volumes first, each by name

@@ -1,6 +1,9 @@
 package facts
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // etcd keeps the room that deleted keys and old revisions took in its file, which counts against the quota.
 // Defragmentation writes the file anew without it. Its member answers nothing meanwhile, for longer than a pass may
@@ -8,10 +11,18 @@ import "time"
 
 // Upkeep says when members are to be defragmented, beside where that takes an alarm back.
 type Upkeep struct {
-	Asked       time.Time // by a person, with an annotation; zero for never
-	Scheduled   time.Time // the newest time of the schedule in the spec; zero where it names none
-	Fault       string    // why the schedule cannot be read, as a sentence; empty where it can
-	Reclaimable int64     // from this share of the file on, in percent; zero for none
+	Asked       time.Time     // by a person, with an annotation; zero for never
+	Scheduled   time.Time     // the newest time of the schedule in the spec; zero where it names none
+	Fault       string        // why the schedule cannot be read, as a sentence; empty where it can
+	Compacts    bool          // history, where space ran out
+	KeepHistory time.Duration // how much of it stays then
+	Reclaimable int64         // from this share of the file on, in percent; zero for none
+}
+
+// History is what is known of the revisions that members keep.
+type History struct {
+	Reached   int64  // the revision that was reached Upkeep.KeepHistory ago; zero where that is not known
+	Compacted *int64 // the revision that history was compacted to; nil where that was not asked for
 }
 
 // DefragPod is the Pod of the agent that has one member defragmented, or had. It stays as the record of that until the
@@ -55,18 +66,18 @@ func DefragDeadline(inUse int64) time.Duration {
 	return StartDeadline + time.Duration(inUse/slowDisk)*time.Second
 }
 
-// Unused is what a member would give back, in bytes.
-func (r Replica) Unused() int64 {
+// WouldGive is what a member would give back, in bytes: a tenth of its file or more, and a mebibyte at least, or else
+// nothing.
+func (r Replica) WouldGive(inUse int64) int64 {
+	const least, tenth = 1 << 20, 10
 	if r.Answer == nil {
 		return 0
 	}
-	return r.Answer.DBSize - r.Answer.DBSizeInUse
-}
-
-// HasWorth reports a file of which a tenth or more would be given back, and a mebibyte at least.
-func (r Replica) HasWorth() bool {
-	const least, tenth = 1 << 20, 10
-	return r.Answer != nil && r.Unused() >= least && r.Unused()*tenth >= r.Answer.DBSize
+	unused := r.Answer.DBSize - inUse
+	if unused < least || unused*tenth < r.Answer.DBSize {
+		return 0
+	}
+	return unused
 }
 
 // HasRoomForCopy reports a volume that takes what is in use a second time, beside the file and the log. Of data in Pods
@@ -77,10 +88,50 @@ func (r Replica) HasRoomForCopy() bool {
 		r.Answer.DBSize+r.Answer.DBSizeInUse+log <= r.Volume.Bytes
 }
 
-// IsFull reports a database that takes so much of its quota that etcd may refuse writes.
-func (r Replica) IsFull() bool { return r.fills(r.RunsWith().QuotaBytes) }
+// IsOutOfSpace reports a cluster of which only that is wrong that a member's database is full of what is in use.
+func (o Incarnation) IsOutOfSpace() bool {
+	raised := o.Raised()
+	isOther := func(a Alarm) bool { return a.Name != AlarmNoSpace }
+	return len(raised) > 0 && !slices.ContainsFunc(raised, isOther) &&
+		slices.ContainsFunc(o.Voters(), o.FillsByUse)
+}
+
+// InUse is what is in use of each member's database: they hold the same. A member that compacted its history says too
+// much until it has written twice since, and where space ran out it does not write. None says too little
+// (etcd-io/bbolt:tx.go FreePageN leaves out pages that may still be read).
+func (o Incarnation) InUse() int64 {
+	least := int64(-1)
+	for _, r := range o.Voters() {
+		if r.Answer != nil && (least < 0 || r.Answer.DBSizeInUse < least) {
+			least = r.Answer.DBSizeInUse
+		}
+	}
+	return max(0, least)
+}
 
 // FillsByUse reports a database that would be full without the room that it does not use, too.
-func (r Replica) FillsByUse() bool {
-	return r.Answer != nil && r.Answer.DBSizeInUse*100 >= r.RunsWith().QuotaBytes*RoomPercent
+func (o Incarnation) FillsByUse(r Replica) bool {
+	return r.Answer != nil && o.InUse()*100 >= r.RunsWith().QuotaBytes*RoomPercent
 }
+
+// IsAllCompacted reports that no history is left to be taken away.
+func (h History) IsAllCompacted(leader Replica) bool {
+	return h.Compacted != nil && leader.Answer != nil && *h.Compacted >= leader.Answer.Revision
+}
+
+// QuotaForKeys is the quota with which keys that fill a member leave as much room again, in whole 512 MiB, as far as
+// the volumes have room; zero where keys do not fill one.
+func (o Incarnation) QuotaForKeys(known History, compacts bool) int64 {
+	if !o.IsOutOfSpace() || compacts && !known.IsAllCompacted(o.Leader()) {
+		return 0
+	}
+	const step, beside = 512 << 20, 1 << 30
+	quota := (2*o.InUse() + step - 1) / step * step
+	if smallest := SmallestVolume(o.Voters()); smallest != nil {
+		quota = min(quota, (smallest.Volume.Bytes-beside)/2)
+	}
+	return max(0, quota)
+}
+
+// IsFull reports a database that takes so much of its quota that etcd may refuse writes.
+func (r Replica) IsFull() bool { return r.fills(r.RunsWith().QuotaBytes) }

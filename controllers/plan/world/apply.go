@@ -119,7 +119,7 @@ func (w *World) carryOut(c changes.Change, effects *budgetOfEffects) error {
 	case changes.EvictPod:
 		return w.evict(c)
 	case changes.AddLearner, changes.Promote, changes.MoveLeader, changes.DisarmAlarms, changes.AppendEntries,
-		changes.EnableDowngrade, changes.CancelDowngrade, changes.RemoveMember:
+		changes.EnableDowngrade, changes.CancelDowngrade, changes.RemoveMember, changes.Compact:
 		return w.carryOutEtcd(c)
 	}
 	return nil

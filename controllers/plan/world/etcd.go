@@ -84,7 +84,10 @@ type cluster struct {
 	alarm   bool
 	full    bool                 // whether it did
 	bloated map[etcdutil.ID]bool // members whose file is full of what is not in use
-	corrupt map[etcdutil.ID]bool // members of which etcd said that their data differs; 0 where it does not know whose
+	// databases are full of history, which is compacted up to this revision
+	historic  bool
+	compacted int64
+	corrupt   map[etcdutil.ID]bool // members of which etcd said that their data differs; 0 where it does not know whose
 }
 
 func hash(parts ...any) etcdutil.ID {

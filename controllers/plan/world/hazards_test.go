@@ -33,7 +33,7 @@ var hazardRuns = []struct {
 	{"withdrawn-classes", Hazards{Classes: true}, []string{"is withdrawn", "asks for another StorageClass"}},
 	{"other-cas", Hazards{OtherCAs: true}, []string{"holds ca-2 by now", "holds ca-1 again"}},
 	{"finalizers", Hazards{Finalizers: true}, []string{"a finalizer keeps"}},
-	{"bloat", Hazards{Bloat: true}, []string{"defragment StartDefrag", "the Pod is killed", "alarms DisarmAlarms"}},
+	{"bloat", Hazards{Bloat: true}, []string{"compact Compact", "defragment StartDefrag", "the Pod is killed", "alarms DisarmAlarms"}},
 	{"full-nodes", Hazards{FullNodes: true}, []string{"volume demo-", "only its Pod keeps its successor"}},
 	{"shared-nodes", Hazards{SharedNodes: true}, []string{"the node of"}},
 	{"many-at-once", Hazards{RolledBack: true, SkewedCaches: true, StaleSpecs: true, Restless: true, Overlap: true,
@@ -64,7 +64,7 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 		spec.Settings.Inputs, spec.Settings.Fixed = "small", "amounts"
 	}
 	if hazards.Bloat {
-		spec.Settings.QuotaBytes = 2 << 30
+		spec.Settings.QuotaBytes, spec.Upkeep.Compacts = 2<<30, true
 	}
 	w := t.begin(spec)
 	w.Suffer(hazards)

@@ -44,6 +44,7 @@ func (w *World) observe(from objects) facts.Observation {
 	}
 	w.observeMetadata(from, &o)
 	o.Preflight = from.preflight
+	o.History = w.history(from.bootstrap.ClusterID)
 	w.observeRetained(from, &o)
 	w.observeTrust(from, &o.Objects[0])
 	o.Requests = from.requests

@@ -52,6 +52,8 @@ func (w *World) commit(cl *cluster, c changes.Change) error {
 		cl.removed[c.ID] = true
 	case changes.MoveLeader:
 		cl.leader = c.ToID
+	case changes.Compact:
+		w.compact(cl, c.Revision)
 	case changes.DisarmAlarms:
 		w.disarm(cl, c.Alarms)
 	case changes.EnableDowngrade:

@@ -3,6 +3,7 @@ package world
 import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // What defragmentation needs: how large databases are, Pods of the agent, and members that are silent meanwhile.
@@ -15,12 +16,40 @@ const busy illness = "busy"
 func (w *World) Bloat() {
 	for _, id := range sortedIDs(w.clusters) {
 		c := w.clusters[id]
+		c.historic = w.chance(2, "it is history", c.id.String()) == 0
 		for _, m := range c.members {
-			c.bloated[m.ID] = true
+			c.bloated[m.ID] = !c.historic
 		}
 		c.alarm = c.alarm || w.chance(2, "space runs out", c.id.String()) == 0
 	}
 	w.logf("fault: databases have much that they do not use")
+}
+
+// compact takes history away. The room that it took stays in the files of members that are there.
+func (w *World) compact(c *cluster, revision int64) {
+	if revision > c.at(c.writes) || !c.alarm {
+		w.violate("the history of %s is compacted to %d, and it is at %d", c.id, revision, c.at(c.writes))
+	}
+	c.compacted = max(c.compacted, revision)
+	if c.historic && c.compacted == c.at(c.writes) {
+		c.historic = false
+		for _, m := range c.members {
+			c.bloated[m.ID] = true
+		}
+	}
+}
+
+// history is what the operator knows of revisions. One that just started knows less.
+func (w *World) history(id etcdutil.ID) (known facts.History) {
+	c := w.clusters[id]
+	if c == nil || !c.alarm {
+		return known
+	}
+	known.Compacted = new(c.compacted)
+	if w.chance(2, "the operator knows the past", id.String()) == 0 {
+		known.Reached = c.at(c.writes)
+	}
+	return known
 }
 
 // startDefrag makes a Pod of the agent.
@@ -91,7 +120,7 @@ func (c *cluster) alarmed(quota int64, of *disk) (raised []facts.Alarm, size, in
 	if c.bloated[of.member] {
 		size = quota
 	}
-	if c.full {
+	if c.full || c.historic {
 		size, inUse = quota, quota
 	}
 	return raised, size, inUse
@@ -104,5 +133,5 @@ func (c *cluster) isFull() bool {
 			return true
 		}
 	}
-	return c.full
+	return c.full || c.historic
 }

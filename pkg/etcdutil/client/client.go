@@ -89,6 +89,11 @@ type Client interface {
 	SnapshotsSaved(ctx context.Context) (uint64, error)
 	// HashKV hashes the keys up to a revision; 0 means the current one.
 	HashKV(ctx context.Context, revision int64) (Hash, error)
+	// Compact takes away the history up to a revision, and waits until the member has freed the room of it. One that
+	// was compacted before is no error.
+	Compact(ctx context.Context, revision int64) error
+	// Compacted is the revision that history was compacted to, as this member has it; 0 where it never was.
+	Compacted(ctx context.Context) (int64, error)
 	// StreamsSnapshot reports a member that sends a snapshot to a client at this moment.
 	StreamsSnapshot(ctx context.Context) (bool, error)
 	// Defragment has the member write its database anew without the room that it does not use. The member answers

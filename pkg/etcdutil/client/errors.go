@@ -150,6 +150,22 @@ func (c *etcdClient) SnapshotsSaved(ctx context.Context) (uint64, error) {
 	return series[0].GetHistogram().GetSampleCount(), nil
 }
 
+// compactRevision is a gauge (etcd-io/etcd:server/storage/mvcc/metrics.go).
+const compactRevision = "etcd_debugging_mvcc_compact_revision"
+
+// Compacted reads the metrics that the client port serves: other calls tell it only after work of their own.
+func (c *etcdClient) Compacted(ctx context.Context) (int64, error) {
+	families, err := c.metrics(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("asking etcd how far its history was compacted: %w", err)
+	}
+	series := families[compactRevision].GetMetric()
+	if len(series) == 0 {
+		return 0, fmt.Errorf("asking etcd how far its history was compacted: it does not tell %s", compactRevision)
+	}
+	return max(0, int64(series[0].GetGauge().GetValue())), nil // -1 before it first was
+}
+
 // StreamsSnapshot compares how many were begun with how many have ended: a gauge of them there is not
 // (grpc-ecosystem/go-grpc-middleware:providers/prometheus/server_metrics.go).
 func (c *etcdClient) StreamsSnapshot(ctx context.Context) (bool, error) {

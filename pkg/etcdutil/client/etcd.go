@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,6 +30,7 @@ const (
 	membershipDeadline = 10 * time.Second
 	moveLeaderDeadline = 5 * time.Second
 	hashDeadline       = 30 * time.Second
+	compactDeadline    = 30 * time.Second
 )
 
 // A dead address must cost a pass little. The first connection attempt is bounded; after a failed one a call gives the
@@ -219,6 +221,14 @@ func (c *etcdClient) HashKV(ctx context.Context, revision int64) (Hash, error) {
 		hashed = r.GetHeader().GetRevision()
 	}
 	return Hash{Hash: r.GetHash(), Revision: hashed, CompactRevision: r.GetCompactRevision()}, nil
+}
+
+func (c *etcdClient) Compact(ctx context.Context, revision int64) error {
+	_, err := call(ctx, c, compactDeadline, c.kv.Compact, &pb.CompactionRequest{Revision: revision, Physical: true})
+	if err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+		return fmt.Errorf("compacting the history to revision %d: %w", revision, err)
+	}
+	return nil
 }
 
 func (c *etcdClient) Defragment(ctx context.Context) error {

@@ -109,6 +109,15 @@ func (c *conn) SnapshotsSaved(ctx context.Context) (uint64, error) {
 	return answer(ctx, c, "SnapshotsSaved", func(p *Process) (uint64, error) { return p.snapshots, nil })
 }
 
+// Compact changes nothing of what the fake shows.
+func (c *conn) Compact(ctx context.Context, _ int64) error {
+	return do(ctx, c, "Compact", func(*Process) error { return nil })
+}
+
+func (c *conn) Compacted(ctx context.Context) (int64, error) {
+	return answer(ctx, c, "Compacted", func(*Process) (int64, error) { return 0, nil })
+}
+
 func (c *conn) StreamsSnapshot(ctx context.Context) (bool, error) {
 	return answer(ctx, c, "StreamsSnapshot", func(*Process) (bool, error) { return false, nil })
 }

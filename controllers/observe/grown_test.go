@@ -1,0 +1,64 @@
+package observe
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// filled is a cluster of one member with a quota and a volume of so many Mi, of which keys use so many.
+func filled(quota, volume, inUse int64) facts.Incarnation {
+	r := facts.Replica{Name: "demo-0", Member: &etcdutil.Member{ID: 1},
+		Volume: &facts.Volume{Bytes: volume << 20, Settings: facts.Settings{Inputs: "a", QuotaBytes: quota << 20}},
+		Pod:    &facts.Pod{Settings: facts.Settings{Inputs: "a", QuotaBytes: quota << 20}},
+		Answer: &facts.Answer{ID: 1, ClusterID: 7, Leader: 1, Revision: 100, DBSize: inUse << 20, DBSizeInUse: inUse << 20,
+			Alarms: []facts.Alarm{{Name: facts.AlarmNoSpace, Member: 1}}}}
+	return facts.Incarnation{Members: []facts.Replica{r},
+		Membership: facts.Membership{Known: true, ClusterID: 7, Leader: 1, Members: []etcdutil.Member{*r.Member}}}
+}
+
+func TestTheQuotaGrowsOnlyWhereKeysFillItAndOnlyAsFarAsThereIsRoom(t *testing.T) {
+	all, some := facts.History{Compacted: new(int64(100))}, facts.History{Compacted: new(int64(50))}
+	well := filled(2048, 8192, 2000)
+	well.Members[0].Answer.Alarms = nil
+	corrupt := filled(2048, 8192, 2000)
+	corrupt.Members[0].Answer.Alarms = []facts.Alarm{{Name: facts.AlarmNoSpace}, {Name: facts.AlarmCorrupt}}
+	for name, row := range map[string]struct {
+		spec        string
+		limit       string
+		current     facts.Incarnation
+		known       facts.History
+		keepsAll    bool
+		wantInMebis int64
+	}{
+		"keys fill it":                             {"2Gi", "8Gi", filled(2048, 20480, 1900), all, false, 4096},
+		"no further than the limit":                {"2Gi", "3Gi", filled(2048, 20480, 1900), all, false, 3072},
+		"no further than the volume has room":      {"2Gi", "8Gi", filled(2048, 7168, 1900), all, false, 3072},
+		"not while history is left":                {"2Gi", "8Gi", filled(2048, 20480, 1900), some, false, 2048},
+		"nor while nothing is known of it":         {"2Gi", "8Gi", filled(2048, 20480, 1900), facts.History{}, false, 2048},
+		"at once where history is never compacted": {"2Gi", "8Gi", filled(2048, 20480, 1900), some, true, 4096},
+		"not where it is not full":                 {"2Gi", "8Gi", well, all, false, 2048},
+		"nor where copies may differ":              {"2Gi", "8Gi", corrupt, all, false, 2048},
+		"nor where nobody allows it":               {"2Gi", "", filled(2048, 20480, 1900), all, false, 2048},
+		"what it has grown to stays":               {"2Gi", "8Gi", filled(4096, 20480, 100), all, false, 4096},
+		"not above a limit that was lowered":       {"2Gi", "3Gi", filled(4096, 20480, 100), all, false, 3072},
+		"nor once nobody allows it any more":       {"2Gi", "", filled(4096, 20480, 100), all, false, 2048},
+		"a spec that names more is followed":       {"6Gi", "4Gi", filled(4096, 20480, 100), all, false, 6144},
+	} {
+		quota := resource.MustParse(row.spec)
+		c := &v1alpha1.EtcdCluster{Spec: v1alpha1.EtcdClusterSpec{Etcd: &v1alpha1.EtcdSpec{QuotaBackendBytes: &quota},
+			Maintenance: &v1alpha1.MaintenanceSpec{CompactOnNoSpace: new(!row.keepsAll)}}}
+		if row.limit != "" {
+			c.Spec.Maintenance.AutoGrow = &v1alpha1.AutoGrowSpec{Limit: resource.MustParse(row.limit)}
+		}
+		got := withGrownQuota(c, row.current, row.known).Spec.QuotaOrDefault()
+		if got.Value()>>20 != row.wantInMebis || c.Spec.Etcd.QuotaBackendBytes.String() != row.spec {
+			t.Errorf("%s: %s, want %dMi; the spec names %s", name, got.String(), row.wantInMebis,
+				c.Spec.Etcd.QuotaBackendBytes)
+		}
+	}
+}
