@@ -108,6 +108,7 @@ func (p page) print(out io.Writer) error {
 		{"Roll", p.roll()},
 		{"Certificates", p.certificates()},
 		{"Last backup", p.lastBackup()},
+		{"Database", p.database()},
 		{"Largest", p.largest()},
 	} {
 		if l.value == "" {
@@ -195,37 +196,6 @@ func (p page) lastBackup() string {
 			date(at.Time.Time), ago(at.Time.Time, p.now), at.Revision))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// mostLargest is how many prefixes of keys stand on the page. All are in the status of the EtcdBackup.
-const mostLargest = 5
-
-// largest says what filled the database when the last backup was made.
-func (p page) largest() string {
-	if p.Backup.Last == nil {
-		return ""
-	}
-	all := p.Backup.Last.Largest
-	lines := make([]string, min(len(all), mostLargest))
-	for i, one := range all[:len(lines)] {
-		takes := one.Prefix + " takes"
-		if one.Prefix == "" {
-			takes = "Keys without a / take"
-		}
-		lines[i] = fmt.Sprintf("%s %s (keys: %d, stored revisions: %d).", takes, rounded(one.Bytes), one.Keys,
-			one.Revisions)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// rounded is a size of two digits or more, in the largest unit that gives them.
-func rounded(bytes int64) string {
-	for unit := 30; unit > 0; unit -= 10 {
-		if bytes >= 10<<unit {
-			return resource.NewQuantity(bytes>>unit<<unit, resource.BinarySI).String()
-		}
-	}
-	return fmt.Sprintf("%d bytes", bytes)
 }
 
 func verified(isVerified bool) string {

@@ -44,6 +44,7 @@ type summary struct {
 	Roll         roll                    `json:"roll"`
 	Certificates *expiry                 `json:"firstCertificateExpiry,omitempty"`
 	Backup       backups                 `json:"backup"`
+	Database     *database               `json:"database,omitempty"`
 	Leader       string                  `json:"leader,omitempty"`
 	Members      []v1alpha1.MemberStatus `json:"members"`
 	Conditions   []metav1.Condition      `json:"unusualConditions"`
@@ -113,7 +114,7 @@ func summarize(in seen) summary {
 		Available: isAvailable(in), Health: healthOf(in), Quorum: quorumOf(status),
 		Version:      versions{Current: status.Version, Target: target, Path: status.UpgradePath},
 		Roll:         roll{Updated: status.UpdatedMembers, Members: len(status.Members), Sidecars: status.Sidecars},
-		Certificates: firstExpiry(status.Members), Backup: backupsOf(in),
+		Certificates: firstExpiry(status.Members), Backup: backupsOf(in), Database: databaseOf(c),
 		Leader: status.Leader, Members: append([]v1alpha1.MemberStatus{}, status.Members...),
 		Conditions: unusual(status.Conditions),
 	}

@@ -100,7 +100,7 @@ var clusterWrites = row{"Writes and disks", []panel{
 
 var clusterSpace = row{"Space", []panel{
 	{title: "Database", unit: "bytes",
-		description: "At the quota etcd refuses writes. What is not in use is given back by compaction and defragmentation.",
+		description: "At the quota etcd refuses writes. Compaction shrinks what is in use, defragmentation the rest.",
 		queries: []query{
 			{`max by (pod) (etcd_mvcc_db_total_size_in_bytes{` + ofMembers + `})`, "{{pod}}"},
 			{`max by (pod) (etcd_mvcc_db_total_size_in_use_in_bytes{` + ofMembers + `})`, "{{pod}} in use"},
