@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -55,16 +56,15 @@ func quotaFor(database int64) int64 {
 	return min(2*database, quotaMost)
 }
 
+// maximum is the quota that the spec asks for; zero where it asks for none.
+func (s shape) maximum() int64 { return cmp.Or(s.quota, quotaFor(s.database)) }
+
 // keysOf is how many values fill a database of this size.
 func keysOf(database int64) int { return int(database / valueSize) }
 
 // fill writes values until the database has its size.
 func (t *trial) fill(ctx context.Context, size int64) error {
-	config, err := t.clientTLS(ctx)
-	if err != nil {
-		return err
-	}
-	etcd, err := client.Dial(client.Options{Endpoints: t.endpoints(), TLS: config, Connect: t.connect})
+	etcd, err := t.dialAll(ctx)
 	if err != nil {
 		return err
 	}
@@ -85,6 +85,15 @@ func (t *trial) fill(ctx context.Context, size int64) error {
 	}
 	t.say("a database of %s, %s, in %.0f s", sizeName(size), sizeName(status.DBSize>>20<<20), time.Since(began).Seconds())
 	return nil
+}
+
+// dialAll connects a client that knows every member.
+func (t *trial) dialAll(ctx context.Context) (*clientv3.Client, error) {
+	config, err := t.clientTLS(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return client.Dial(client.Options{Endpoints: t.endpoints(), TLS: config, Connect: t.connect})
 }
 
 // putAll puts so many keys, several at a time.
@@ -113,17 +122,25 @@ func (t *trial) fillSmall(ctx context.Context, etcd *clientv3.Client) error {
 	if err := putSmall(ctx, etcd, t.keys); err != nil {
 		return fmt.Errorf("putting small keys in %s: %w", t.namespace, err)
 	}
-	now, err := etcd.Get(ctx, dataPrefix)
-	if err != nil {
-		return fmt.Errorf("asking for the revision in %s: %w", t.namespace, err)
-	}
-	if _, err := etcd.Compact(ctx, now.Header.GetRevision()); err != nil {
-		return fmt.Errorf("compacting in %s: %w", t.namespace, err)
+	if err := t.compact(ctx, etcd); err != nil {
+		return err
 	}
 	if err := putSmall(ctx, etcd, t.keys); err != nil {
 		return fmt.Errorf("putting small keys in %s again: %w", t.namespace, err)
 	}
 	t.say("a database of %s in %.0f s", keysName(t.keys), time.Since(began).Seconds())
+	return nil
+}
+
+// compact takes all history away.
+func (t *trial) compact(ctx context.Context, etcd *clientv3.Client) error {
+	now, err := etcd.Get(ctx, dataPrefix, clientv3.WithCountOnly())
+	if err != nil {
+		return fmt.Errorf("asking for the revision in %s: %w", t.namespace, err)
+	}
+	if _, err := etcd.Compact(ctx, now.Header.GetRevision(), clientv3.WithCompactPhysical()); err != nil {
+		return fmt.Errorf("compacting in %s: %w", t.namespace, err)
+	}
 	return nil
 }
 

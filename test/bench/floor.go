@@ -164,7 +164,7 @@ func floorArgs(like shape, directory string) []string {
 		name := etcdutil.MemberName(like.name, i)
 		list[i] = name + "=" + etcdutil.PeerURL(scheme, name, like.name, like.namespace)
 	}
-	return []string{
+	args := []string{
 		"--name=" + self,
 		"--data-dir=" + directory + "/data",
 		"--initial-cluster-state=new",
@@ -176,4 +176,8 @@ func floorArgs(like shape, directory string) []string {
 		fmt.Sprintf("--listen-client-urls=%s://[::]:%d", scheme, etcdutil.ClientPort),
 		fmt.Sprintf("--listen-metrics-urls=http://[::]:%d", etcdutil.MetricsPort),
 	}
+	if quota := like.maximum(); quota > 0 {
+		args = append(args, fmt.Sprintf("--quota-backend-bytes=%d", quota))
+	}
+	return args
 }

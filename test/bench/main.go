@@ -59,6 +59,7 @@ var groups = []group{
 	{"fleet", measureFleet},
 	{"settled", measureSettled},
 	{"flood", measureFlood},
+	{"room", measureRoom},
 	{"backup", measureBackups},
 }
 

@@ -163,10 +163,7 @@ func (t *trial) checkMoved(ctx context.Context, config *tls.Config, to etcdutil.
 }
 
 func (t *trial) versionsOf(ctx context.Context, config *tls.Config, pod *corev1.Pod) (versions, error) {
-	member, err := etcd.EtcdDialer{}.Dial(etcd.Endpoint{
-		Address:    net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(etcdutil.ClientPort)),
-		ServerName: etcdutil.PeerHost(pod.Name, t.name, t.namespace), TLS: config,
-	})
+	member, err := t.dial(config, pod)
 	if err != nil {
 		return versions{}, err
 	}
@@ -177,4 +174,12 @@ func (t *trial) versionsOf(ctx context.Context, config *tls.Config, pod *corev1.
 	}
 	cluster, err := member.ClusterVersion(ctx)
 	return versions{member: status.Version, cluster: cluster, data: status.StorageVersion}, err
+}
+
+// dial connects to one member.
+func (t *trial) dial(config *tls.Config, pod *corev1.Pod) (etcd.Client, error) {
+	return etcd.EtcdDialer{}.Dial(etcd.Endpoint{
+		Address:    net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(etcdutil.ClientPort)),
+		ServerName: etcdutil.PeerHost(pod.Name, t.name, t.namespace), TLS: config,
+	})
 }

@@ -32,7 +32,7 @@ func manifest(like shape) *v1alpha1.EtcdCluster {
 	if like.ephemeral {
 		c.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
 	}
-	if quota := quotaFor(like.database); quota > 0 {
+	if quota := like.maximum(); quota > 0 {
 		c.Spec.Etcd = &v1alpha1.EtcdSpec{QuotaBackendBytes: resource.NewQuantity(quota, resource.BinarySI)}
 		c.Spec.Storage = &v1alpha1.StorageSpec{Size: resource.NewQuantity(2*quota+1<<30, resource.BinarySI)}
 	}

@@ -34,6 +34,7 @@ type shape struct {
 	clients         int    // that write while its members are restarted; 0 for one, which shows a gap best
 
 	database int64                   // bytes that it is filled with, or restored to; 0 for nothing
+	quota    int64                   // bytes that its database may take; 0 for as many as that needs
 	keys     int                     // small ones that it is filled with instead, within as many bytes
 	from     *v1alpha1.RestoreSource // what it begins with; nil for nothing
 	patience time.Duration           // how long it may take to be healthy; 0 for as long as any other sample

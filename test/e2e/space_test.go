@@ -7,17 +7,20 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
-// given is how many filled keys take 60 MiB.
-const given = 1500
+// How many filled keys take 60 MiB, 20 MiB and 110 MiB. A share of a file counts from 100 MiB on.
+const given, little, large = 1500, 500, 2800
 
 // crowding is how many of them take more than 80 % of 64 MiB.
 const crowding = 1350
@@ -29,8 +32,7 @@ var _ = Describe("Room that etcd does not use", Label("space"), func() {
 		cluster := story.Create(ctx, "roomy", 3)
 		cluster.AwaitReady(ctx, 3)
 		was := identityOf(ctx, cluster)
-		cluster.Fill(ctx, "gone", given)
-		cluster.Empty(ctx, "gone")
+		leaveRoom(ctx, cluster, given)
 		traffic := cluster.Write(ctx)
 		traffic.During(ctx, func() {
 			askToDefragment(ctx, cluster)
@@ -103,8 +105,7 @@ var _ = Describe("Room that etcd does not use", Label("space"), func() {
 		cluster := story.Create(ctx, "single", 1)
 		cluster.AwaitReady(ctx, 1)
 		was := identityOf(ctx, cluster)
-		cluster.Fill(ctx, "gone", given)
-		cluster.Empty(ctx, "gone")
+		leaveRoom(ctx, cluster, given)
 		askToDefragment(ctx, cluster)
 		awaitGivenBack(ctx, cluster)
 		cluster.AwaitReady(ctx, 1)
@@ -112,15 +113,313 @@ var _ = Describe("Room that etcd does not use", Label("space"), func() {
 		expectUntouched(ctx, cluster, was)
 		cluster.Write(ctx).Finish(ctx)
 	})
+
+	It("is given back under load at the time that the spec names, and not before", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "timed", 3)
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		leaveRoom(ctx, cluster, little)
+		traffic := cluster.Write(ctx)
+		at := time.Now().UTC().Add(5 * time.Second).Truncate(time.Minute).Add(time.Minute)
+		traffic.During(ctx, func() {
+			cluster.Change(ctx, defragment(&v1alpha1.DefragmentSpec{Schedule: at.Format("4 15 * * *")}))
+			awaitGivenBack(ctx, cluster)
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectEachDefragmented(ctx, cluster, at)
+		expectNoRestarts(ctx, cluster)
+		expectUntouched(ctx, cluster, was)
+		traffic.Finish(ctx)
+	})
+
+	It("is given back under load once it is the share that the spec names", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "shared", 3, func(c *v1alpha1.EtcdCluster) {
+			defragment(&v1alpha1.DefragmentSpec{Reclaimable: new(int32(50))})(&c.Spec)
+		})
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			cluster.Fill(ctx, "gone", large)
+			Expect(defragPods(ctx)).To(BeEmpty(), "all of it is in use")
+			cluster.Empty(ctx, "gone")
+			awaitGivenBack(ctx, cluster)
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectEachDefragmented(ctx, cluster, time.Time{})
+		expectNoRestarts(ctx, cluster)
+		expectUntouched(ctx, cluster, was)
+		traffic.Finish(ctx)
+	})
+
+	It("is given back by a member that takes longer than repair.replaceAfter, and it is neither replaced nor restarted", perStory, func(ctx context.Context) {
+		const replaceAfter = 30 * time.Second
+		kube.NeedLocalkube()
+		cluster := story.Create(ctx, "slow", 3, world.ReplaceAfter(replaceAfter))
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		leaveRoom(ctx, cluster, little)
+		traffic := cluster.Write(ctx)
+		hold := cluster.HoldDefragmentation(ctx)
+		traffic.During(ctx, func() {
+			askToDefragment(ctx, cluster)
+			busy := hold.Await(ctx)
+			Eventually(ctx, func() (string, error) { return reasonOf(ctx, cluster, busy) }).Should(Equal("Defragmenting"))
+			Consistently(ctx, func() any { return podsOf(ctx, cluster) }).WithTimeout(replaceAfter + 10*time.Second).Should(Equal(was.pods))
+			Expect(defragPod(ctx, busy).Status.Phase).To(Equal(corev1.PodRunning), "it is busy all the while")
+			hold.Release()
+			awaitGivenBack(ctx, cluster)
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectEachDefragmented(ctx, cluster, time.Time{})
+		expectNoRestarts(ctx, cluster)
+		expectUntouched(ctx, cluster, was)
+		traffic.Finish(ctx)
+	})
+
+	It("is not given back while a backup reads, and is once it has", Label("s3"), perStory, func(ctx context.Context) {
+		kube.NeedLocalkube()
+		cluster := story.Create(ctx, "read", 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, "saved", severalParts)
+		leaveRoom(ctx, cluster, little)
+		proxy := kube.S3Server(s3server.Versitygw).Proxy(GinkgoTB())
+		upload := proxy.Inject(s3server.StallUpload(1).On(s3server.PutObject, s3server.UploadPart))
+		traffic := cluster.Write(ctx)
+		backup := story.Backup(ctx, "first", cluster.Name, story.ToS3(ctx, proxy.Access))
+		Eventually(ctx, upload.Reached()).Should(BeClosed())
+		askToDefragment(ctx, cluster)
+		expectSaid(ctx, cluster, "defragment", "has read its backup")
+		// The agent waits for its store half a minute, and that began a moment ago.
+		Consistently(ctx, func() []corev1.Pod { return defragPods(ctx) }).WithTimeout(10 * time.Second).Should(BeEmpty())
+		upload.Release()
+		backup.Await(ctx, v1alpha1.BackupVerified)
+		awaitGivenBack(ctx, cluster)
+		cluster.AwaitReady(ctx, 3)
+		expectEachDefragmented(ctx, cluster, time.Time{})
+		traffic.Finish(ctx)
+	})
+
+	It("is given back by one member while a backup is made of another one", perStory, func(ctx context.Context) {
+		kube.NeedLocalkube()
+		cluster := story.Create(ctx, "beside", 3)
+		cluster.AwaitReady(ctx, 3)
+		story.Claim(ctx, "backups")
+		leaveRoom(ctx, cluster, little)
+		traffic := cluster.Write(ctx)
+		hold := cluster.HoldDefragmentation(ctx)
+		askToDefragment(ctx, cluster)
+		busy := hold.Await(ctx)
+		status := story.Backup(ctx, "first", cluster.Name, world.ToVolume("backups")).Await(ctx, v1alpha1.BackupVerified)
+		Expect(status.Member).To(SatisfyAll(Not(BeEmpty()), Not(Equal(busy))))
+		Expect(defragPod(ctx, busy).Status.Phase).To(Equal(corev1.PodRunning), "it is busy all the while")
+		hold.Release()
+		awaitGivenBack(ctx, cluster)
+		cluster.AwaitReady(ctx, 3)
+		expectEachDefragmented(ctx, cluster, time.Time{})
+		traffic.Finish(ctx)
+	})
+
+	It("is not given back where a quota refuses the Pod for it: that is said, a quorum serves, and nothing is needed once there is room", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "refused", 3)
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		leaveRoom(ctx, cluster, little)
+		quota := limitNamespace(ctx, corev1.ResourceList{corev1.ResourcePods: resource.MustParse("3")})
+		traffic := cluster.Write(ctx)
+		traffic.During(ctx, func() {
+			askToDefragment(ctx, cluster)
+			expectHeard(ctx, cluster, "QuotaExceeded")
+			Consistently(ctx, func() int { return len(readyAddresses(ctx, cluster.Name)) }).WithTimeout(watching).
+				Should(BeNumerically(">=", 2), "members to whom clients are led")
+			Eventually(ctx, func() error { return cluster.CheckServing(ctx, 3) }).Should(Succeed())
+			Expect(kube.Client.Delete(ctx, quota)).To(Succeed())
+			awaitGivenBack(ctx, cluster)
+			cluster.AwaitReady(ctx, 3)
+		})
+		expectNoRestarts(ctx, cluster)
+		expectUntouched(ctx, cluster, was)
+		traffic.Finish(ctx)
+	})
+
+	It("stays where it is when the annotation or the setting is taken away before a member began", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "kept", 3)
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		leaveRoom(ctx, cluster, little)
+		before, _, err := cluster.Sizes(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		quota := limitNamespace(ctx, corev1.ResourceList{corev1.ResourcePods: resource.MustParse("3")}) // so that none begins
+		for _, row := range []struct{ ask, takeBack func() }{
+			{func() { askToDefragment(ctx, cluster) }, func() { annotate(ctx, cluster, "null") }},
+			{
+				func() { cluster.Change(ctx, defragment(&v1alpha1.DefragmentSpec{Schedule: "@every 1m"})) },
+				func() { cluster.Change(ctx, defragment(nil)) },
+			},
+		} {
+			row.ask()
+			cluster.AwaitStep(ctx, "QuotaExceeded")
+			row.takeBack()
+			cluster.AwaitReady(ctx, 3)
+			Eventually(ctx, func() any { return readyAddresses(ctx, cluster.Name) }).Should(HaveLen(3))
+		}
+		Expect(kube.Client.Delete(ctx, quota)).To(Succeed())
+		Consistently(ctx, func() []corev1.Pod { return defragPods(ctx) }).WithTimeout(watching).Should(BeEmpty())
+		after, _, err := cluster.Sizes(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		for member, size := range before {
+			Expect(after[member]).To(BeNumerically(">=", size), member)
+		}
+		expectNoRestarts(ctx, cluster)
+		expectUntouched(ctx, cluster, was)
+	})
 })
+
+var _ = Describe("A member that is busy giving room back", Label("space", "operator"), func() {
+	ownOperator()
+
+	for _, row := range []struct {
+		what     string
+		kill     func(context.Context, *world.Cluster, *world.Hold, string)
+		restarts int
+	}{
+		{"its operator is killed, and the status with it", killOperatorOf, 0},
+		{"the container that asked it is killed", killAskerOf, 0},
+		{"its own etcd is killed", killEtcdOf, 1},
+	} {
+		It("loses nothing while "+row.what+", and all room is given back", perStory, func(ctx context.Context) {
+			cluster := story.Create(ctx, "busy", 3)
+			cluster.AwaitReady(ctx, 3)
+			was := identityOf(ctx, cluster)
+			leaveRoom(ctx, cluster, little)
+			traffic := cluster.Write(ctx)
+			hold := cluster.HoldDefragmentation(ctx)
+			busy := ""
+			traffic.During(ctx, func() {
+				askToDefragment(ctx, cluster)
+				busy = hold.Await(ctx)
+				row.kill(ctx, cluster, hold, busy)
+				awaitGivenBack(ctx, cluster)
+				cluster.AwaitReady(ctx, 3)
+			})
+			expectUntouched(ctx, cluster, was)
+			for member := range was.pods {
+				if member == busy {
+					Expect(cluster.Restarts(ctx, member)).To(Equal(row.restarts), member)
+				} else {
+					Expect(cluster.Restarts(ctx, member)).To(BeZero(), member)
+				}
+			}
+			traffic.Finish(ctx)
+		})
+	}
+})
+
+// killOperatorOf has an operator find the busy member that knows of it by its Pod alone.
+func killOperatorOf(ctx context.Context, cluster *world.Cluster, hold *world.Hold, busy string) {
+	GinkgoHelper()
+	operator.Kill()
+	wipeStatus(ctx, cluster)
+	operator.Start()
+	cluster.AwaitStep(ctx, "Defragment")
+	Expect(defragPod(ctx, busy).Status.Phase).To(Equal(corev1.PodRunning))
+	hold.Release()
+}
+
+// killAskerOf kills the process that waits for the member's answer. etcd goes on.
+func killAskerOf(ctx context.Context, cluster *world.Cluster, hold *world.Hold, busy string) {
+	GinkgoHelper()
+	asker := defragPod(ctx, busy)
+	reason := func() (string, error) { return reasonOf(ctx, cluster, busy) }
+	Eventually(ctx, reason).Should(Equal("Defragmenting"))
+	kube.KillSteps(ctx, world.Victim{Pod: asker, Command: "/agent defragment"})
+	Consistently(ctx, reason).WithTimeout(5 * time.Second).Should(Equal("Defragmenting"))
+	hold.Release()
+	Eventually(ctx, func(g Gomega) {
+		sizes, _, err := cluster.Sizes(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(sizes[busy]).To(BeNumerically("<", 8<<20))
+	}).Should(Succeed())
+	Expect(defragPod(ctx, busy).UID).To(Equal(asker.UID), "it was asked once")
+}
+
+// killEtcdOf kills the member itself, which comes back with the file that it had. It would be asked again ten minutes later. A
+// person who deletes its Pod has it asked at once.
+func killEtcdOf(ctx context.Context, cluster *world.Cluster, hold *world.Hold, busy string) {
+	GinkgoHelper()
+	cluster.KillEtcd(ctx, busy)
+	hold.Release()
+	Eventually(ctx, func() corev1.PodPhase { return defragPod(ctx, busy).Status.Phase }).Should(Equal(corev1.PodFailed))
+	expectSaid(ctx, cluster, "defragment", busy+" could not be defragmented")
+	Expect(kube.Client.Delete(ctx, defragPod(ctx, busy))).To(Succeed())
+}
+
+// leaveRoom has every member's file keep room for so many keys that are gone.
+func leaveRoom(ctx context.Context, c *world.Cluster, keys int) {
+	GinkgoHelper()
+	c.Fill(ctx, "gone", keys)
+	c.Empty(ctx, "gone")
+}
+
+// defragment sets when the spec has members defragmented; nil takes that away.
+func defragment(when *v1alpha1.DefragmentSpec) func(*v1alpha1.EtcdClusterSpec) {
+	return func(s *v1alpha1.EtcdClusterSpec) { s.Maintenance = &v1alpha1.MaintenanceSpec{Defragment: when} }
+}
 
 // askToDefragment writes what a person writes.
 func askToDefragment(ctx context.Context, c *world.Cluster) {
 	GinkgoHelper()
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationDefragment, time.Now().UTC().Format(time.RFC3339))
+	annotate(ctx, c, time.Now().UTC().Format(`"`+time.RFC3339+`"`))
+}
+
+// annotate writes the annotation as JSON; null takes it away.
+func annotate(ctx context.Context, c *world.Cluster, value string) {
+	GinkgoHelper()
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, v1alpha1.AnnotationDefragment, value)
 	object, err := c.Get(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(kube.Client.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
+}
+
+// defragPods are the Pods of the story that have members defragmented, or had.
+func defragPods(ctx context.Context) []corev1.Pod {
+	GinkgoHelper()
+	list := &corev1.PodList{}
+	Expect(kube.Client.List(ctx, list, client.InNamespace(story.Namespace),
+		client.MatchingLabels{v1alpha1.LabelComponent: v1alpha1.ComponentDefrag})).To(Succeed())
+	return list.Items
+}
+
+// defragPod is that of one member.
+func defragPod(ctx context.Context, member string) *corev1.Pod {
+	GinkgoHelper()
+	pod := &corev1.Pod{}
+	Expect(kube.Client.Get(ctx, key(resources.DefragPod(member)), pod)).To(Succeed())
+	return pod
+}
+
+// expectEachDefragmented expects one Pod for each member, made then or later, that ended well.
+func expectEachDefragmented(ctx context.Context, c *world.Cluster, since time.Time) {
+	GinkgoHelper()
+	for member := range podsOf(ctx, c) {
+		pod := defragPod(ctx, member)
+		Expect(pod.Status.Phase).To(Equal(corev1.PodSucceeded), pod.Name)
+		Expect(pod.CreationTimestamp.Time).To(BeTemporally(">=", since), pod.Name)
+	}
+}
+
+// reasonOf is why a member is not healthy, as the status has it.
+func reasonOf(ctx context.Context, c *world.Cluster, member string) (string, error) {
+	object, err := c.Get(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, m := range object.Status.Members {
+		if m.Name == member {
+			return m.Reason, nil
+		}
+	}
+	return "", fmt.Errorf("the status has no member %s", member)
 }
 
 // awaitGivenBack waits until every member's file is less than twice of what is in use.
