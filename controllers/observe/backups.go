@@ -140,9 +140,20 @@ func (n *newestProven) addSigned(backups []*v1alpha1.EtcdBackup, key backupplan.
 		}
 		if outcome := key.Proven(b); outcome != nil {
 			n.add(facts.Backup{Key: outcome.Facts.Key, Revision: outcome.Facts.Revision,
-				Time: outcome.Facts.StartedAt})
+				Time: outcome.Facts.StartedAt, Largest: largestOf(b)})
 		}
 	}
+}
+
+// largestOf names the prefixes that take most of a backup's database, as a part of a sentence. It is for display: a
+// status may say anything.
+func largestOf(b *v1alpha1.EtcdBackup) string {
+	const shown = 3
+	var says []string
+	for _, p := range b.Status.Largest[:min(shown, len(b.Status.Largest))] {
+		says = append(says, fmt.Sprintf("%s in %s", facts.InMebi(p.Bytes), cmp.Or(p.Prefix, "keys without a prefix")))
+	}
+	return strings.Join(says, ", ")
 }
 
 // isBefore reports whether a backup of that time would be newer.

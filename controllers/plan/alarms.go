@@ -32,12 +32,20 @@ func alarms(o pass) *proposal {
 			facts.AlarmNoSpace,
 			accused(o.Incarnation, full[0]), o.Fullest(), restartsMeanwhile).yielding()
 	case len(full) > 0:
-		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. %s; the "+
+		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s.%s %s; the "+
 			"alarm is taken back once every member has less than %d %% of its quota.%s", facts.AlarmNoSpace,
-			accused(o.Incarnation, full[0]), o.Fullest(), facts.RemedyOf(full[0]), facts.RoomPercent,
+			accused(o.Incarnation, full[0]), o.Fullest(), whatFills(o), facts.RemedyOf(full[0]), facts.RoomPercent,
 			restartsMeanwhile).byHuman().yielding()
 	}
 	return nil
+}
+
+// whatFills names the prefixes of keys that take most, as a sentence with a space in front, or "".
+func whatFills(o pass) string {
+	if o.Proven == nil || o.Proven.Largest == "" {
+		return ""
+	}
+	return fmt.Sprintf(" The newest backup has %s.", o.Proven.Largest)
 }
 
 // restartsMeanwhile says what becomes of a change of the spec while an alarm stands: see isHeldByAlarm.

@@ -21,6 +21,12 @@ func raising(o scene, percent int64, raised ...facts.Alarm) scene {
 	return o
 }
 
+// fills gives a cluster a backup of which it is known what takes most.
+func fills(o scene, largest string) scene {
+	o.Proven = &facts.Backup{Key: "k", Revision: 1, Time: now, Largest: largest}
+	return o
+}
+
 var (
 	noSpace = facts.Alarm{Name: facts.AlarmNoSpace, Member: 99}
 	corrupt = facts.Alarm{Name: facts.AlarmCorrupt, Member: 2}
@@ -38,6 +44,8 @@ func alarmRows() []row {
 			"", "DisarmAlarms", ""},
 		{"and not where a member is full", raising(three, 100, noSpace), Refuse, "alarms", facts.ReasonAlarm, "",
 			"demo-0 has 2048Mi of 2048Mi"},
+		{"what fills it is named as the newest backup has it", fills(raising(three, 100, noSpace), "900Mi in /registry/events/"),
+			Refuse, "alarms", facts.ReasonAlarm, "", "The newest backup has 900Mi in /registry/events/."},
 		{"nor while one does not answer", raising(three, 10, noSpace).edit(1, silent), Refuse, "alarms",
 			facts.ReasonAlarm, "", "NOSPACE"},
 		{"nor by a quota that no member runs with yet: they are restarted with it",

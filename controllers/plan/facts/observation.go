@@ -65,6 +65,7 @@ type Backup struct {
 	Key      string // of the snapshot in its store
 	Revision int64
 	Time     time.Time // when the snapshot started: what was written before is in it
+	Largest  string    // which prefixes of keys take most, as a part of a sentence; for display
 }
 
 // Identity names the object that is looked after.

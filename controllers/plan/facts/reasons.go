@@ -229,7 +229,7 @@ type Alarm = etcdutil.Alarm
 func RemedyOf(a Alarm) string {
 	switch a.Name {
 	case AlarmNoSpace:
-		return "Raise spec.etcd.quotaBackendBytes, or delete keys, compact and defragment"
+		return "Raise spec.etcd.quotaBackendBytes, or delete keys, and the operator compacts and defragments"
 	case AlarmCorrupt:
 		return "Compare what the members hold, or restore an older backup"
 	default:

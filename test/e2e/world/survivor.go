@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,16 +86,27 @@ func (c *Cluster) Sizes(ctx context.Context) (sizes, inUse map[string]int64, err
 	return sizes, inUse, nil
 }
 
-// FillUp writes until etcd takes no more keys.
-func (c *Cluster) FillUp(ctx context.Context) {
+// FillUp writes one key until etcd takes no more: its history fills the database.
+func (c *Cluster) FillUp(ctx context.Context) { c.fillUp(ctx, func(int) string { return "/full" }) }
+
+// FillUpWithKeys writes one key after the other until etcd takes no more, and returns how many it took.
+func (c *Cluster) FillUpWithKeys(ctx context.Context, prefix string) int {
+	return c.fillUp(ctx, func(i int) string { return fmt.Sprintf("/filled/%s/%06d", prefix, i) })
+}
+
+func (c *Cluster) fillUp(ctx context.Context, key func(int) string) (taken int) {
 	ginkgo.GinkgoHelper()
 	etcd := c.connect(ctx)
 	defer etcd.Close()
 	value := strings.Repeat("x", fillSize)
 	gomega.Eventually(ctx, func() error {
-		_, err := etcd.Put(ctx, "/full", value)
+		_, err := etcd.Put(ctx, key(taken), value)
+		if err == nil {
+			taken++
+		}
 		return err
 	}).WithTimeout(Patience).WithPolling(time.Millisecond).Should(gomega.Satisfy(func(err error) bool {
 		return errors.Is(err, rpctypes.ErrNoSpace)
 	}), "there is still room")
+	return taken
 }
