@@ -54,7 +54,7 @@ type EtcdSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self != '' && self.matches('^([0-9]{1,4}m)?([0-9]{1,6}([.][0-9]{1,3})?s)?([0-9]{1,7}ms)?$') && duration(self) >= duration('50ms') && duration(self) <= duration('50s')",message="spec.etcd.electionTimeout must be a time in whole milliseconds from 50ms to 50s, such as 1s",messageExpression="'spec.etcd.electionTimeout is \"' + self + '\"; it must be a time in whole milliseconds from 50ms to 50s, such as 1s'"
 	ElectionTimeout *metav1.Duration `json:"electionTimeout,omitempty"`
 
-	// CorruptionChecks compares members' data at start and at each compaction. Default true.
+	// CorruptionChecks compares members' data at start, at each compaction and every hour. Default true.
 	// +optional
 	CorruptionChecks *bool `json:"corruptionChecks,omitempty"`
 

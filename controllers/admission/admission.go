@@ -104,7 +104,23 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 		warnings = append(warnings, fmt.Sprintf("The annotation %s is %.80q and defragments no member. Set it to the "+
 			"time, such as 2026-01-31T12:00:00Z.", v1alpha1.AnnotationDefragment, value))
 	}
-	return slices.Concat(warnings, timeWarnings(&c.Spec), versionWarnings(c))
+	return slices.Concat(warnings, comparisonWarnings(&c.Spec), timeWarnings(&c.Spec), versionWarnings(c))
+}
+
+// comparisonWarnings are about comparisons of members' data that are asked for, and may never happen.
+func comparisonWarnings(spec *v1alpha1.EtcdClusterSpec) []string {
+	etcd := cmp.Or(spec.Etcd, &v1alpha1.EtcdSpec{})
+	switch asked, compaction := etcd.CorruptionChecks, etcd.AutoCompaction; {
+	case asked != nil && !*asked:
+	case spec.Size == 1 && asked != nil:
+		return []string{"spec.etcd.corruptionChecks is true, and the only member has no other to compare its data " +
+			"with. Ask for three members, and take backups."}
+	case spec.Size > 1 && compaction != nil && compaction.Retention == "0":
+		return []string{"spec.etcd.autoCompaction.retention is 0, so etcd compacts nothing by itself. It compares " +
+			"members' data at compactions only where a client compacts, and else by the hour alone. Where none " +
+			"does, set it to a time such as 1h."}
+	}
+	return nil
 }
 
 // timeWarnings are about times that the schema refuses, and that were stored all the same: the operator goes by others.

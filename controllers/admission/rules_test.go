@@ -176,6 +176,23 @@ func TestAStoredTimeThatTheSchemaRefusesIsToldWithTheOneThatCounts(t *testing.T)
 	}
 }
 
+func TestAComparisonThatMayNeverHappenIsWarnedOf(t *testing.T) {
+	for change, want := range map[string]string{
+		"spec: {etcd: {autoCompaction: {retention: '0'}}}":                          "only where a client compacts",
+		"spec: {etcd: {autoCompaction: {mode: revision, retention: '0'}}}":          "only where a client compacts",
+		"spec: {etcd: {autoCompaction: {retention: '0'}, corruptionChecks: false}}": "",
+		"spec: {size: 1, etcd: {autoCompaction: {retention: '0'}}}":                 "",
+		"spec: {size: 1, etcd: {corruptionChecks: true}}":                           "the only member has no other",
+		"spec: {size: 1}": "",
+		"spec: {etcd: {autoCompaction: {retention: 5m}, corruptionChecks: true}}": "",
+	} {
+		got := strings.Join(admission.Warnings(typed(t, cluster(t, change))), "|")
+		if !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q", change, got)
+		}
+	}
+}
+
 func TestKnownVulnerabilitiesAreNamedWithThePatchThatEndsThem(t *testing.T) {
 	want := "etcd 3.6.13 has known vulnerabilities: GHSA-xg4h-6gfc-h4m8, GHSA-6vch-q96h-7gc3. They are fixed in 3.6.14. Set " +
 		"spec.version to 3.6.16."

@@ -32,7 +32,8 @@ const FieldOwner = ctrlclient.FieldOwner("etcd-steward")
 
 // lookLasts is how long a live look is believed, from its beginning. etcd's calls carry no precondition: a process that
 // was held up between its look and its call must look again. It is more than a look over dead members and large
-// databases takes. That another replica leads meanwhile is found out by the Lease.
+// databases takes, but for the hashes of these: how long they take goes by their size. That another replica leads
+// meanwhile is found out by the Lease.
 const lookLasts = 9 * time.Second
 
 // Seen is what was seen: the planner's observation, and the clients of the members that answered, by replica name.
@@ -75,7 +76,7 @@ func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen
 		if err != nil {
 			return fmt.Errorf("looking again before %s: %w", changes.KindOf(change), err)
 		}
-		if !plan.Confirm(live.Observation, change) || a.Now().Sub(live.Now) > lookLasts {
+		if !plan.Confirm(live.Observation, change) || a.Now().Sub(live.Now) > lookLasts+live.Hashing {
 			return ErrStale
 		}
 		seen = live

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -39,10 +40,14 @@ func TestWhatCanHurtIsDecidedAgainOnALiveLook(t *testing.T) {
 	}
 	moved := notBootstrapped()
 	moved.Desired.Paused = true
+	old, hashed := notBootstrapped(), notBootstrapped()
+	old.Now = now.Add(-lookLasts - time.Second)
+	hashed.Now, hashed.Hashing = old.Now, time.Second
 	for name, row := range map[string]struct {
 		live Seen
 		want error
-	}{"unchanged": {notBootstrapped(), nil}, "paused meanwhile": {moved, ErrStale}} {
+	}{"unchanged": {notBootstrapped(), nil}, "paused meanwhile": {moved, ErrStale},
+		"held up for too long": {old, ErrStale}, "but to hash": {hashed, nil}} {
 		w := newWorld(t, demo())
 		look, looks := looking(row.live)
 		err := w.applier().Apply(t.Context(), w.cluster, notBootstrapped(), decided.Change, look)

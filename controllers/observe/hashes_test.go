@@ -31,16 +31,21 @@ func (h *hashing) HashKV(ctx context.Context, revision int64) (etcd.Hash, error)
 }
 
 func TestVotersAreHashedOneAfterTheOtherAtOneRevisionAndInTheTimeThatTheirSizeTakes(t *testing.T) {
-	synctest.Test(t, testHashes)
+	synctest.Test(t, func(t *testing.T) { testHashes(t, 1) })
 }
 
-func testHashes(t *testing.T) {
+func TestWhileCorruptStandsAllVotersAreHashedAtOnceSinceNoClientCanWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { testHashes(t, 3, facts.Alarm{Name: facts.AlarmCorrupt}) })
+}
+
+func testHashes(t *testing.T, atOnce int32, alarms ...facts.Alarm) {
 	var at, most atomic.Int32
 	s, replicas := survey{clients: map[string]etcd.Client{}}, []facts.Replica{}
 	began := time.Now()
 	for i, name := range []string{"demo-0", "demo-1", "demo-2", "demo-3", "demo-4"} {
 		s.clients[name] = &hashing{at: &at, most: &most}
-		r := facts.Replica{Name: name, Member: &etcdutil.Member{}, Answer: &facts.Answer{Revision: int64(10 - i), DBSize: 1 << 30}}
+		r := facts.Replica{Name: name, Member: &etcdutil.Member{}, Answer: &facts.Answer{Revision: int64(10 - i), DBSize: 1 << 30,
+			Alarms: alarms}}
 		switch name {
 		case "demo-3":
 			r.Member.Learner = true
@@ -50,7 +55,7 @@ func testHashes(t *testing.T) {
 		replicas = append(replicas, r)
 	}
 	s.addHashes(t.Context(), replicas)
-	if most.Load() != 1 {
+	if most.Load() != atOnce {
 		t.Errorf("%d at once", most.Load())
 	}
 	for i, r := range replicas {
@@ -64,7 +69,11 @@ func testHashes(t *testing.T) {
 		if want := (facts.Hash{Sum: 7, Revision: 8, Compacted: 3}); r.Answer.Hash == nil || *r.Answer.Hash != want {
 			t.Errorf("%s: %+v", r.Name, r.Answer.Hash)
 		}
-		if got := h.until.Sub(began); got != time.Duration(12+i)*time.Second {
+		turn := time.Duration(i) * time.Second
+		if atOnce > 1 {
+			turn = 0
+		}
+		if got := h.until.Sub(began); got != 12*time.Second+turn {
 			t.Errorf("%s has %s", r.Name, got)
 		}
 	}

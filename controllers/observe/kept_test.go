@@ -7,21 +7,26 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 func TestAVolumeThatIsKeptIsOfNoMemberAndCountsFromWhenItWasPutAside(t *testing.T) {
 	w := newBootstrappedWorld(t)
-	put := func(name, since string) {
+	put := func(name, since, member string) {
 		volume := w.volume(name)
 		volume.Labels[v1alpha1.LabelKept] = string(facts.CauseDisk)
 		volume.Annotations[v1alpha1.AnnotationKeptSince] = since
+		volume.Annotations[v1alpha1.AnnotationRecord] = member
 		w.put(volume)
 	}
-	put("demo-7", "some day")
-	put("demo-5", w.now.Add(-time.Hour).Format(time.RFC3339))
+	put("demo-7", "some day", "no record")
+	put("demo-5", w.now.Add(-time.Hour).Format(time.RFC3339), record.Member{ClusterID: 7, MemberID: 2,
+		Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}}.Encode())
 	o := w.look()
 	want := []facts.KeptVolume{
-		{Name: "demo-5", UID: "uid-of-demo-5", Ordinal: 5, For: facts.CauseDisk, Since: w.now.Add(-time.Hour)},
+		{Name: "demo-5", UID: "uid-of-demo-5", Ordinal: 5, For: facts.CauseDisk, ClusterID: 7,
+			Since: w.now.Add(-time.Hour)},
 		{Name: "demo-7", UID: "uid-of-demo-7", Ordinal: 7, For: facts.CauseDisk}, // that cannot be read
 	}
 	if !slices.EqualFunc(o.Kept, want, func(a, b facts.KeptVolume) bool {

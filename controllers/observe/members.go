@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -181,19 +183,24 @@ const (
 
 // addHashes asks every voter that answers for the hash of its keys, at the lowest revision that any of them has: only
 // hashes of one revision can be compared. One that does not answer, or has compacted that revision, has none. A member
-// applies nothing while it hashes, so they are asked one after the other: the rest are a quorum.
+// applies nothing while it hashes, so they are asked one after the other: the rest are a quorum. While CORRUPT stands
+// there is nothing to apply, and clients wait for the end of it: all are asked at once.
 func (s survey) addHashes(ctx context.Context, replicas []facts.Replica) {
-	var revision int64
-	for _, r := range replicas {
-		if r.IsVoter() && r.Answer != nil && (revision == 0 || r.Answer.Revision < revision) {
-			revision = r.Answer.Revision
-		}
+	asked := facts.Filter(replicas, func(r facts.Replica) bool { return r.IsVoter() && r.Answer != nil })
+	if len(asked) == 0 {
+		return
 	}
-	for _, r := range replicas {
-		if r.IsVoter() && r.Answer != nil {
-			s.addHash(ctx, r, revision)
-		}
+	revisionOf := func(r facts.Replica) int64 { return r.Answer.Revision }
+	lowest := slices.MinFunc(asked, func(a, b facts.Replica) int { return cmp.Compare(revisionOf(a), revisionOf(b)) })
+	isCorrupt := func(a facts.Alarm) bool { return a.Name == facts.AlarmCorrupt }
+	var group errgroup.Group
+	if !slices.ContainsFunc(lowest.Answer.Alarms, isCorrupt) {
+		group.SetLimit(1)
 	}
+	for _, r := range asked {
+		group.Go(func() error { s.addHash(ctx, r, revisionOf(lowest)); return nil })
+	}
+	_ = group.Wait()
 }
 
 func (s survey) addHash(ctx context.Context, r facts.Replica, revision int64) {

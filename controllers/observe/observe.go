@@ -143,15 +143,18 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Streaming: g.streaming, History: history,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
 	}
-	o.hear(ctx, s, seen)
+	seen.Hashing = o.hear(ctx, s, seen)
 	return seen, s.clients, nil
 }
 
-// hear asks the members what their copies hold, where the planner has to know.
-func (o *Observer) hear(ctx context.Context, s survey, seen facts.Observation) {
-	if !o.AsksNoHashes && plan.AsksForHashes(seen) {
-		s.addHashes(ctx, seen.Current.Members)
+// hear asks the members what their copies hold, where the planner has to know, and says how long that took.
+func (o *Observer) hear(ctx context.Context, s survey, seen facts.Observation) time.Duration {
+	if o.AsksNoHashes || !plan.AsksForHashes(seen) {
+		return 0
 	}
+	began := o.Now()
+	s.addHashes(ctx, seen.Current.Members)
+	return o.Now().Sub(began)
 }
 
 // history says how far the cluster was a while ago and, while an alarm stands, how far its history was compacted.

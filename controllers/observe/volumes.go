@@ -82,8 +82,9 @@ func (g gathered) keptVolumes(ours ownership) []facts.KeptVolume {
 			since = time.Time{}
 		}
 		ordinal, _ := etcdutil.Ordinal(ours.cluster, claim.Name)
+		member, _ := recordOf(&claim)
 		kept = append(kept, facts.KeptVolume{
-			Name: claim.Name, UID: string(claim.UID), Ordinal: ordinal,
+			Name: claim.Name, UID: string(claim.UID), Ordinal: ordinal, ClusterID: member.ClusterID,
 			For: facts.Cause(claim.Labels[v1alpha1.LabelKept]), Since: since,
 		})
 	}

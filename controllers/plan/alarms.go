@@ -11,17 +11,17 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// alarms takes back the alarm that space ran out once every member has room again: etcd itself never does. All else
-// that is raised asks for a person.
+// alarms takes back NOSPACE once every member has room again, and CORRUPT once the wrong copy is gone: etcd itself
+// never does. All else that is raised asks for a person.
 func alarms(o pass) *proposal {
 	raised := o.Raised()
 	full := filterAlarms(raised, facts.AlarmNoSpace)
 	switch corrupt := filterAlarms(raised, facts.AlarmCorrupt); {
 	case len(full) > 0 && o.HasRoom():
 		return act(changes.DisarmAlarms{Alarms: full}, "every member has room again.")
-	case len(corrupt) > 0 && isCured(o.Incarnation, corrupt):
+	case len(corrupt) > 0 && isCured(o, corrupt):
 		return act(changes.DisarmAlarms{Alarms: corrupt},
-			"the member that it was raised for is gone, and all copies are the same.")
+			"the member whose copy differed is gone, and all other copies are the same.")
 	case len(corrupt) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s: reads are answered, and writes are refused. %s; "+
 			"once the data is right, etcdctl alarm disarm ends it.%s", facts.AlarmCorrupt,
@@ -71,15 +71,10 @@ func accused(o facts.Incarnation, a facts.Alarm) string {
 	return fmt.Sprintf("the former member %s", a.Member)
 }
 
-// isCured reports that the corrupt member was removed, and that all that is left is the same. What a backup brought
-// along says nothing of that: each member was restored from the same data.
-func isCured(o facts.Incarnation, corrupt []facts.Alarm) bool {
-	isListed := func(a facts.Alarm) bool {
-		return a.Member == 0 || slices.ContainsFunc(o.Membership.Members,
-			func(m etcdutil.Member) bool { return m.ID == a.Member })
-	}
-	return o.Bootstrap.Origin.IsZero() && haveEqualCopies(o) && len(o.Voters()) > 1 &&
-		!slices.ContainsFunc(corrupt, isListed)
+// isCured reports alarms of corruption whose cause is gone, while all that is left is the same.
+func isCured(o pass, corrupt []facts.Alarm) bool {
+	isUnanswered := func(a facts.Alarm) bool { return !o.IsAnswered(a) }
+	return haveEqualCopies(o.Incarnation) && len(o.Voters()) > 1 && !slices.ContainsFunc(corrupt, isUnanswered)
 }
 
 // checkRoom refuses settings with which the cluster would stop: its data has more room now, and would have too little.

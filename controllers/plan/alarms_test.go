@@ -32,6 +32,7 @@ var (
 	corrupt = facts.Alarm{Name: facts.AlarmCorrupt, Member: 2}
 
 	corruptFormer = facts.Alarm{Name: facts.AlarmCorrupt, Member: 99}
+	corruptSome   = facts.Alarm{Name: facts.AlarmCorrupt} // as etcd 3.5 raises it: it names none
 )
 
 // alarmRows are clusters of which a member raised an alarm, or whose backup brought one along.
@@ -39,6 +40,8 @@ func alarmRows() []row {
 	three := settledWorld(3)
 	from := three
 	from.Current.Bootstrap.Origin = backupOf
+	cured := three.with(kept(3))
+	five := desire(three.with(learner(3)).edit(3, unready).budgeting(3), func(d *facts.Desired) { d.Size = 5 })
 	return []row{
 		{"an alarm of space is taken back where there is room", raising(three, 79, noSpace), Act, "alarms",
 			"", "DisarmAlarms", ""},
@@ -67,6 +70,18 @@ func alarmRows() []row {
 			"is gone"},
 		{"and not where a backup brought it along", hashing(raising(from, 10, corruptFormer), 7, 7, 7), Refuse,
 			"alarms", facts.ReasonAlarm, "", "of the cluster that the backup was taken from"},
+		{"one that names none is taken back once the wrong copy was removed",
+			hashing(raising(cured, 10, corruptSome), 7, 7, 7), Act, "alarms", "", "DisarmAlarms", ""},
+		{"so is one that names a good member", hashing(raising(cured, 10, corrupt), 7, 7, 7), Act, "alarms", "",
+			"DisarmAlarms", ""},
+		{"so is each in a cluster that began with a backup",
+			hashing(raising(from.with(kept(3)), 10, corruptFormer), 7, 7, 7), Act, "alarms", "", "DisarmAlarms", ""},
+		{"and not while another copy is not heard", hashing(raising(cured, 10, corruptSome), 7, 7, 0), Refuse,
+			"corruption", facts.ReasonCorruption, "", ""},
+		{"a learner that it names is given up", hashing(raising(five, 10, facts.Alarm{Name: facts.AlarmCorrupt,
+			Member: 4}), 7, 7, 7), Act, "abandon-learner", "", "RemoveMember", "etcd says that its copy"},
+		{"a learner gets its vote while it stands, and its kubelet calls no member ready",
+			hashing(raising(five, 10, corruptSome), 7, 7, 7), Act, "promote", "", "Promote", "demo-3"},
 		{"a dead member is replaced all the same", raising(three.edit(2, noData), 90, noSpace), Act, "replace",
 			"", "RemoveMember", ""},
 	}
@@ -104,7 +119,7 @@ func TestAllMembersThatRaisedItAreDisarmedAtOnceAndEachOnlyOnce(t *testing.T) {
 	if !ok || len(c.Alarms) != 2 || c.Alarms[0].Member != 1 || c.Alarms[1] != noSpace {
 		t.Errorf("%+v", c)
 	}
-	if got := equal(90, facts.Alarm{Name: facts.AlarmCorrupt}); !strings.Contains(got.Message, "some member") ||
+	if got := equal(90, corruptSome); !strings.Contains(got.Message, "some member") ||
 		!got.NeedsHuman {
 		t.Errorf("%+v", got)
 	}

@@ -23,7 +23,11 @@ func AsksForHashes(o facts.Observation) bool {
 // areSaidToDiffer reports an alarm, or a member that stopped for that.
 func areSaidToDiffer(o facts.Incarnation) bool {
 	saysSo := func(r facts.Replica) bool { return r.Member != nil && saidCopiesDiffer(r) }
-	return len(filterAlarms(o.Raised(), facts.AlarmCorrupt)) > 0 || slices.ContainsFunc(o.Members, saysSo)
+	return isRaisedCorrupt(o) || slices.ContainsFunc(o.Members, saysSo)
+}
+
+func isRaisedCorrupt(o facts.Incarnation) bool {
+	return len(filterAlarms(o.Raised(), facts.AlarmCorrupt)) > 0
 }
 
 // saidCopiesDiffer reports a member that stopped for that, and whose copy was not compared since.
@@ -97,7 +101,7 @@ func corruption(o pass) *proposal {
 	p := refuse(facts.ReasonCorruption, "Members hold different data, and no single copy stands against those of a "+
 		"majority: %s. The operator restarts and removes no member. Decide whose data is right, as "+
 		pages.Docs+"docs/failures.md "+
-		"says, or restore a backup.", hashes(o.Incarnation)).byHuman()
+		"says, or restore a backup with an EtcdRestore.", hashes(o.Incarnation)).byHuman()
 	p.Recheck = recheckHashes
 	return p
 }

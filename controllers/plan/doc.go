@@ -51,8 +51,9 @@
 //     any other member. Those who are away must not need it as it is: see blind.go.
 //  6. Who is a member: quorum-lost, membership, corruption. Unknown is not empty: nothing is removed. While copies of
 //     the data differ, none of them is given up on one member's word.
-//  7. Finish what was begun: record-members, cancel-downgrade, abandon-learner, first-pod, promote, collect.
-//  8. alarms, replace, shrink, grow, wake-member. A doomed voter does not count, so grow also makes its successor.
+//  7. alarms, which keep clients from writing. Then finish what was begun: record-members, cancel-downgrade,
+//     abandon-learner, first-pod, promote, collect.
+//  8. replace, shrink, grow, wake-member. A doomed voter does not count, so grow also makes its successor.
 //  9. What the spec asks of members that run: pod-metadata, check-minor, resize, roll,
 //     enable-downgrade, cover-log. Then room, where all members serve: compact, defragment; then member-health,
 //     settled.

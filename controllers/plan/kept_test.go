@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // guardedCopies are rows of copies that differ: each fact that the guard counts for itself.
@@ -55,6 +56,17 @@ func guardedAlarms() []guardRow {
 	equal := hashing(raising(three, 10, corruptFormer), 7, 7, 7)
 	restored, unknown := equal, equal
 	restored.Current.Bootstrap.Origin = backupOf
+	cured := hashing(raising(three.with(kept(3)), 10, corruptSome), 7, 7, 7)
+	marks, another := cured.edit(3, func(r *facts.Replica) { r.Member = voter(3).Member; r.Member.Learner = true }),
+		cured.edit(3, func(r *facts.Replica) { r.Volume.Record.ClusterID = 7 })
+	putAside := func(cause facts.Cause, of etcdutil.ID) scene {
+		o := hashing(raising(keeping(cause, time.Hour), 10, corruptSome), 7, 7, 7)
+		o.Kept[0].ClusterID = of
+		return o
+	}
+	corruptLearner := facts.Alarm{Name: facts.AlarmCorrupt, Member: 5}
+	beside := hashing(raising(three.with(kept(3)).with(learner(4)), 10, corruptSome), 7, 7, 7)
+	some := changes.DisarmAlarms{Alarms: []facts.Alarm{corruptSome}}
 	unknown.Current.Membership.Known = false
 	disarm := changes.DisarmAlarms{Alarms: []facts.Alarm{corruptFormer}}
 	disarming := func(more facts.Alarm) changes.DisarmAlarms {
@@ -62,7 +74,14 @@ func guardedAlarms() []guardRow {
 	}
 	return []guardRow{
 		{"an alarm of a member that is there", equal, disarm, equal, disarming(corrupt), notOurs},
-		{"an alarm that no member is named for", equal, disarm, equal, disarming(facts.Alarm{Name: facts.AlarmCorrupt}),
+		{"an alarm that no member is named for", equal, disarm, equal, disarming(corruptSome), notOurs},
+		{"an alarm whose wrong copy is not removed yet", cured, some, marks, some, notOurs},
+		{"an alarm beside the wrong copy of another cluster", cured, some, another, some, notOurs},
+		{"an alarm beside a copy that another cluster put aside", putAside(facts.CauseCorruption, clusterID), some,
+			putAside(facts.CauseCorruption, 7), some, notOurs},
+		{"an alarm beside a disk that was put aside", putAside(facts.CauseCorruption, clusterID), some,
+			putAside(facts.CauseDisk, clusterID), some, notOurs},
+		{"an alarm of a learner", beside, some, beside, changes.DisarmAlarms{Alarms: []facts.Alarm{corruptLearner}},
 			notOurs},
 		{"an alarm of space beside it", equal, disarm, equal, disarming(noSpace), notOurs},
 		{"an alarm that a backup brought along", equal, disarm, restored, disarm, notOurs},

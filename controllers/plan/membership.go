@@ -182,6 +182,8 @@ func whyAbandon(o pass, r facts.Replica) string {
 		return "the size does not ask for it"
 	case j.IsLost():
 		return j.Says
+	case slices.Contains(o.Raised(), facts.Alarm{Name: facts.AlarmCorrupt, Member: r.Member.ID}):
+		return "etcd says that its copy of the data differs, and the voters agree"
 	case o.IsMadeForOther(r):
 		return "its volume was never made, and the spec asks for another StorageClass or a smaller volume"
 	case r.IsDoomed():
@@ -271,14 +273,15 @@ func hasStaleFlags(r facts.Replica) bool {
 	return !r.Pod.Running && r.Pod.Exit != nil && r.Pod.Exit.Reason == etcdutil.ExitStaleFlags
 }
 
-// promote raises the budget, then gives the learner its vote. There is never more than one.
+// promote raises the budget, then gives the learner its vote. There is never more than one. While CORRUPT stands no
+// kubelet calls a member ready (etcd-io/etcd:server/etcdserver/api/etcdhttp/health.go), and etcd promotes all the same.
 func promote(o pass) *proposal {
 	learners := o.Learners()
 	if len(learners) == 0 {
 		return nil
 	}
 	r := learners[0]
-	if !r.IsSealed() || !r.Pod.Ready || !o.IsCaughtUp(r) {
+	if !r.IsSealed() || !r.Pod.Ready && !isRaisedCorrupt(o.Incarnation) || !o.IsCaughtUp(r) {
 		return learnerTrouble(o, r)
 	}
 	if want := facts.BudgetFor(o.View, len(o.Voters())+1); want > o.Budget.MinAvailable &&

@@ -160,8 +160,14 @@ var certain = []rule{
 		corruption, holds},
 }
 
-// finishBegun: one change of members at a time, so what was begun is ended first.
+// finishBegun: one change of members at a time, so what was begun is ended first, but for what keeps clients from
+// writing.
 var finishBegun = []rule{
+	{"alarms",
+		"NOSPACE is taken back once every member has room, and CORRUPT once the wrong copy was removed and all " +
+			"others are the same. Else a person is asked. While one stands, a member is restarted for the spec " +
+			"only to raise its quota.",
+		alarms, givesWay},
 	{"record-members", "A member that answered is written down beside its data.", recordMembers, holds},
 	{"cancel-downgrade",
 		"A downgrade of etcd is cancelled where the spec asks for none, and before a new member joins.",
@@ -176,10 +182,6 @@ var finishBegun = []rule{
 // repair: what fails comes before what is wished for. While the spec is refused, replace waits: nothing could be made
 // in place of what it removes.
 var repair = []rule{
-	{"alarms",
-		"The alarm that space ran out is taken back once every member has room; all others ask for a person. " +
-			"While one stands, a member is restarted for the spec only to raise its quota.",
-		alarms, givesWay},
 	{"replace",
 		"A member that certainly lost its data is removed; one that two witnesses called dead for " +
 			"repair.replaceAfter, or that never got its volume, too. Not before Kubernetes would admit its " +

@@ -17,7 +17,7 @@ import (
 
 // Renderer is raised whenever the same settings make another Pod than before. It is written on the Pod for people; a
 // Pod of an older renderer is as good as it was and is not restarted for it.
-const Renderer = 5
+const Renderer = 6
 
 // Container is the name of the etcd container.
 const Container = "etcd"

@@ -22,6 +22,13 @@ const (
 	gateAtStart, flagAtStart           = "InitialCorruptCheck", "experimental-initial-corrupt-check"
 )
 
+// flagByTheHour is how long etcd's leader waits between two comparisons of all that members hold, 3.5 with
+// experimentPrefix before it. Without the flag it makes none (etcd-io/etcd:server/etcdserver/server.go, monitorKVHash).
+const (
+	flagByTheHour, theHour = "corrupt-check-time", "1h"
+	experimentPrefix       = "experimental-"
+)
+
 // hasGates says whether the version knows --feature-gates at all; etcd has it from 3.6 on.
 func hasGates(v Version) bool { return KnownFlag(v, featureGatesFlag) }
 
@@ -30,7 +37,7 @@ func hasGates(v Version) bool { return KnownFlag(v, featureGatesFlag) }
 // last one. Flags should have passed CheckExtraArg; OptionArgs refuses none.
 //
 // The checks are off where atStart is empty; else it is the value of the one before serving, "true", "false", or what
-// becomes one of them.
+// becomes one of them. At compactions and by the hour etcd compares by itself.
 func OptionArgs(v Version, atStart string, extra map[string]string) []string {
 	flags := maps.Clone(extra)
 	if flags == nil {
@@ -44,11 +51,28 @@ func OptionArgs(v Version, atStart string, extra map[string]string) []string {
 	default:
 		flags[flagAtCompaction], flags[flagAtStart] = "true", atStart
 	}
+	if atStart != "" {
+		compareByTheHour(v, flags)
+	}
 	args := make([]string, 0, len(flags))
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		args = append(args, "--"+name+"="+flags[name])
 	}
 	return args
+}
+
+// compareByTheHour adds that flag under the name that the version knows, unless the user's flags have it. 3.6 knows
+// both.
+func compareByTheHour(v Version, flags map[string]string) {
+	name := flagByTheHour
+	if !KnownFlag(v, name) {
+		name = experimentPrefix + name
+	}
+	_, isSaid := flags[flagByTheHour]
+	_, isSaidOld := flags[experimentPrefix+flagByTheHour]
+	if !isSaid && !isSaidOld {
+		flags[name] = theHour
+	}
 }
 
 // ArgsFor are those of a user's extra flags that etcd of this version knows, with the feature gates that it knows. What

@@ -130,7 +130,7 @@ func TestExtraArgsAreRefusedWithAReasonAndARemedy(t *testing.T) {
 }
 
 func TestOptionArgs(t *testing.T) {
-	const both = "--feature-gates=CompactHashCheck=true,InitialCorruptCheck=true"
+	const both, hour = "--feature-gates=CompactHashCheck=true,InitialCorruptCheck=true", "--corrupt-check-time=1h"
 	for _, row := range []struct {
 		about   string
 		version Version
@@ -140,18 +140,24 @@ func TestOptionArgs(t *testing.T) {
 	}{
 		{"nothing is asked", v36, "", nil, []string{}},
 		{"3.5 has flags for the checks", v35, "true", nil,
-			[]string{"--experimental-compact-hash-check-enabled=true", "--experimental-initial-corrupt-check=true"}},
-		{"3.6 has gates for the checks", v36, "true", nil, []string{both}},
-		{"3.7 has gates for the checks", v37, "true", nil, []string{both}},
+			[]string{"--experimental-compact-hash-check-enabled=true", "--experimental-corrupt-check-time=1h",
+				"--experimental-initial-corrupt-check=true"}},
+		{"3.6 has gates for the checks", v36, "true", nil, []string{hour, both}},
+		{"3.7 has gates for the checks", v37, "true", nil, []string{hour, both}},
+		{"the user says how often all is compared", v37, "true", map[string]string{"corrupt-check-time": "0"},
+			[]string{"--corrupt-check-time=0", both}},
+		{"also by the name that 3.6 knows from before", v36, "true", map[string]string{"experimental-corrupt-check-time": "5s"},
+			[]string{"--experimental-corrupt-check-time=5s", both}},
 		{"what is not compared at the start is compared at compactions", v36, "false", nil,
-			[]string{"--feature-gates=CompactHashCheck=true,InitialCorruptCheck=false"}},
+			[]string{hour, "--feature-gates=CompactHashCheck=true,InitialCorruptCheck=false"}},
 		{"so it is with 3.5", v35, "false", nil,
-			[]string{"--experimental-compact-hash-check-enabled=true", "--experimental-initial-corrupt-check=false"}},
+			[]string{"--experimental-compact-hash-check-enabled=true", "--experimental-corrupt-check-time=1h",
+				"--experimental-initial-corrupt-check=false"}},
 		{"flags are sorted", v36, "", map[string]string{"max-txn-ops": "1", "cors": "*"}, []string{"--cors=*", "--max-txn-ops=1"}},
 		{"the user's gates are merged in", v36, "true", map[string]string{"feature-gates": "LeaseCheckpoint=true"},
-			[]string{"--feature-gates=CompactHashCheck=true,InitialCorruptCheck=true,LeaseCheckpoint=true"}},
+			[]string{hour, "--feature-gates=CompactHashCheck=true,InitialCorruptCheck=true,LeaseCheckpoint=true"}},
 		{"the user's word on a gate of ours is the last", v36, "true", map[string]string{"feature-gates": " InitialCorruptCheck=false ,"},
-			[]string{"--feature-gates=CompactHashCheck=true,InitialCorruptCheck=false"}},
+			[]string{hour, "--feature-gates=CompactHashCheck=true,InitialCorruptCheck=false"}},
 		{"without checks the user's gates stay as they are", v36, "", map[string]string{"feature-gates": "B=true,A=true"},
 			[]string{"--feature-gates=B=true,A=true"}},
 	} {

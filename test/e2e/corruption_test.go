@@ -6,6 +6,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -109,6 +110,30 @@ var _ = Describe("A copy of the data that differs from the others", Label("data"
 		Expect(cluster.Intact(ctx, corruptible)).To(Equal(50))
 	})
 
+	// The leader's own copy is the hard case: it compares, and by the hour 3.6 and 3.7 name a good follower.
+	for _, how := range []string{"by the hour", "at a compaction"} {
+		for _, version := range []string{"3.5.35", world.DefaultVersion, "3.7.3"} {
+			It("is found "+how+" while etcd runs, and writes come back by themselves, with etcd "+version, perStory, func(ctx context.Context) {
+				cluster := story.Create(ctx, "corrupt", 3, world.Version(version), comparing(how, version))
+				cluster.AwaitReady(ctx, 3)
+				cluster.Fill(ctx, corruptible, 50)
+				traffic := cluster.Write(ctx)
+				before, victim := cluster.Identities(ctx), cluster.Leader(ctx)
+				owned := volumes(ctx, cluster)
+				traffic.During(ctx, func() {
+					cluster.Corrupt(ctx, victim, '1')
+					expectSaid(ctx, cluster, "alarms", "the member whose copy differed is gone")
+					cluster.AwaitReady(ctx, 3)
+				})
+				expectReplaced(ctx, cluster, before, victim)
+				Expect(expectKeptCopy(ctx, cluster, victim)).To(Equal(owned[victim]))
+				cluster.AwaitCondition(ctx, v1alpha1.ConditionAvailable, metav1.ConditionTrue, "ReadSucceeded")
+				traffic.FinishAfterOutage(ctx)
+				Expect(cluster.Intact(ctx, corruptible)).To(Equal(50))
+			})
+		}
+	}
+
 	It("is nobody's to judge when all three differ: a person is asked with the hashes, and nothing is restarted or removed", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "torn", 3)
 		cluster.AwaitReady(ctx, 3)
@@ -129,6 +154,19 @@ var _ = Describe("A copy of the data that differs from the others", Label("data"
 		}).WithTimeout(watching).Should(Succeed())
 	})
 })
+
+// comparing has etcd compare copies every few seconds: all that they hold, or what was left at a compaction.
+func comparing(how, version string) world.Option {
+	etcd, flag := &v1alpha1.EtcdSpec{}, "corrupt-check-time"
+	if how == "at a compaction" {
+		etcd.AutoCompaction, flag = &v1alpha1.AutoCompactionSpec{Retention: "5s"}, "compact-hash-check-time"
+	}
+	if version == "3.5.35" {
+		flag = "experimental-" + flag
+	}
+	etcd.ExtraArgs = map[string]v1alpha1.ArgValue{flag: "3s"}
+	return func(c *v1alpha1.EtcdCluster) { c.Spec.Etcd = etcd }
+}
 
 // expectKeptCopy expects that the volume of a member with another copy is kept, and returns its UID.
 func expectKeptCopy(ctx context.Context, c *world.Cluster, member string) types.UID {

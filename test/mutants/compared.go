@@ -16,19 +16,14 @@ var compared = []mutant{
 	},
 	{
 		Name: "a replica that does not lead stops writes to hash", Peer: "",
-		From: "if !o.AsksNoHashes && plan.AsksForHashes(seen) {",
-		To:   "if plan.AsksForHashes(seen) {",
+		From: "if o.AsksNoHashes || !plan.AsksForHashes(seen) {",
+		To:   "if !plan.AsksForHashes(seen) {",
 		Test: "TestOnlyTheReplicaThatLeadsAsksForHashes",
 	},
 	{
 		Name: "all voters hash at once, and no one writes", Peer: "",
-		From: "			s.addHash(ctx, r, revision)",
-		To: `			hashed := make(chan bool)
-			go func() {
-				s.addHash(ctx, r, revision)
-				close(hashed)
-			}()
-			defer func() { <-hashed }()`,
+		From: "if !slices.ContainsFunc(lowest.Answer.Alarms, isCorrupt) {",
+		To:   "if slices.ContainsFunc(lowest.Answer.Alarms, isCorrupt) {",
 		Test: "TestVotersAreHashedOneAfterTheOtherAtOneRevisionAndInTheTimeThatTheirSizeTakes",
 	},
 	{

@@ -85,7 +85,7 @@ var copies = []mutant{
 	},
 	{
 		Name: "an alarm of corruption is no doubt", Peer: "",
-		From: "return len(filterAlarms(o.Raised(), facts.AlarmCorrupt)) > 0 || slices.ContainsFunc(o.Members, saysSo)",
+		From: "return isRaisedCorrupt(o) || slices.ContainsFunc(o.Members, saysSo)",
 		To:   "return slices.ContainsFunc(o.Members, saysSo)",
 		Test: row("a size that is lowered waits"),
 	},
@@ -195,27 +195,70 @@ var copies = []mutant{
 	},
 	{
 		Name: "an alarm is taken back under the member that it was raised for", Peer: "",
-		From: "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Bootstrap.Origin.IsZero() {",
-		To:   "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed && false || !o.Bootstrap.Origin.IsZero() {",
+		From: "return a.Member != 0 && named < 0 && o.Bootstrap.Origin.IsZero()",
+		To:   "return a.Member != 0 && o.Bootstrap.Origin.IsZero()",
 		Test: guardKeepsRow("an alarm of a member that is there"),
 	},
 	{
 		Name: "an alarm is taken back that may be of any member", Peer: "",
-		From: "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Bootstrap.Origin.IsZero() {",
-		To:   "if a.Name != facts.AlarmCorrupt || isListed || !o.Bootstrap.Origin.IsZero() {",
+		From: "return a.Member != 0 && named < 0 && o.Bootstrap.Origin.IsZero()",
+		To:   "return named < 0 && o.Bootstrap.Origin.IsZero()",
 		Test: guardKeepsRow("an alarm that no member is named for"),
 	},
 	{
+		Name: "an alarm that a backup brought along is taken back", Peer: "",
+		From: "return a.Member != 0 && named < 0 && o.Bootstrap.Origin.IsZero()",
+		To:   "return a.Member != 0 && named < 0",
+		Test: guardKeepsRow("an alarm that a backup brought along"),
+	},
+	{
 		Name: "an alarm of space is taken back beside one of corruption", Peer: "",
-		From: "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Bootstrap.Origin.IsZero() {",
-		To:   "if a.Member == 0 || isListed || !o.Bootstrap.Origin.IsZero() {",
+		From: "case a.Name != AlarmCorrupt || named >= 0 && o.Membership.Members[named].Learner:",
+		To:   "case named >= 0 && o.Membership.Members[named].Learner:",
 		Test: guardKeepsRow("an alarm of space beside it"),
 	},
 	{
-		Name: "an alarm that a backup brought along is taken back", Peer: "",
-		From: "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Bootstrap.Origin.IsZero() {",
-		To:   "if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed {",
-		Test: guardKeepsRow("an alarm that a backup brought along"),
+		Name: "an alarm of a learner is taken back", Peer: "",
+		From: "case a.Name != AlarmCorrupt || named >= 0 && o.Membership.Members[named].Learner:",
+		To:   "case a.Name != AlarmCorrupt:",
+		Test: guardKeepsRow("an alarm of a learner"),
+	},
+	{
+		Name: "an alarm is taken back before the wrong copy is removed", Peer: "",
+		From: "return r.Member == nil && r.Volume != nil && r.Volume.RemovedFor == CauseCorruption &&",
+		To:   "return r.Volume != nil && r.Volume.RemovedFor == CauseCorruption &&",
+		Test: guardKeepsRow("an alarm whose wrong copy is not removed yet"),
+	},
+	{
+		Name: "a wrong copy of another cluster answers an alarm", Peer: "",
+		From: `r.Volume.RemovedFor == CauseCorruption &&
+			r.Volume.Record.ClusterID == o.Membership.ClusterID`,
+		To:   "r.Volume.RemovedFor == CauseCorruption",
+		Test: guardKeepsRow("an alarm beside the wrong copy of another cluster"),
+	},
+	{
+		Name: "a copy that another cluster put aside answers an alarm", Peer: "",
+		From: "return v.For == CauseCorruption && v.ClusterID == o.Membership.ClusterID }",
+		To:   "return v.For == CauseCorruption }",
+		Test: guardKeepsRow("an alarm beside a copy that another cluster put aside"),
+	},
+	{
+		Name: "a disk that was put aside answers an alarm", Peer: "",
+		From: "return v.For == CauseCorruption && v.ClusterID == o.Membership.ClusterID }",
+		To:   "return v.ClusterID == o.Membership.ClusterID }",
+		Test: guardKeepsRow("an alarm beside a disk that was put aside"),
+	},
+	{
+		Name: "a learner that the alarm names stays", Peer: "",
+		From: "case slices.Contains(o.Raised(), facts.Alarm{Name: facts.AlarmCorrupt, Member: r.Member.ID}):",
+		To:   "case false:",
+		Test: row("a learner that it names is given up"),
+	},
+	{
+		Name: "a learner waits for its kubelet while CORRUPT stands", Peer: "",
+		From: "if !r.IsSealed() || !r.Pod.Ready && !isRaisedCorrupt(o.Incarnation) || !o.IsCaughtUp(r) {",
+		To:   "if !r.IsSealed() || !r.Pod.Ready || !o.IsCaughtUp(r) {",
+		Test: row("a learner gets its vote while it stands, and its kubelet calls no member ready"),
 	},
 	{
 		Name: "an alarm is taken back while a copy was not heard", Peer: "",
@@ -267,17 +310,27 @@ var copies = []mutant{
 	},
 	{
 		Name: "an alarm ends while the member is there that it was raised for", Peer: "",
-		From: `return o.Bootstrap.Origin.IsZero() && haveEqualCopies(o) && len(o.Voters()) > 1 &&
-		!slices.ContainsFunc(corrupt, isListed)`,
-		To: "return o.Bootstrap.Origin.IsZero() && haveEqualCopies(o) && len(o.Voters()) > 1 && (true || " +
-			"isListed(corrupt[0]))",
+		From: "return haveEqualCopies(o.Incarnation) && len(o.Voters()) > 1 && !slices.ContainsFunc(corrupt, isUnanswered)",
+		To: "return haveEqualCopies(o.Incarnation) && len(o.Voters()) > 1 && (true || " +
+			"isUnanswered(corrupt[0]))",
 		Test: row("an alarm of corruption of a member whose copy is as all others is a person's"),
 	},
 	{
-		Name: "an alarm of the cluster that a backup was taken from is taken back", Peer: "",
-		From: `return o.Bootstrap.Origin.IsZero() && haveEqualCopies(o) && len(o.Voters()) > 1 &&
-		!slices.ContainsFunc(corrupt, isListed)`,
-		To:   "return haveEqualCopies(o) && len(o.Voters()) > 1 && !slices.ContainsFunc(corrupt, isListed)",
-		Test: row("and not where a backup brought it along"),
+		Name: "a look from before a long halt is acted on", Peer: "",
+		From: " || a.Now().Sub(live.Now) > lookLasts+live.Hashing {",
+		To:   " {",
+		Test: "TestWhatCanHurtIsDecidedAgainOnALiveLook",
+	},
+	{
+		Name: "large members are hashed for too long for a wrong copy ever to go", Peer: "",
+		From: "a.Now().Sub(live.Now) > lookLasts+live.Hashing {",
+		To:   "a.Now().Sub(live.Now) > lookLasts {",
+		Test: "TestWhatCanHurtIsDecidedAgainOnALiveLook",
+	},
+	{
+		Name: "members are hashed one after the other while no client can write", Peer: "",
+		From: "if !slices.ContainsFunc(lowest.Answer.Alarms, isCorrupt) {",
+		To:   "if !slices.ContainsFunc(lowest.Answer.Alarms, isCorrupt) || true {",
+		Test: "TestWhileCorruptStandsAllVotersAreHashedAtOnceSinceNoClientCanWrite",
 	},
 }

@@ -50,4 +50,16 @@ var installs = []mutant{
 		To:   "case r.Pod.OtherImage && r.Pod.Running:",
 		Test: row("so is a Pod that waits for an image which the operator would not take now"),
 	},
+	{
+		Name: "a user's word on how often all is compared is not heard",
+		From: "if !isSaid && !isSaidOld {",
+		To:   "if !isSaid || !isSaidOld {",
+		Test: "TestOptionArgs",
+	},
+	{
+		Name: "all is compared by the hour where the checks are off",
+		From: "if atStart != \"\" {\n\t\tcompareByTheHour(v, flags)",
+		To:   "if atStart != \"\" || atStart == \"\" {\n\t\tcompareByTheHour(v, flags)",
+		Test: "TestOptionArgs",
+	},
 }

@@ -35,12 +35,11 @@ func (c DisarmAlarms) veto(o facts.View) Veto {
 	return Veto{}
 }
 
-// guardDisarmCorrupt takes back what was raised for members that are gone, once every voter said that it holds the
+// guardDisarmCorrupt takes back what the removal of a wrong copy answered, once every voter said that all hold the
 // same.
 func guardDisarmCorrupt(o facts.View, c DisarmAlarms) Veto {
 	for _, a := range c.Alarms {
-		isListed := slices.ContainsFunc(o.Membership.Members, func(m etcdutil.Member) bool { return m.ID == a.Member })
-		if a.Name != facts.AlarmCorrupt || a.Member == 0 || isListed || !o.Bootstrap.Origin.IsZero() {
+		if !o.IsAnswered(a) {
 			return dataAtRisk("the alarm %s of %s is not the operator's to take back.", a.Name, a.Member)
 		}
 	}

@@ -15,6 +15,7 @@ type Observation struct {
 	// Now is the time by the API server's clock, as its last answer has it. Deadlines count from times that it wrote.
 	Now       time.Time
 	Ahead     time.Duration // of the clock of the operator's own machine: see IsPast and Latest
+	Hashing   time.Duration // what members took of this look to say what they hold; zero where none was asked
 	Cluster   Identity
 	Desired   Desired
 	ClaimedBy string     // namespace/name of the install that claims the cluster on the peer Service; empty for none
@@ -387,5 +388,6 @@ type KeptVolume struct {
 	Name, UID string
 	Ordinal   int
 	For       Cause
-	Since     time.Time // when it was put aside, by the operator's clock; zero when that cannot be read
+	ClusterID etcdutil.ID // of the member that was replaced; zero when that cannot be read
+	Since     time.Time   // when it was put aside, by the operator's clock; zero when that cannot be read
 }

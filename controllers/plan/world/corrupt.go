@@ -54,8 +54,8 @@ func (w *World) leadersContent(c *cluster) int {
 	return 0
 }
 
-// compareHashes is etcd's check of all members while they run: the leader raises CORRUPT for those whose hash differs
-// from that of a majority, or for member 0 where there is none.
+// compareHashes is etcd's check of all members while they run: the leader raises CORRUPT where one's hash differs from
+// that of a majority, or for member 0 where there is none.
 func (w *World) compareHashes() {
 	for _, id := range sortedIDs(w.clusters) {
 		c := w.clusters[id]
@@ -72,10 +72,25 @@ func (w *World) compareHashes() {
 				if c.corrupt == nil {
 					c.corrupt = map[etcdutil.ID]bool{}
 				}
-				c.corrupt[p.disk.member] = true
+				c.corrupt[w.accusedFor(c, p.disk.member)] = true
 			}
 		}
 	}
+}
+
+// accusedFor is whom the alarm names for a wrong copy: it, none as etcd 3.5 does, or a follower of a leader that is
+// wrong, as the check by the hour does.
+func (w *World) accusedFor(c *cluster, wrong etcdutil.ID) etcdutil.ID {
+	switch w.chance(3, "whom the alarm names", c.id.String()) {
+	case 0:
+		return 0
+	case 1:
+		follower := slices.IndexFunc(c.members, func(m etcdutil.Member) bool { return m.ID != wrong })
+		if wrong == c.leader && follower >= 0 {
+			return c.members[follower].ID
+		}
+	}
+	return wrong
 }
 
 // commonContent is what a majority of the voters that run hold.

@@ -82,7 +82,7 @@ func (w *World) observeRetained(from objects, o *facts.Observation) {
 		if v.kept != facts.NoCause && v.owner == w.Cluster.UID && !v.Terminating {
 			ordinal, _ := etcdutil.Ordinal(w.Cluster.Name, name)
 			o.Kept = append(o.Kept, facts.KeptVolume{Name: name, UID: v.UID, Ordinal: ordinal, For: v.kept,
-				Since: v.keptSince})
+				ClusterID: v.Record.ClusterID, Since: v.keptSince})
 		}
 		if v.owner != w.Cluster.UID && !v.Terminating {
 			o.Retained = append(o.Retained, facts.Retained{Kind: "PersistentVolumeClaim", Name: name, UID: v.UID,
