@@ -32,7 +32,7 @@ func alarms(o pass) *proposal {
 			facts.AlarmNoSpace,
 			accused(o.Incarnation, full[0]), o.Fullest(), restartsMeanwhile).yielding()
 	case len(full) > 0:
-		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s.%s %s; the "+
+		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s.%s %s. The "+
 			"alarm is taken back once every member has less than %d %% of its quota.%s", facts.AlarmNoSpace,
 			accused(o.Incarnation, full[0]), o.Fullest(), whatFills(o), facts.RemedyOf(full[0]), facts.RoomPercent,
 			restartsMeanwhile).byHuman().yielding()
