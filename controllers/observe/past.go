@@ -19,9 +19,14 @@ type past []moment
 // momentsKept is how many moments of the time that is kept are remembered.
 const momentsKept = 30
 
-// with adds a moment, unless the last one is as good, and forgets all but one of those that are older than is kept.
+// with adds a moment, unless the last one is as good, and forgets all but one of those that are older than is kept. A
+// cluster that is less far than it was has begun anew: nothing is known of its past.
 func (p past) with(now moment, keep time.Duration) past {
-	if n := len(p); n > 0 && now.at.Sub(p[n-1].at) < keep/momentsKept {
+	n := len(p)
+	switch {
+	case n > 0 && now.revision < p[n-1].revision:
+		p = nil
+	case n > 0 && now.at.Sub(p[n-1].at) < keep/momentsKept:
 		return p
 	}
 	p = append(p, now)

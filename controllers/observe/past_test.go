@@ -39,6 +39,17 @@ func TestAClusterThatIsSeenOftenTakesLittleMemory(t *testing.T) {
 	}
 }
 
+func TestAClusterThatBeganAnewHasNoPast(t *testing.T) {
+	p, now := NewPinger(nil), time.Unix(1000, 0)
+	p.now = func() time.Time { return now }
+	demo := types.NamespacedName{Namespace: "prod", Name: "demo"}
+	p.remember(demo, 5000, time.Second)
+	now = now.Add(time.Minute)
+	if got := p.remember(demo, 1, time.Second); got != 0 {
+		t.Errorf("it is at 1, and was at %d", got)
+	}
+}
+
 func TestWithNoHistoryToKeepAllOfItIsOld(t *testing.T) {
 	if got := NewPinger(nil).remember(types.NamespacedName{Name: "demo"}, 7, 0); got != 7 {
 		t.Errorf("got %d", got)
