@@ -63,6 +63,8 @@ var refusedUpkeep = []refusal{
 		`it must name no time zone: put it into timeZone beside it`, ""},
 	{"a time zone that is an offset", "spec: {maintenance: {defragment: {timeZone: '+01:00'}}}", "spec.maintenance.defragment.timeZone",
 		`spec.maintenance.defragment.timeZone is "+01:00"; it must be the name of a time zone`, ""},
+	{"a quota that grows in Pods", "spec: {storage: {ephemeral: {}}, maintenance: {autoGrow: {limit: 8Gi}}}", "spec.maintenance",
+		"spec.maintenance.autoGrow cannot be given together with spec.storage.ephemeral", ""},
 	{"a limit below any quota", "spec: {maintenance: {autoGrow: {limit: 1Mi}}}", "spec.maintenance.autoGrow.limit",
 		"spec.maintenance.autoGrow.limit is 1Mi; it must be from 16Mi to 32Gi", ""},
 	{"a limit that is no size", "spec: {maintenance: {autoGrow: {limit: much}}}", "spec.maintenance.autoGrow.limit", "should match", ""},

@@ -12,6 +12,9 @@ import (
 // is written down with the members and nowhere else, and a spec that names more is followed. It is never above the
 // limit.
 func withGrownQuota(c *v1alpha1.EtcdCluster, current facts.Incarnation, known facts.History) *v1alpha1.EtcdCluster {
+	if c.Spec.IsEphemeral() { // nothing says how much room there is
+		return c
+	}
 	limit := c.Spec.QuotaLimit()
 	named := c.Spec.QuotaOrDefault()
 	grown := min(max(named.Value(), quotaOf(current), current.QuotaForKeys(known, c.Spec.CompactsOnNoSpace())),
@@ -27,10 +30,11 @@ func withGrownQuota(c *v1alpha1.EtcdCluster, current facts.Incarnation, known fa
 	return c
 }
 
-// quotaOf is the largest quota that members have, or are to have.
+// quotaOf is the largest quota that members have, or are to have. While nothing tells who is a member, their records
+// do.
 func quotaOf(current facts.Incarnation) (largest int64) {
 	for _, r := range current.Members {
-		if r.Member != nil {
+		if r.Member != nil || !current.Membership.Known && r.IsRecorded() {
 			largest = max(largest, r.Settings().QuotaBytes)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -22,9 +23,13 @@ func filled(quota, volume, inUse int64) facts.Incarnation {
 }
 
 func TestTheQuotaGrowsOnlyWhereKeysFillItAndOnlyAsFarAsThereIsRoom(t *testing.T) {
-	all, some := facts.History{Compacted: new(int64(100))}, facts.History{Compacted: new(int64(50))}
+	all, some := facts.History{Compacted: new(int64(100)), IsSteady: true}, facts.History{Compacted: new(int64(50))}
+	aged := facts.History{Compacted: new(int64(90)), Reached: 90, IsFullSince: true, IsSteady: true}
 	well := filled(2048, 8192, 2000)
 	well.Members[0].Answer.Alarms = nil
+	unlisted := filled(4096, 20480, 100)
+	unlisted.Membership, unlisted.Members[0].Member, unlisted.Members[0].Answer = facts.Membership{}, nil, nil
+	unlisted.Members[0].Volume.Record = record.Member{ClusterID: 7, MemberID: 1}
 	corrupt := filled(2048, 8192, 2000)
 	corrupt.Members[0].Answer.Alarms = []facts.Alarm{{Name: facts.AlarmNoSpace}, {Name: facts.AlarmCorrupt}}
 	for name, row := range map[string]struct {
@@ -35,19 +40,23 @@ func TestTheQuotaGrowsOnlyWhereKeysFillItAndOnlyAsFarAsThereIsRoom(t *testing.T)
 		keepsAll    bool
 		wantInMebis int64
 	}{
-		"keys fill it":                             {"2Gi", "8Gi", filled(2048, 20480, 1900), all, false, 4096},
-		"no further than the limit":                {"2Gi", "3Gi", filled(2048, 20480, 1900), all, false, 3072},
-		"no further than the volume has room":      {"2Gi", "8Gi", filled(2048, 7168, 1900), all, false, 3072},
-		"not while history is left":                {"2Gi", "8Gi", filled(2048, 20480, 1900), some, false, 2048},
-		"nor while nothing is known of it":         {"2Gi", "8Gi", filled(2048, 20480, 1900), facts.History{}, false, 2048},
-		"at once where history is never compacted": {"2Gi", "8Gi", filled(2048, 20480, 1900), some, true, 4096},
-		"not where it is not full":                 {"2Gi", "8Gi", well, all, false, 2048},
-		"nor where copies may differ":              {"2Gi", "8Gi", corrupt, all, false, 2048},
-		"nor where nobody allows it":               {"2Gi", "", filled(2048, 20480, 1900), all, false, 2048},
-		"what it has grown to stays":               {"2Gi", "8Gi", filled(4096, 20480, 100), all, false, 4096},
-		"not above a limit that was lowered":       {"2Gi", "3Gi", filled(4096, 20480, 100), all, false, 3072},
-		"nor once nobody allows it any more":       {"2Gi", "", filled(4096, 20480, 100), all, false, 2048},
-		"a spec that names more is followed":       {"6Gi", "4Gi", filled(4096, 20480, 100), all, false, 6144},
+		"keys fill it":                                   {"2Gi", "8Gi", filled(2048, 20480, 1900), all, false, 4096},
+		"no further than the limit":                      {"2Gi", "3Gi", filled(2048, 20480, 1900), all, false, 3072},
+		"no further than the volume has room":            {"2Gi", "8Gi", filled(2048, 7168, 1900), all, false, 3072},
+		"not while history is left":                      {"2Gi", "8Gi", filled(2048, 20480, 1900), some, false, 2048},
+		"but where all that is left came with the alarm": {"2Gi", "8Gi", filled(2048, 20480, 1900), aged, false, 4096},
+		"nor while it is being compacted": {"2Gi", "8Gi", filled(2048, 20480, 1900),
+			facts.History{Compacted: new(int64(100))}, false, 2048},
+		"what it has grown to stays where nobody tells the list": {"2Gi", "8Gi", unlisted, all, false, 4096},
+		"nor while nothing is known of it":                       {"2Gi", "8Gi", filled(2048, 20480, 1900), facts.History{}, false, 2048},
+		"at once where history is never compacted":               {"2Gi", "8Gi", filled(2048, 20480, 1900), some, true, 4096},
+		"not where it is not full":                               {"2Gi", "8Gi", well, all, false, 2048},
+		"nor where copies may differ":                            {"2Gi", "8Gi", corrupt, all, false, 2048},
+		"nor where nobody allows it":                             {"2Gi", "", filled(2048, 20480, 1900), all, false, 2048},
+		"what it has grown to stays":                             {"2Gi", "8Gi", filled(4096, 20480, 100), all, false, 4096},
+		"not above a limit that was lowered":                     {"2Gi", "3Gi", filled(4096, 20480, 100), all, false, 3072},
+		"nor once nobody allows it any more":                     {"2Gi", "", filled(4096, 20480, 100), all, false, 2048},
+		"a spec that names more is followed":                     {"6Gi", "4Gi", filled(4096, 20480, 100), all, false, 6144},
 	} {
 		quota := resource.MustParse(row.spec)
 		c := &v1alpha1.EtcdCluster{Spec: v1alpha1.EtcdClusterSpec{Etcd: &v1alpha1.EtcdSpec{QuotaBackendBytes: &quota},

@@ -164,8 +164,8 @@ func (o *Observer) history(ctx context.Context, s survey, cluster *v1alpha1.Etcd
 	if leader.Answer == nil {
 		return known
 	}
-	known.Reached = o.Pinger.remember(client.ObjectKeyFromObject(cluster), leader.Answer.Revision,
-		cluster.Spec.KeepHistoryOrDefault())
+	known = o.Pinger.remember(client.ObjectKeyFromObject(cluster), moment{revision: leader.Answer.Revision,
+		isFull: len(leader.Answer.Alarms) > 0, inUse: current.InUse()}, cluster.Spec.KeepHistoryOrDefault())
 	asked := s.clients[leader.Name]
 	if asked == nil || len(leader.Answer.Alarms) == 0 {
 		return known

@@ -4,17 +4,38 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // moment is how far a cluster was at a time, by the clock of this machine.
 type moment struct {
 	at       time.Time
 	revision int64
+	isFull   bool // space had run out
+	inUse    int64
 }
 
 // past is how far a cluster was of late, the oldest first. Nothing is wrong without it: who does not know how far the
 // cluster was a while ago waits until that is known.
 type past []moment
+
+// steadyFor is how long what is in use must not have fallen for no compaction to be under way: etcd frees room many
+// times a second while one is (etcd-io/etcd:server/storage/mvcc/kvstore_compaction.go).
+const steadyFor = 30 * time.Second
+
+// isSteady reports that what is in use has not fallen for that long.
+func (p past) isSteady() bool {
+	now := p[len(p)-1]
+	isSeen := false
+	for _, m := range p {
+		isSeen = isSeen || now.at.Sub(m.at) >= steadyFor
+		if now.at.Sub(m.at) <= steadyFor && m.inUse > now.inUse {
+			return false
+		}
+	}
+	return isSeen
+}
 
 // momentsKept is how many moments of the time that is kept are remembered.
 const momentsKept = 30
@@ -22,6 +43,7 @@ const momentsKept = 30
 // with adds a moment, unless the last one is as good, and forgets all but one of those that are older than is kept. A
 // cluster that is less far than it was has begun anew: nothing is known of its past.
 func (p past) with(now moment, keep time.Duration) past {
+	keep = max(keep, steadyFor)
 	n := len(p)
 	switch {
 	case n > 0 && now.revision < p[n-1].revision:
@@ -36,25 +58,28 @@ func (p past) with(now moment, keep time.Duration) past {
 	return p
 }
 
-// before is the revision that was reached at a time; zero where that is not known.
-func (p past) before(at time.Time) int64 {
-	var reached int64
+// before is the revision that was reached at a time, zero where that is not known, and whether space had run out all
+// the time since.
+func (p past) before(at time.Time) (reached int64, isFullSince bool) {
 	for _, m := range p {
 		if !m.at.After(at) {
-			reached = m.revision
+			reached, isFullSince = m.revision, true
 		}
+		isFullSince = isFullSince && m.isFull
 	}
-	return reached
+	return reached, isFullSince
 }
 
-// remember notes how far a cluster is, and returns how far it was so long ago; zero where that is not known.
-func (p *Pinger) remember(cluster types.NamespacedName, revision int64, keep time.Duration) int64 {
+// remember notes how far a cluster is, and returns what is known of its past by then, so long ago.
+func (p *Pinger) remember(cluster types.NamespacedName, seen moment, keep time.Duration) facts.History {
 	if p == nil {
-		return 0
+		return facts.History{}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.now()
-	p.pasts[cluster] = p.pasts[cluster].with(moment{now, revision}, keep)
-	return p.pasts[cluster].before(now.Add(-keep))
+	seen.at = p.now()
+	all := p.pasts[cluster].with(seen, keep)
+	p.pasts[cluster] = all
+	reached, isFullSince := all.before(seen.at.Add(-keep))
+	return facts.History{Reached: reached, IsFullSince: isFullSince, IsSteady: all.isSteady()}
 }

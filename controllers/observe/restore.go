@@ -131,7 +131,9 @@ func (r replicas) addDefrags(tasks []corev1.Pod, all map[string]told) {
 	for _, pod := range tasks {
 		if member, ok := resources.DefragmentedMember(pod.Name); ok {
 			deadline := time.Duration(*cmp.Or(pod.Spec.ActiveDeadlineSeconds, new(int64))) * time.Second
-			r.of(member).Defragmenting = &facts.DefragPod{Task: taskOf(&pod, all[pod.Name]), Deadline: deadline}
+			since := cmp.Or(pod.Status.StartTime, &pod.CreationTimestamp).Time
+			r.of(member).Defragmenting = &facts.DefragPod{Task: taskOf(&pod, all[pod.Name]), Since: since,
+				Deadline: deadline}
 		}
 	}
 }

@@ -57,11 +57,14 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 // scheduledFor is how long after its time members may begin to be defragmented.
 const scheduledFor = 2 * time.Hour
 
+// askedFor is how long after a person asked. Else a member that gives enough back weeks later would be due.
+const askedFor = 24 * time.Hour
+
 // upkeepOf is when the cluster asks for its members to be defragmented. A time to come asks for nothing yet.
 func upkeepOf(cluster *v1alpha1.EtcdCluster, now time.Time) facts.Upkeep {
 	asked := facts.Upkeep{Asked: cluster.DefragmentAsked(), Compacts: cluster.Spec.CompactsOnNoSpace(),
 		KeepHistory: cluster.Spec.KeepHistoryOrDefault()}
-	if asked.Asked.After(now) {
+	if asked.Asked.After(now) || now.Sub(asked.Asked) > askedFor {
 		asked.Asked = time.Time{}
 	}
 	if cluster.Spec.Maintenance == nil || cluster.Spec.Maintenance.Defragment == nil {

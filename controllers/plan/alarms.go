@@ -26,6 +26,10 @@ func alarms(o pass) *proposal {
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s: reads are answered, and writes are refused. %s; "+
 			"once the data is right, etcdctl alarm disarm ends it.%s", facts.AlarmCorrupt,
 			accused(o.Incarnation, corrupt[0]), facts.RemedyOf(corrupt[0]), restartsMeanwhile).byHuman().yielding()
+	case len(full) > 0 && isQuotaRaised(o):
+		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator gives "+
+			"one member after the other a larger quota, and takes the alarm back.", facts.AlarmNoSpace,
+			accused(o.Incarnation, full[0]), o.Fullest()).yielding()
 	case len(full) > 0 && isGivingBack(o):
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator "+
 			"compacts old history where it fills members, defragments them one by one, and takes the alarm back.%s",
@@ -38,6 +42,12 @@ func alarms(o pass) *proposal {
 			restartsMeanwhile).byHuman().yielding()
 	}
 	return nil
+}
+
+// isQuotaRaised reports a quota larger than that which a member runs with, and members that are restarted for it.
+func isQuotaRaised(o pass) bool {
+	hasLess := func(r facts.Replica) bool { return r.RunsWith().QuotaBytes < o.Desired.Settings.QuotaBytes }
+	return o.due.HeldBy == "" && followsSpec(o) && slices.ContainsFunc(o.Voters(), hasLess)
 }
 
 // whatFills names the prefixes of keys that take most, as a sentence with a space in front, or "".

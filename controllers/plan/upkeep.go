@@ -15,8 +15,12 @@ import (
 // while all others serve, leads no client then, and its silence is no sign of a fault until its time is over.
 
 const (
-	// restAfterDefrag is how long a member rests after a defragmentation that failed, or that its own share asked for.
+	// restAfterDefrag is how long a member rests after a defragmentation that failed, or that was not enough.
 	restAfterDefrag = 10 * time.Minute
+	// restAfterShare is how long it rests after one that its own share asked for.
+	restAfterShare = time.Hour
+	// failureTold is for how long one that failed is told.
+	failureTold = 24 * time.Hour
 	// leastToReclaim is the file below which a share of it is not worth a member's silence.
 	leastToReclaim = 100 << 20
 )
@@ -89,7 +93,7 @@ func whyDefrag(o judge.Judged, r facts.Replica) string {
 		return "etcdsteward.dev/defragment asks for it."
 	case asks.Scheduled.After(last):
 		return "spec.maintenance.defragment.schedule asks for it."
-	case isReclaimable(r, asks.Reclaimable) && o.Now.Sub(last) > restAfterDefrag:
+	case isReclaimable(r, asks.Reclaimable) && o.Now.Sub(last) > restAfterShare:
 		return fmt.Sprintf("it uses %s of its %s.", facts.InMebi(r.Answer.DBSizeInUse),
 			facts.InMebi(r.Answer.DBSize))
 	}
@@ -99,10 +103,12 @@ func whyDefrag(o judge.Judged, r facts.Replica) string {
 // whyDefragFull is whyDefrag where space ran out. What else is wrong with the data comes first.
 func whyDefragFull(o judge.Judged, r facts.Replica) string {
 	isOther := func(a facts.Alarm) bool { return a.Name != facts.AlarmNoSpace }
-	if p := r.Defragmenting; r.Answer == nil || p != nil && p.HasSucceeded() && r.WouldGive(r.Answer.DBSizeInUse) == 0 {
+	if p := r.Defragmenting; p != nil && p.HasSucceeded() && o.Now.Sub(p.Created) < restAfterDefrag {
 		return "" // it has just been done, and was not enough
 	}
-	if !r.IsFull() || slices.ContainsFunc(o.Raised(), isOther) || o.IsOutOfSpace() || r.WouldGive(o.InUse()) == 0 {
+	const least = 1 << 20 // here less than a tenth may be what lacks
+	if !r.IsFull() || slices.ContainsFunc(o.Raised(), isOther) || o.IsOutOfSpace() ||
+		r.Answer.DBSize-o.InUse() < least {
 		return ""
 	}
 	return fmt.Sprintf("etcd takes no more keys, and uses %s of its %s.", facts.InMebi(o.InUse()),
@@ -134,8 +140,8 @@ func defragment(o pass) *proposal {
 		return defragFailed(o)
 	}
 	if why := whyNotDefrag(o, r); why != "" {
-		return wait(facts.ReasonDefragment, "%s is defragmented next: %s The operator begins once %s.", r.Name,
-			o.due.DefragBecause, why).yielding()
+		return wait(facts.ReasonDefragment, "%s is defragmented next. The operator begins once %s.", r.Name,
+			why).yielding()
 	}
 	others := len(o.Voters()) > 1
 	switch {
@@ -184,7 +190,7 @@ func whyNotDefrag(o pass, r facts.Replica) string {
 // defragmenting waits for the Pod that has a member defragmented.
 func defragmenting(o pass, r facts.Replica) *proposal {
 	p := r.Defragmenting
-	if o.Now.After(p.Ends()) {
+	if o.Now.After(p.Ends()) && (p.Started || o.Now.Sub(p.Created) > restAfterDefrag) {
 		return act(changes.DeleteDefrag{Name: r.Name, UID: p.UID}, "it did not end in its time.")
 	}
 	says := fmt.Sprintf("%s is defragmented, and answers nothing meanwhile. Other members serve. It may take until %s.",
@@ -216,10 +222,11 @@ func defragLeftover(o pass) *proposal {
 func defragFailed(o pass) *proposal {
 	if fault := o.Desired.Upkeep.Fault; fault != "" {
 		return refuse(facts.ReasonDefragment, "%s No member is defragmented for it. Correct "+
-			"spec.maintenance.defragment.schedule.", fault).byHuman().yielding()
+			"spec.maintenance.defragment.", fault).byHuman().yielding()
 	}
 	for _, r := range o.Voters() {
-		if p := r.Defragmenting; p != nil && p.HasFailed() && r.WouldGive(o.InUse()) > 0 {
+		if p := r.Defragmenting; p != nil && p.HasFailed() && r.WouldGive(o.InUse()) > 0 &&
+			o.Now.Sub(endOf(p)) < failureTold {
 			return refuse(facts.ReasonDefragment, "%s could not be defragmented: %s. Nothing is lost, and it serves. "+
 				"The operator tries again after %s, while it is due.", r.Name, taskWords(p.Task),
 				restAfterDefrag).yielding()

@@ -13,7 +13,7 @@ import (
 // defragged gives a member a Pod of the agent that has it defragmented since so long ago.
 func defragged(since time.Duration, change func(*facts.DefragPod)) func(*facts.Replica) {
 	return func(r *facts.Replica) {
-		r.Defragmenting = &facts.DefragPod{Deadline: 5 * time.Minute, Task: facts.Task{UID: "defrag",
+		r.Defragmenting = &facts.DefragPod{Deadline: 5 * time.Minute, Since: now.Add(-since), Task: facts.Task{UID: "defrag",
 			Created: now.Add(-since), Phase: facts.PodRunning, Started: true}}
 		change(r.Defragmenting)
 	}

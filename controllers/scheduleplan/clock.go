@@ -27,7 +27,8 @@ type clock struct {
 func Latest(field, expression, timeZone string, after, now time.Time) (at time.Time, why string) {
 	c, wrong := readClock(field, expression, timeZone)
 	if wrong != nil {
-		return time.Time{}, strings.TrimSuffix(wrong.message, ".") + "."
+		beside := strings.TrimSuffix(field, "schedule") + "timeZone"
+		return time.Time{}, strings.TrimSuffix(strings.ReplaceAll(wrong.message, "spec.timeZone", beside), ".") + "."
 	}
 	base := after
 	if c.every > 0 { // counted from one fixed day, so that each look finds the same

@@ -82,8 +82,20 @@ var upkeep = []mutant{
 	},
 	{
 		Name: "the operator believes to know a past that it did not see", Peer: "",
-		From: "if !m.at.After(at) {\n\t\t\treached = m.revision",
-		To:   "if reached == 0 || !m.at.After(at) {\n\t\t\treached = m.revision",
+		From: "if !m.at.After(at) {\n\t\t\treached, isFullSince",
+		To:   "if reached == 0 || !m.at.After(at) {\n\t\t\treached, isFullSince",
 		Test: "TestWhatWasReachedAWhileAgoIsKnownOnlyOfATimeThatWasSeen",
+	},
+	{
+		Name: "a compaction that is under way is taken for one that is done", Peer: "",
+		From: "!(known.IsAllCompacted(o.Leader()) && known.IsSteady) {",
+		To:   "!known.IsAllCompacted(o.Leader()) {",
+		Test: "TestTheQuotaGrowsOnlyWhereKeysFillItAndOnlyAsFarAsThereIsRoom",
+	},
+	{
+		Name: "a quota that has grown is forgotten while the list is unknown", Peer: "",
+		From: "if r.Member != nil || !current.Membership.Known && r.IsRecorded() {",
+		To:   "if r.Member != nil {",
+		Test: "TestTheQuotaGrowsOnlyWhereKeysFillItAndOnlyAsFarAsThereIsRoom",
 	},
 }

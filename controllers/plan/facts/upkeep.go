@@ -21,22 +21,27 @@ type Upkeep struct {
 
 // History is what is known of the revisions that members keep.
 type History struct {
-	Reached   int64  // the revision that was reached Upkeep.KeepHistory ago; zero where that is not known
-	Compacted *int64 // the revision that history was compacted to; nil where that was not asked for
+	Reached int64 // the revision that was reached Upkeep.KeepHistory ago; zero where that is not known
+	// IsSteady: what is in use has not fallen for a while, so no compaction is under way
+	IsSteady bool
+	// IsFullSince: an alarm has stood since then. What came after it takes no room: keys were only deleted
+	IsFullSince bool
+	Compacted   *int64 // the revision that history was compacted to; nil where that was not asked for
 }
 
 // DefragPod is the Pod of the agent that has one member defragmented, or had. It stays as the record of that until the
 // next one of its member.
 type DefragPod struct {
 	Task
-	Deadline time.Duration // from when it was created, after which Kubernetes ends it
+	Since    time.Time     // when its kubelet took it, or before that when it was created
+	Deadline time.Duration // from then on, after which Kubernetes ends it
 }
 
 // kubeletLate is how long a kubelet may take to see a Pod, from when on it counts the Pod's deadline.
 const kubeletLate = 30 * time.Second
 
-// Ends is by when the Pod has ended, unless its node is away.
-func (p DefragPod) Ends() time.Time { return p.Created.Add(p.Deadline + kubeletLate) }
+// Ends is by when the Pod has ended, unless its node is away, or none took it.
+func (p DefragPod) Ends() time.Time { return p.Since.Add(p.Deadline + kubeletLate) }
 
 // HasEnded reports whether it will ask for nothing any more.
 func (p DefragPod) HasEnded() bool { return p.HasSucceeded() || p.HasFailed() || p.Terminating }
@@ -114,15 +119,19 @@ func (o Incarnation) FillsByUse(r Replica) bool {
 	return r.Answer != nil && o.InUse()*100 >= r.RunsWith().QuotaBytes*RoomPercent
 }
 
-// IsAllCompacted reports that no history is left to be taken away.
+// IsAllCompacted reports that no history is left that would give room back. Below a Kubernetes leases end, and delete
+// keys, for as long as the alarm stands, so the history is never quite empty.
 func (h History) IsAllCompacted(leader Replica) bool {
-	return h.Compacted != nil && leader.Answer != nil && *h.Compacted >= leader.Answer.Revision
+	if h.Compacted == nil || leader.Answer == nil {
+		return false
+	}
+	return *h.Compacted >= leader.Answer.Revision || h.IsFullSince && *h.Compacted >= h.Reached
 }
 
 // QuotaForKeys is the quota with which keys that fill a member leave as much room again, in whole 512 MiB, as far as
 // the volumes have room; zero where keys do not fill one.
 func (o Incarnation) QuotaForKeys(known History, compacts bool) int64 {
-	if !o.IsOutOfSpace() || compacts && !known.IsAllCompacted(o.Leader()) {
+	if !o.IsOutOfSpace() || compacts && !(known.IsAllCompacted(o.Leader()) && known.IsSteady) {
 		return 0
 	}
 	const step, beside = 512 << 20, 1 << 30

@@ -55,7 +55,7 @@ func (w *World) history(id etcdutil.ID) (known facts.History) {
 // startDefrag makes a Pod of the agent.
 func (w *World) startDefrag(c changes.StartDefrag) {
 	if _, exists := w.objects.defrags[c.Name]; !exists {
-		w.objects.defrags[c.Name] = facts.DefragPod{Deadline: c.Deadline,
+		w.objects.defrags[c.Name] = facts.DefragPod{Deadline: c.Deadline, Since: w.Now,
 			Task: facts.Task{UID: w.uid("defrag"), Created: w.Now, Phase: facts.PodPending}}
 	}
 }
