@@ -19,7 +19,11 @@ func alarms(o pass) *proposal {
 	switch corrupt := filterAlarms(raised, facts.AlarmCorrupt); {
 	case len(full) > 0 && o.HasRoom():
 		return act(changes.DisarmAlarms{Alarms: full}, "every member has room again.")
-	case len(corrupt) > 0 && isCured(o, corrupt):
+	case isCured(o, corrupt) && len(o.FilledLearners()) > 0:
+		learner := o.FilledLearners()[0]
+		return act(changes.RemoveMember{Name: learner.Name, ID: learner.Member.ID},
+			"it may have copied from the wrong copy that was removed. It is a learner, and has no vote.")
+	case isCured(o, corrupt):
 		return act(changes.DisarmAlarms{Alarms: corrupt},
 			"the member whose copy differed is gone, and all other copies are the same.")
 	case len(corrupt) > 0:
@@ -84,7 +88,8 @@ func accused(o facts.Incarnation, a facts.Alarm) string {
 // isCured reports alarms of corruption whose cause is gone, while all that is left is the same.
 func isCured(o pass, corrupt []facts.Alarm) bool {
 	isUnanswered := func(a facts.Alarm) bool { return !o.IsAnswered(a) }
-	return haveEqualCopies(o.Incarnation) && len(o.Voters()) > 1 && !slices.ContainsFunc(corrupt, isUnanswered)
+	return len(corrupt) > 0 && len(o.Voters()) > 1 && haveEqualCopies(o.Incarnation) &&
+		!slices.ContainsFunc(corrupt, isUnanswered)
 }
 
 // checkRoom refuses settings with which the cluster would stop: its data has more room now, and would have too little.

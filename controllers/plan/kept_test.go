@@ -65,7 +65,8 @@ func guardedAlarms() []guardRow {
 		return o
 	}
 	corruptLearner := facts.Alarm{Name: facts.AlarmCorrupt, Member: 5}
-	beside := hashing(raising(three.with(kept(3)).with(learner(4)), 10, corruptSome), 7, 7, 7)
+	beside := hashing(raising(three.with(kept(3)).with(added(4)), 10, corruptSome), 7, 7, 7)
+	filled := hashing(raising(three.with(kept(3)).with(learner(4)), 10, corruptSome), 7, 7, 7)
 	some := changes.DisarmAlarms{Alarms: []facts.Alarm{corruptSome}}
 	unknown.Current.Membership.Known = false
 	disarm := changes.DisarmAlarms{Alarms: []facts.Alarm{corruptFormer}}
@@ -83,6 +84,7 @@ func guardedAlarms() []guardRow {
 			putAside(facts.CauseDisk, clusterID), some, notOurs},
 		{"an alarm of a learner", beside, some, beside, changes.DisarmAlarms{Alarms: []facts.Alarm{corruptLearner}},
 			notOurs},
+		{"an alarm beside a learner that may have copied the wrong copy", beside, some, filled, some, "may have copied"},
 		{"an alarm of space beside it", equal, disarm, equal, disarming(noSpace), notOurs},
 		{"an alarm that a backup brought along", equal, disarm, restored, disarm, notOurs},
 		{"an alarm while copies differ", equal, disarm, hashing(equal, 7, 7, 6), disarm, differ},

@@ -150,7 +150,7 @@ func labelRole(o pass) *proposal {
 }
 
 // isToLoseClients reports a member that clients are led away from although it serves: it has other data than its own,
-// or is the one that shrink takes the label from before it is removed, or is to be defragmented.
+// or is the one that shrink takes the label from before it is removed, or is defragmented next.
 func isToLoseClients(o pass, r facts.Replica) bool {
 	return o.Judge(r).Cause == facts.CauseIdentity || followsSpec(o) && o.due.Leave.Name == r.Name ||
 		isLedAwayToDefrag(o, r)

@@ -1,6 +1,6 @@
 package main
 
-// upkeep are bugs of whoever defragments members.
+// upkeep are bugs about room that etcd does not use.
 var upkeep = []mutant{
 	{
 		Name: "a member is defragmented beside another one that is silent", Peer: "deckhouse/deckhouse#1315",
@@ -85,6 +85,18 @@ var upkeep = []mutant{
 		From: "if !m.at.After(at) {\n\t\t\treached, isFullSince",
 		To:   "if reached == 0 || !m.at.After(at) {\n\t\t\treached, isFullSince",
 		Test: "TestWhatWasReachedAWhileAgoIsKnownOnlyOfATimeThatWasSeen",
+	},
+	{
+		Name: "the guard takes an alarm of corruption back beside a learner that copied before", Peer: "",
+		From: "if len(o.FilledLearners()) > 0 {\n\t\treturn dataAtRisk",
+		To:   "if false {\n\t\treturn dataAtRisk",
+		Test: "TestTheGuardKeepsCopiesAlarmsAndVolumesForOneWrongFactAndNamesIt",
+	},
+	{
+		Name: "a learner that copied the wrong copy is kept, and its alarm stands for ever", Peer: "",
+		From: "case isCured(o, corrupt) && len(o.FilledLearners()) > 0:",
+		To:   "case false:",
+		Test: row("not beside a learner that may have copied the wrong copy: it is removed first"),
 	},
 	{
 		Name: "a compaction that is under way is taken for one that is done", Peer: "",

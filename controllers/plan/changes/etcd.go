@@ -46,6 +46,9 @@ func guardDisarmCorrupt(o facts.View, c DisarmAlarms) Veto {
 	if !o.Membership.Known || len(o.Voters()) < 2 || !allHoldTheSame(o) {
 		return dataAtRisk("not every voter is known to hold the same data.")
 	}
+	if len(o.FilledLearners()) > 0 {
+		return dataAtRisk("a learner may have copied from the wrong copy, and nothing tells what it holds.")
+	}
 	return Veto{}
 }
 

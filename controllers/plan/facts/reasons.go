@@ -267,6 +267,10 @@ func (o View) IsAnswered(a Alarm) bool {
 	return a.Member != 0 && named < 0 && o.Bootstrap.Origin.IsZero()
 }
 
+// FilledLearners are those whose etcd ran: they may have copied from a copy that was removed since, and etcd tells no
+// hash of a learner.
+func (o Incarnation) FilledLearners() []Replica { return Filter(o.Learners(), Replica.MayHaveRun) }
+
 // hasRemovedCopy reports the volume of a member of this very cluster that was removed because its copy differed.
 func (o View) hasRemovedCopy() bool {
 	isMarked := func(r Replica) bool {

@@ -88,8 +88,8 @@ func (r Replica) IsUnmade() bool {
 	return r.Volume != nil && r.Volume.Unmade != "" && r.HasNoProcess() && r.CannotStart()
 }
 
-// mayHaveRun reports that anything speaks for a process that ran on the replica's volume.
-func (r Replica) mayHaveRun() bool {
+// MayHaveRun reports that anything speaks for a process that ran on the replica's volume.
+func (r Replica) MayHaveRun() bool {
 	return r.Answer != nil || r.IsRecorded() || r.IsRestored() || r.Pod != nil && (r.Pod.Started || r.Pod.Running) ||
 		r.Restoring != nil && r.Restoring.Started
 }

@@ -7,7 +7,7 @@ import (
 
 // etcd keeps the room that deleted keys and old revisions took in its file, which counts against the quota.
 // Defragmentation writes the file anew without it. Its member answers nothing meanwhile, for longer than a pass may
-// last, so a Pod of the agent asks for it, and whoever looks sees that the member is busy: docs/decisions/0043.
+// last, so a Pod of the agent asks for it, and each look sees that the member is busy: docs/decisions/0043.
 
 // Upkeep says when members are to be defragmented, beside where that takes an alarm back.
 type Upkeep struct {

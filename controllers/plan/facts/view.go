@@ -114,7 +114,7 @@ func SmallestVolume(members []Replica) *Replica {
 // smaller volume by now. No process ever ran without its volume, so there is no data to lose.
 func (o View) IsMadeForOther(r Replica) bool {
 	v := r.Volume
-	return v != nil && !v.Terminating && v.IsUnbound() && o.Desired.Fault == "" && !r.mayHaveRun() &&
+	return v != nil && !v.Terminating && v.IsUnbound() && o.Desired.Fault == "" && !r.MayHaveRun() &&
 		(v.MadeFor != o.Desired.StorageClass || v.Bytes > o.NewBytes())
 }
 
