@@ -278,7 +278,9 @@ func TestAnIncarnationIsNotTouchedByWhoeverIsBehind(t *testing.T) {
 	begunNext(t, w)
 	other := beginNextIncarnation()
 	other.Incarnation, other.Counter = "another1", 2
-	used := beginNextIncarnation()
+	usedCounter, usedName := beginNextIncarnation(), beginNextIncarnation()
+	usedCounter.Names, usedCounter.NextOrdinal = []string{"demo-6", "demo-7", "demo-8"}, 9
+	usedName.Incarnation, usedName.Counter = "third123", 2
 	for name, change := range map[string]changes.Change{
 		"another incarnation is prepared already": other,
 		"of an incarnation that serves no more": changes.BeginNext{From: "99999999",
@@ -303,13 +305,14 @@ func TestAnIncarnationIsNotTouchedByWhoeverIsBehind(t *testing.T) {
 	for name, change := range map[string]changes.Change{
 		"restoring what was called off": prepareNext(w.cluster),
 		"moving to what was called off": switchOver(),
-		"beginning with a used counter": used,
+		"beginning with a used counter": usedCounter,
+		"beginning with a used name":    usedName,
 	} {
 		if err := w.do(t, restoring(t, w), change); !errors.Is(err, ErrStale) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	again := beginNextIncarnation()
+	again := usedCounter
 	again.Incarnation, again.Counter = "third123", 2
 	w.mustDo(t, restoring(t, w), again)
 	w.mustDo(t, restoring(t, w), changes.SwitchOver{From: incarnation, To: "third123"})

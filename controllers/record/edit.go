@@ -87,15 +87,17 @@ func (b *Bootstrap) BreakPromise(name string) {
 }
 
 // BeginNext writes down which incarnation a restore prepares. Its counter, and all ordinals below the given one, are
-// used up by that, even if the restore is called off.
+// used up by that, even if the restore is called off. A name that was promised meanwhile is another member's.
 func (b *Bootstrap) BeginNext(from string, next Next, ordinal int) bool {
 	switch {
 	case !b.Next.IsZero() && b.Next.Incarnation == next.Incarnation:
 		return true
 	case b.Incarnation != from || b.Void || !b.Next.IsZero() || next.Counter <= max(b.Counter, b.LastCounter):
 		return false
+	case ordinal < b.NextOrdinal+len(next.Names):
+		return false
 	}
-	b.Next, b.LastCounter, b.NextOrdinal = next, next.Counter, max(b.NextOrdinal, ordinal)
+	b.Next, b.LastCounter, b.NextOrdinal = next, next.Counter, ordinal
 	return true
 }
 

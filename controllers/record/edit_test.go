@@ -75,6 +75,7 @@ func TestAnEditFindsTheRecordThatItsCallerSawOrChangesNothing(t *testing.T) {
 		"one restore at a time":                         {func(b *Bootstrap) { b.Next = Next{Incarnation: "99"} }, next},
 		"a counter is never used twice":                 {func(b *Bootstrap) { b.LastCounter = 4 }, next},
 		"nor that of the current one":                   {func(b *Bootstrap) { b.Counter, b.LastCounter = 4, 0 }, next},
+		"nor a name that was promised meanwhile":        {func(b *Bootstrap) { b.NextOrdinal = 5 }, next},
 		"what is current by now is not dropped":         {func(b *Bootstrap) { b.Incarnation = "cd" }, drop},
 		"another restore is not dropped":                {func(b *Bootstrap) { b.Next = Next{Incarnation: "99"} }, drop},
 		"nothing is switched over to without a restore": {bootstrapped, move},

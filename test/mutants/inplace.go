@@ -223,6 +223,12 @@ var inPlace = []mutant{
 		Test: "TestAnIncarnationIsNotTouchedByWhoeverIsBehind",
 	},
 	{
+		Name: "a restore takes a name that was promised to a member meanwhile", Peer: "",
+		From: "case ordinal < b.NextOrdinal+len(next.Names):",
+		To:   "case false:",
+		Test: "TestAnEditFindsTheRecordThatItsCallerSawOrChangesNothing",
+	},
+	{
 		Name: "a move forgets the previous incarnation", Peer: "",
 		From: "append(slices.Clone(b.Former), Former{Incarnation: from, Restore: b.Restore, Voters: voters}),",
 		To:   "slices.Clone(b.Former),",

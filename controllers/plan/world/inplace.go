@@ -37,10 +37,7 @@ func (w *World) carryOutInPlace(c changes.Change, effects *budgetOfEffects) {
 }
 
 func (w *World) beginNext(c changes.BeginNext) {
-	bootstrap := &w.objects.bootstrap
-	if bootstrap.Exists() && bootstrap.Incarnation == c.From && bootstrap.Next.IsZero() && !bootstrap.Void {
-		bootstrap.Next, bootstrap.LastCounter = c.Next, c.Counter
-		bootstrap.NextOrdinal = max(bootstrap.NextOrdinal, c.NextOrdinal)
+	if b := &w.objects.bootstrap; b.Next.IsZero() && b.BeginNext(c.From, c.Next, c.NextOrdinal) {
 		w.checkNames(c.Names)
 	}
 }
