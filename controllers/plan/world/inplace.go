@@ -68,7 +68,7 @@ func (w *World) switchOver(c changes.SwitchOver) {
 	}
 	digest := w.checkMove()
 	w.objects.bootstrap.SwitchOver(c.From, c.To, c.Volumes, c.Voters)
-	w.bootstrapped = 0
+	w.bootstrapped, w.ended[old.Incarnation] = 0, true
 	w.moves[next.Restore]++
 	w.approved[next.Incarnation] = next.Restore + " on " + digest
 }
@@ -89,6 +89,7 @@ func (w *World) goBack(c changes.GoBack) {
 	}
 	w.checkBack(c)
 	w.objects.bootstrap, w.bootstrapped = bootstrap, c.ClusterID
+	w.ended[c.From], w.ended[c.Incarnation] = true, false
 	w.moves[c.Restore]++
 	for _, r := range w.objects.requests {
 		w.spent[r.ID+r.Approval] = true
@@ -142,11 +143,9 @@ func isFormer(from objects, name string) bool {
 		func(past record.Former) bool { return past.Incarnation == incarnation })
 }
 
-// hasEnded reports whether a restore in place ended this incarnation.
-func (w *World) hasEnded(incarnation string) bool {
-	return slices.ContainsFunc(w.objects.bootstrap.Former,
-		func(past record.Former) bool { return past.Incarnation == incarnation })
-}
+// hasEnded reports whether a restore in place ended this incarnation. The world remembers it by itself: the record of
+// it goes with the peer Service.
+func (w *World) hasEnded(incarnation string) bool { return w.ended[incarnation] }
 
 // heldBy is what a member that answers could be asked for, or "".
 func (w *World) heldBy(name string) (from string, revision int64) {

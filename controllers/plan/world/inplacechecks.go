@@ -163,7 +163,7 @@ func (w *World) checkRevision(c *cluster) {
 
 // checkIncarnations is I13: members of two incarnations never have a quorum at the same time.
 func (w *World) checkIncarnations() {
-	if len(w.objects.bootstrap.Former) == 0 {
+	if len(w.ended) == 0 {
 		return
 	}
 	var able []string

@@ -17,7 +17,7 @@ func (w *World) meanwhile() {
 		return
 	}
 	w.trouble.isMoved = true
-	acting, ca, identity := w.ledger.acting, w.ledger.ca, w.Cluster
+	acting, ca, identity, isRaced := w.ledger.acting, w.ledger.ca, w.Cluster, w.trouble.isRaced
 	w.logf("meanwhile, in the middle of a pass:")
 	switch w.chance(3, "what happens meanwhile", "") {
 	case 0:
@@ -26,8 +26,9 @@ func (w *World) meanwhile() {
 		w.StalePass()
 	default:
 		w.Fault()
-		w.trouble.isRaced = true
+		isRaced = true
 	}
+	w.trouble.isRaced = isRaced // a pass of another operator looked anew, and the one in whose middle it was did not
 	w.ledger.acting, w.ledger.ca, w.ledger.isFresh = acting, ca, false
 	if w.Cluster.UID == identity.UID {
 		w.Cluster = identity

@@ -64,6 +64,7 @@ type World struct {
 	bootstrapped etcdutil.ID
 	moves        map[string]int    // how often the cluster moved, by EtcdRestore
 	approved     map[string]string // on what the cluster moved, by incarnation
+	ended        map[string]bool   // incarnations that a move ended
 	served       map[string]bool   // incarnations that were written down as a cluster
 	spent        map[string]bool   // approvals, with their EtcdRestore, from before the cluster last went back
 	revision     int64             // the highest one that clients of this object were served
@@ -139,6 +140,7 @@ func New(seed uint64, spec facts.Desired) *World {
 		moves:    map[string]int{},
 		approved: map[string]string{},
 		served:   map[string]bool{},
+		ended:    map[string]bool{},
 		spent:    map[string]bool{},
 		ledger:   newLedger(),
 	}
