@@ -38,11 +38,11 @@ func isToBeSealed(r facts.Replica) bool {
 	return r.IsRecorded() && r.IsUp() && !r.Pod.HasEnded() && !r.Pod.Flags.NeedData()
 }
 
-// sealOf seals a Pod. Clients are led to the first process that runs there: it began empty, and all that it holds it
-// has from its peers.
+// sealOf seals a Pod. Clients are led to the first process of a first member: it began empty with all others. What one
+// that joined holds was copied from the leader, or lay there from an earlier Pod: it is compared once it votes.
 func sealOf(o pass, r facts.Replica) changes.Seal {
 	s := changes.Seal{Pod: r.PodRef(), Role: roleOf(o, r)}
-	if (r.Pod.Flags == facts.FlagsBootstrap || r.Pod.Flags == facts.FlagsJoin) && r.Pod.Exit == nil {
+	if r.BeganWithPeers() {
 		s.Process = r.Pod.Process
 	}
 	if s.Process == "" && s.Role == facts.RoleVoter {

@@ -29,11 +29,18 @@ func allStarted(size int, edits ...func(*facts.Replica)) scene {
 	return o
 }
 
+// joinedJustNow is a cluster whose new member is ready for its vote since a moment ago.
+func joinedJustNow(voters int) scene {
+	o := desire(settledWorld(voters), func(d *facts.Desired) { d.Size = voters + 1 }).with(learner(voters))
+	return o.edit(voters, readyFor(time.Second)).budgeting(etcdutil.Quorum(voters + 1))
+}
+
 func compareRows() []row {
 	three := settledWorld(3)
 	again := three.edit(1, startedAnew)
 	unled := again.edit(1, unlabelledOld)
 	all := allStarted(3)
+	joined := joinedJustNow(3)
 	return []row{
 		{"clients are led away from a member that started beside a quorum", again, Act, nameLeadAway,
 			"", "LabelRole", "Lead clients away from demo-1: it started anew, and its copy of the data is not"},
@@ -66,6 +73,16 @@ func compareRows() []row {
 		{"one that has not caught up is asked later", unled.edit(1, behind), Refuse, "member-health", facts.ReasonNotReady,
 			"", ""},
 		{"a roll waits for it", wanting(unled, other), Wait, "corruption", facts.ReasonCompare, "", ""},
+		{"a learner votes only once the leader's copy is that of a majority", joined, Wait, "promote",
+			facts.ReasonCompare, "", "has copied the leader's data"},
+		{"then it votes", hashing(joined, 7, 7, 7), Act, "promote", "", "Promote", "demo-3"},
+		{"two of three with the leader are enough", hashing(joined.edit(2, unanswered).edit(2, unlabelledOld), 7, 7, 0),
+			Act, "promote", "", "Promote", "demo-3"},
+		{"not two without it", hashing(joined, 0, 7, 7), Wait, "promote", facts.ReasonCompare, "", ""},
+		{"one that copied from one of two that differ gets no vote", hashing(joinedJustNow(2), 7, 6), Refuse, "corruption",
+			facts.ReasonCorruption, "", "demo-0 00000007"},
+		{"where that takes too long it votes as it is", joined.edit(3, readyFor(time.Hour)), Act, "promote", "",
+			"Promote", "demo-3"},
 		{"one of an earlier release stays as it is: there etcd itself compares",
 			three.edit(1, func(r *facts.Replica) { r.Pod.Flags = facts.FlagsComparing }), Settled, RuleSettled,
 			facts.ReasonSettled, "", ""},
@@ -97,7 +114,9 @@ func TestHashesAreAskedOnlyWhereACopyHasToBeCompared(t *testing.T) {
 		{"there is no other member", allStarted(1), false},
 		{"the cluster is paused", desire(again, func(d *facts.Desired) { d.Paused = true }), false},
 		{"it is being deleted", desire(again, func(d *facts.Desired) { d.Deleting = true }), false},
-		{"a learner started", settledWorld(3).with(learner(3)).edit(3, startedAnew), false},
+		{"a learner may vote", joinedJustNow(3), true},
+		{"one that joins the only voter", joinedJustNow(1), false},
+		{"a learner started, and has not caught up", joinedJustNow(3).edit(3, behind), false},
 	} {
 		if got := AsksForHashes(row.world.Observation); got != row.want {
 			t.Errorf("%s: %v", row.name, got)
@@ -125,10 +144,13 @@ func TestWhatIsSealedFirstIsCalledComparedOnlyWhereItBeganEmpty(t *testing.T) {
 	began := changes.Seal{Pod: facts.PodRef{Name: "demo-1", UID: "pod-demo-1"}, Role: facts.RoleVoter,
 		Process: "process-demo-1"}
 	again := changes.Seal{Pod: began.Pod}
+	late := func(r *facts.Replica) { r.Pod.Created = r.Volume.Created.Add(time.Minute) }
+	restoredThere := func(r *facts.Replica) { r.Volume.Restored = r.Volume.Incarnation }
 	exited := func(r *facts.Replica) { r.Pod.Exit = &facts.Exit{Reason: etcdutil.ExitOutOfMemory} }
 	for _, row := range []struct{ got, want changes.Seal }{
-		{flagged(facts.FlagsBootstrap), began}, {flagged(facts.FlagsJoin), began},
-		{flagged(facts.FlagsBootstrap, exited), again}, {flagged(facts.FlagsJoin, exited), again},
+		{flagged(facts.FlagsBootstrap), began}, {flagged(facts.FlagsJoin), again},
+		{flagged(facts.FlagsBootstrap, exited), again}, {flagged(facts.FlagsBootstrap, late), again},
+		{flagged(facts.FlagsBootstrap, late, restoredThere), began},
 		{flagged(facts.FlagsNone), again},
 	} {
 		if row.got != row.want {
@@ -160,6 +182,8 @@ func guardedSeals() []guardRow {
 	killed := &facts.Exit{Reason: etcdutil.ExitOutOfMemory}
 	label := changes.LabelRole{Pod: facts.PodRef{Name: "demo-1", UID: "pod-demo-1"}, Role: facts.RoleVoter}
 	away := changes.LabelRole{Pod: label.Pod}
+	const leaders = "nothing shows that the leader, whose data demo-3 has copied"
+	vote := changes.Promote{Name: "demo-3", ID: settledWorld(3).with(learner(3)).Current.Find("demo-3").Member.ID}
 	return []guardRow{
 		{"a copy that differs", same, call, hashing(again, 7, 6, 7), call, unknown},
 		{"a copy of which nothing is known", same, call, again, call, unknown},
@@ -175,12 +199,19 @@ func guardedSeals() []guardRow {
 		{"a voter whose process is not named", same, call, same, seal(""), "demo-1 runs another process by now"},
 		{"a first process that is not the first", flagged(facts.FlagsBootstrap, nil), seal("process-demo-1"),
 			flagged(facts.FlagsBootstrap, killed), seal("process-demo-1"), first},
-		{"one that joined before", flagged(facts.FlagsJoin, nil), seal("process-demo-1"),
-			flagged(facts.FlagsJoin, killed), seal("process-demo-1"), first},
-		{"one of which nothing says how it started", flagged(facts.FlagsJoin, nil), seal("process-demo-1"),
+		{"one whose Pod came after another one on its volume", flagged(facts.FlagsBootstrap, nil), seal("process-demo-1"),
+			flagged(facts.FlagsBootstrap, nil).edit(1, func(r *facts.Replica) { r.Volume.Created = now.Add(-2 * time.Hour) }),
+			seal("process-demo-1"), first},
+		{"one that joined, and copied", flagged(facts.FlagsBootstrap, nil), seal("process-demo-1"),
+			flagged(facts.FlagsJoin, nil), seal("process-demo-1"), first},
+		{"one of which nothing says how it started", flagged(facts.FlagsBootstrap, nil), seal("process-demo-1"),
 			flagged(facts.FlagsNone, nil), seal("process-demo-1"), first},
 		{"the one member that is left of two", allStarted(1).edit(0, as("demo-1")), call,
 			settledWorld(2).edit(1, startedAnew), call, unknown},
+		{"a vote for a copy of what only the leader holds", hashing(joinedJustNow(3), 7, 7, 0), vote,
+			hashing(joinedJustNow(3), 7, 0, 0), vote, leaders},
+		{"a vote for a copy of the leader's, which nothing is known of", joinedJustNow(3).edit(3, readyFor(time.Hour)), vote,
+			hashing(joinedJustNow(3), 0, 7, 7), vote, leaders},
 		{"a label before that", settledWorld(3).edit(1, unlabelledOld), label, again, label,
 			"the copy of demo-1 was not compared"},
 		{"clients that are led away while all others are not compared either", settledWorld(3).edit(1, startedAnew),

@@ -13,9 +13,9 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// AsksForHashes reports that every voter has to be asked for its hash: somewhere it is said that copies differ, or a
-// process started from data that was not compared since. To compute a hash stops the writes of that member for a
-// moment, so no one is asked without need.
+// AsksForHashes reports that every voter has to be asked for its hash: somewhere it is said that copies differ, a
+// process started from data that was not compared since, or a learner votes next. To compute a hash stops the writes of
+// that member for a moment, so no one is asked without need.
 func AsksForHashes(o facts.Observation) bool {
 	return o.Current.Membership.Known && (areSaidToDiffer(o.Current) || awaitsHashes(o))
 }
@@ -189,6 +189,21 @@ func isAloneOrSame(o facts.Incarnation, r facts.Replica) bool {
 	return isAlone || r.Answer.Hash != nil && o.HasMajority(*r.Answer.Hash)
 }
 
+// isCopiedFromMajority reports a learner that copied what a majority holds. A leader whose copy is wrong hands it on,
+// and both could be the majority. What cannot be compared in the time of a start counts.
+func isCopiedFromMajority(o pass, learner facts.Replica) bool {
+	leader := o.Leader()
+	return leader.Answer != nil && isAloneOrSame(o.Incarnation, leader) || learner.Pod.WasReadyLong(o.Now)
+}
+
+// compareFirst keeps a learner from its vote until then.
+func compareFirst(learner facts.Replica) *proposal {
+	p := wait(facts.ReasonCompare, "The new member %s has copied the leader's data. It votes once the leader's copy "+
+		"is compared with those of the other voters.", learner.Name).yielding()
+	p.Recheck = recheckSlow
+	return p
+}
+
 // isUnheardOf reports a process that had the time of a start, and of which nothing shows whether its copy is the right
 // one.
 func isUnheardOf(o pass, r facts.Replica) bool {
@@ -224,14 +239,15 @@ func whyNoHash(r facts.Replica) string {
 	return fmt.Sprintf(" %s did not say its hash yet.", r.Name)
 }
 
-// awaitsHashes reports a process whose copy has to be compared now. Clients are led away from it first, where they can
-// be. A cluster that is only looked at is asked nothing.
+// awaitsHashes reports a process whose copy has to be compared now, or a learner that votes next. Clients are led away
+// from a process first, where they can be. A cluster that is only looked at is asked nothing.
 func awaitsHashes(o facts.Observation) bool {
 	if o.Desired.Paused || o.Desired.Deleting || o.IsAnothers() || len(o.Current.Voters()) < 2 {
 		return false
 	}
-	return slices.ContainsFunc(o.Current.Voters(), func(r facts.Replica) bool {
-		return o.Current.IsToBeCompared(r) && !isToLeaveUncompared(o.Current, r)
+	return slices.ContainsFunc(o.Current.Members, func(r facts.Replica) bool {
+		return o.Current.IsToBeCompared(r) && !isToLeaveUncompared(o.Current, r) ||
+			r.IsLearner() && mayVote(o.Current, r)
 	})
 }
 

@@ -374,6 +374,7 @@ var cautions = []disagreement{
 	{"DeletePods", "leaving", "*", "its process may run on for a while, and it was asked to go already"},
 	{"EvictPod", "neverHeard", "unknown", "beside others a Pod that was never ready is deleted; no budget counts it"},
 	{"EvictPod", "removed", "known", "what is no member is deleted; no budget counts it"},
+	{"Promote", "dead learner", "known", "no hash is known here, and its Pod is not ready, so no time says that none can be had"},
 	{"LabelRole", "*", "unknown",
 		"others may serve that the operator cannot reach, or none: clients are led nowhere else"},
 }

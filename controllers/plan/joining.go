@@ -304,3 +304,9 @@ func largestDatabase(o facts.Incarnation) int64 {
 	}
 	return largest
 }
+
+// mayVote reports a learner that has all that a voter needs. While CORRUPT stands no kubelet calls a member ready
+// (etcd-io/etcd:server/etcdserver/api/etcdhttp/health.go), and etcd promotes all the same.
+func mayVote(o facts.Incarnation, r facts.Replica) bool {
+	return r.IsSealed() && (r.Pod.Ready || isRaisedCorrupt(o)) && o.IsCaughtUp(r)
+}

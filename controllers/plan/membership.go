@@ -273,16 +273,18 @@ func hasStaleFlags(r facts.Replica) bool {
 	return !r.Pod.Running && r.Pod.Exit != nil && r.Pod.Exit.Reason == etcdutil.ExitStaleFlags
 }
 
-// promote raises the budget, then gives the learner its vote. There is never more than one. While CORRUPT stands no
-// kubelet calls a member ready (etcd-io/etcd:server/etcdserver/api/etcdhttp/health.go), and etcd promotes all the same.
+// promote raises the budget, then gives the learner its vote. There is never more than one.
 func promote(o pass) *proposal {
 	learners := o.Learners()
 	if len(learners) == 0 {
 		return nil
 	}
 	r := learners[0]
-	if !r.IsSealed() || !r.Pod.Ready && !isRaisedCorrupt(o.Incarnation) || !o.IsCaughtUp(r) {
+	switch {
+	case !mayVote(o.Incarnation, r):
 		return learnerTrouble(o, r)
+	case !isCopiedFromMajority(o, r):
+		return compareFirst(r)
 	}
 	if want := facts.BudgetFor(o.View, len(o.Voters())+1); want > o.Budget.MinAvailable &&
 		o.Budget.State != facts.ObjectForeign {

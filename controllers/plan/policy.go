@@ -174,7 +174,8 @@ var finishBegun = []rule{
 		cancelDowngrade, givesWay},
 	{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner, holds},
 	{"first-pod", "The missing first Pod of a listed member is started.", firstPod, givesWay},
-	{"promote", "A sealed learner that has caught up becomes a voter.", promote, holds},
+	{"promote", "A sealed learner that has caught up votes once a majority is heard to hold the leader's copy.",
+		promote, holds},
 	{"collect", "What belongs to no wanted member or incarnation is deleted, or kept for a while.",
 		collect, givesWay},
 }

@@ -58,9 +58,39 @@ var compared = []mutant{
 	},
 	{
 		Name: "a first process that started again is taken for one that began empty", Peer: "",
-		From: "r.Pod.Flags == facts.FlagsJoin) && r.Pod.Exit == nil {\n\t\ts.Process =",
-		To:   "r.Pod.Flags == facts.FlagsJoin) {\n\t\ts.Process =",
+		From: "return r.Pod.Flags == FlagsBootstrap && r.Pod.Exit == nil && isFirst",
+		To:   "return r.Pod.Flags == FlagsBootstrap && isFirst",
 		Test: "TestWhatIsSealedFirstIsCalledComparedOnlyWhereItBeganEmpty",
+	},
+	{
+		Name: "a first member's later Pod is taken for one that found nothing", Peer: "",
+		From: "r.Pod.Created.Sub(r.Volume.Created) < madeTogether",
+		To:   "true",
+		Test: "TestWhatIsSealedFirstIsCalledComparedOnlyWhereItBeganEmpty",
+	},
+	{
+		Name: "clients are led to what a new member copied, before it is compared", Peer: "",
+		From: "isFirst := r.Volume == nil",
+		To:   "if r.Pod.Flags == FlagsJoin {\n\t\treturn true\n\t}\n\tisFirst := r.Volume == nil",
+		Test: guardRow("one that joined, and copied"),
+	},
+	{
+		Name: "a learner votes that copied what the leader alone holds, and good copies are the fewer", Peer: "",
+		From: "case !isCopiedFromMajority(o, r):",
+		To:   "case false:",
+		Test: row("a learner votes only once the leader's copy is that of a majority"),
+	},
+	{
+		Name: "the guard gives such a learner its vote", Peer: "",
+		From: "(leader.Answer == nil || !isOfMajority(o, leader)) {",
+		To:   "leader.Answer == nil {",
+		Test: guardRow("a vote for a copy of what only the leader holds"),
+	},
+	{
+		Name: "a learner waits for hashes that are asked of no voter", Peer: "",
+		From: "r.IsLearner() && mayVote(o.Current, r)",
+		To:   "false",
+		Test: "TestHashesAreAskedOnlyWhereACopyHasToBeCompared",
 	},
 	{
 		Name: "the guard believes a copy that no other member has", Peer: "",

@@ -256,8 +256,8 @@ var copies = []mutant{
 	},
 	{
 		Name: "a learner waits for its kubelet while CORRUPT stands", Peer: "",
-		From: "if !r.IsSealed() || !r.Pod.Ready && !isRaisedCorrupt(o.Incarnation) || !o.IsCaughtUp(r) {",
-		To:   "if !r.IsSealed() || !r.Pod.Ready || !o.IsCaughtUp(r) {",
+		From: "return r.IsSealed() && (r.Pod.Ready || isRaisedCorrupt(o)) && o.IsCaughtUp(r)",
+		To:   "return r.IsSealed() && r.Pod.Ready && o.IsCaughtUp(r)",
 		Test: row("a learner gets its vote while it stands, and its kubelet calls no member ready"),
 	},
 	{

@@ -74,6 +74,10 @@ func (c Promote) veto(o facts.View) Veto {
 	if saysThatCopiesDiffer(o) && !allHoldTheSame(o) {
 		return dataAtRisk("members hold different data, and nothing shows which of them it was copied from.")
 	}
+	if leader := o.Leader(); !isOnlyVoter(o) && !r.Pod.WasReadyLong(o.Now) &&
+		(leader.Answer == nil || !isOfMajority(o, leader)) {
+		return dataAtRisk("nothing shows that the leader, whose data %s has copied, holds what most hold.", c.Name)
+	}
 	if len(o.Membership.VotingStrangers()) > 0 {
 		return quorumAtRisk("a member that the operator did not add has a vote.")
 	}

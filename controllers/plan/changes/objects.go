@@ -157,9 +157,9 @@ func guardSeal(o facts.View, s Seal) Veto {
 	return Veto{}
 }
 
-// guardFirstSeal takes the copy of a process for its peers' that began empty in its Pod.
+// guardFirstSeal takes the copy of a process for its peers' that began empty with them.
 func guardFirstSeal(r facts.Replica) Veto {
-	if (r.Pod.Flags == facts.FlagsBootstrap || r.Pod.Flags == facts.FlagsJoin) && r.Pod.Exit == nil {
+	if r.BeganWithPeers() {
 		return Veto{}
 	}
 	return dataAtRisk("the process of %s may have started from data that was not compared.", r.Name)

@@ -42,6 +42,11 @@ func (p *Pod) HadStartTime(now time.Time) bool {
 	return !p.RunningSince.IsZero() && now.Sub(p.RunningSince) > StartDeadline
 }
 
+// WasReadyLong reports a Pod that has been ready for longer than a start takes.
+func (p *Pod) WasReadyLong(now time.Time) bool {
+	return p.Ready && now.Sub(p.ReadySince) > StartDeadline
+}
+
 // HadItsTime reports a process that should answer by now, and does not.
 func (r Replica) HadItsTime(now time.Time) bool {
 	return r.Answer == nil && r.Pod.HadStartTime(now) && !r.IsBusy(now)
@@ -71,6 +76,16 @@ func (v *Volume) IsSpoilt() bool { return v.Phase == VolumeLost || v.Stranded !=
 // volume was made for.
 func (r Replica) IsRestored() bool {
 	return r.Volume != nil && r.Volume.Restored != "" && r.Volume.Restored == r.Volume.Incarnation
+}
+
+// madeTogether is how long a first member's Pod comes after its volume, and is still the first one on it.
+const madeTogether = 10 * time.Second
+
+// BeganWithPeers reports a process that began as those of all first members did: empty, or with the same backup. One
+// whose Pod was made later may have found what an earlier one left, of which nothing was written down.
+func (r Replica) BeganWithPeers() bool {
+	isFirst := r.Volume == nil || r.IsRestored() || r.Pod.Created.Sub(r.Volume.Created) < madeTogether
+	return r.Pod.Flags == FlagsBootstrap && r.Pod.Exit == nil && isFirst
 }
 
 // AwaitsRecord reports a first member on whose volume a backup was restored for the incarnation, and that is not
