@@ -35,6 +35,15 @@ func joinedJustNow(voters int) scene {
 	return o.edit(voters, readyFor(time.Second)).budgeting(etcdutil.Quorum(voters + 1))
 }
 
+// leftAlone are five, of which the copy of demo-1 is known to stand alone, and another one is not as it should be.
+func leftAlone(ordinal int, edits ...func(*facts.Replica)) scene {
+	o := settledWorld(5).edit(1, unlabelledOld).edit(1, marked)
+	for _, edit := range append([]func(*facts.Replica){unlabelledOld}, edits...) {
+		o = o.edit(ordinal, edit)
+	}
+	return o
+}
+
 func compareRows() []row {
 	three := settledWorld(3)
 	again := three.edit(1, startedAnew)
@@ -51,6 +60,12 @@ func compareRows() []row {
 			"", "SealPods", "Mark the Pod of demo-1: etcd started from the same data as a majority of the"},
 		{"a copy that stands alone is removed", hashing(unled.edit(1, marked), 7, 6, 7), Act, "corruption",
 			"", "RemoveMember", "demo-1"},
+		{"not while another voter starts", hashing(leftAlone(4, startedAnew, startingUp), 7, 6, 7, 7), Wait, "corruption",
+			facts.ReasonCorruption, "", "once demo-4 has started"},
+		{"nor while its Pod leaves", hashing(leftAlone(4, leaving), 7, 6, 7, 7), Wait,
+			"corruption", facts.ReasonCorruption, "", "once demo-4 has started"},
+		{"but after the time of a start", hashing(leftAlone(4, startingUp, longAgo), 7, 6, 7, 7), Act, "corruption", "",
+			"RemoveMember", "demo-1"},
 		{"where all started clients are led on meanwhile", all, Wait, "corruption", facts.ReasonCompare, "", ""},
 		{"all are called compared at once", hashing(all, 7, 7, 7), Act, "compare", "", "SealPods",
 			"demo-0, demo-1, demo-2"},

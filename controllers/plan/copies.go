@@ -136,8 +136,24 @@ func removeCorrupt(o pass, r facts.Replica) *proposal {
 		return act(changes.MarkVolume{Volume: r.VolumeRef(), For: facts.CauseCorruption},
 			"the member will be removed, and a person may look at its data.")
 	}
+	if p := startersFirst(o, r); p != nil {
+		return p
+	}
 	return act(changes.RemoveMember{Name: r.Name, ID: r.Member.ID},
 		"its data differs from that of a majority (%s). A new member takes its place.", hashes(o.Incarnation))
+}
+
+// startersFirst lets another voter start before the member goes, or two would be away at once. Not for longer than a
+// start takes: CORRUPT may stand, and keep clients from writing.
+func startersFirst(o pass, leaving facts.Replica) *proposal {
+	for _, r := range o.Voters() {
+		if r.Name != leaving.Name && judge.IsUnheard(r) && isStarting(o, r) {
+			return wait(facts.ReasonCorruption, "%s holds data that differs from that of a majority (%s). It is "+
+				"removed once %s has started, or has had %s to start.", leaving.Name, hashes(o.Incarnation), r.Name,
+				facts.StartDeadline)
+		}
+	}
+	return nil
 }
 
 // hashes tells every voter's hash.

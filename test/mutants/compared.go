@@ -81,6 +81,18 @@ var compared = []mutant{
 		Test: row("a learner votes only once the leader's copy is that of a majority"),
 	},
 	{
+		Name: "a copy that differs is removed while another member starts, and two are away", Peer: "",
+		From: "if p := startersFirst(o, r); p != nil {",
+		To:   "if p := startersFirst(o, r); false {",
+		Test: row("not while another voter starts"),
+	},
+	{
+		Name: "a copy that differs stays for as long as another member does not start", Peer: "",
+		From: "r.Name != leaving.Name && judge.IsUnheard(r) && isStarting(o, r)",
+		To:   "r.Name != leaving.Name && judge.IsUnheard(r)",
+		Test: row("but after the time of a start"),
+	},
+	{
 		Name: "the guard gives such a learner its vote", Peer: "",
 		From: "(leader.Answer == nil || !isOfMajority(o, leader)) {",
 		To:   "leader.Answer == nil {",
