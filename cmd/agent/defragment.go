@@ -28,12 +28,14 @@ func defragment(f *flagSet) work {
 	var (
 		from members
 		id   etcdutil.ID
+		by   time.Time
 	)
 	f.memberFlags(&from)
 	memberID := f.String("member-id", "", "etcd's ID of the member, hexadecimal.")
+	f.TextVar(&by, "start-by", time.Time{}, "After this time the member is left alone.")
 	f.check(func() (err error) {
-		if len(from.endpoints) != 1 || from.clusterID == 0 {
-			return errors.New("want one endpoint, and etcd's ID of its cluster")
+		if len(from.endpoints) != 1 || from.clusterID == 0 || by.IsZero() {
+			return errors.New("want one endpoint, etcd's ID of its cluster, and --start-by")
 		}
 		if id, err = etcdutil.ParseID(*memberID); err != nil {
 			return fmt.Errorf("--member-id: %w", err)
@@ -41,6 +43,9 @@ func defragment(f *flagSet) work {
 		return nil
 	})
 	return func(ctx context.Context, _ backup.Transfer) (any, error) {
+		if err := inTime(by, time.Now()); err != nil {
+			return nil, err
+		}
 		config, err := backup.ReadTLS(from.tlsDir)
 		if err != nil {
 			return nil, err
@@ -52,6 +57,15 @@ func defragment(f *flagSet) work {
 		defer func() { _ = member.Close() }()
 		return giveBack(ctx, member, from.clusterID, id)
 	}
+}
+
+// inTime fails where nodes had no room for long: whether the member may be silent now, only a new Pod is asked for.
+func inTime(by, now time.Time) error {
+	if now.After(by) {
+		return fmt.Errorf("it began at %s by the clock of its node, and was to begin by %s: the member was left alone",
+			now.UTC().Format(time.RFC3339), by.UTC().Format(time.RFC3339))
+	}
+	return nil
 }
 
 func dial(endpoint backup.Endpoint, config *tls.Config) (client.Client, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
@@ -48,6 +49,16 @@ func TestOnlyTheMemberThatIsMeantIsDefragmentedAndOnceItSendsNoSnapshot(t *testi
 	}
 }
 
+func TestAPodThatNoNodeTookForLongLeavesItsMemberAlone(t *testing.T) {
+	by := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	if err := inTime(by, by); err != nil {
+		t.Error(err)
+	}
+	if err := inTime(by, by.Add(time.Second)); err == nil || !strings.Contains(err.Error(), "was left alone") {
+		t.Errorf("a second late: %v", err)
+	}
+}
+
 func TestAMemberThatSendsSnapshotsForeverIsLeftAlone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -58,13 +69,15 @@ func TestAMemberThatSendsSnapshotsForeverIsLeftAlone(t *testing.T) {
 }
 
 func TestAWrongCallOfDefragmentIsRefusedWithWhatIsWrong(t *testing.T) {
-	good := []string{"defragment", "--endpoints=demo-1=https://demo-1.peers:2379", "--cluster-id=cdf818194e3a8c32", "--member-id=8e9e05c52164694d"}
+	good := []string{"defragment", "--endpoints=demo-1=https://demo-1.peers:2379", "--cluster-id=cdf818194e3a8c32", "--member-id=8e9e05c52164694d",
+		"--start-by=2026-01-31T12:00:00Z"}
 	if _, err := parseOptions(good); err != nil {
 		t.Fatal(err)
 	}
-	for wrong, names := range map[string]string{"--member-id=": "member-id", "--cluster-id=": "cluster", "--store={}": "store",
+	for wrong, names := range map[string]string{"--member-id=": "member-id", "--cluster-id=": "cluster", "--store={}": "store", "--start-by=soon": "start-by",
+		"--start-by=0001-01-01T00:00:00Z":                   "start-by",
 		"--endpoints=demo-1=https://h:1,demo-2=https://h:2": "one endpoint"} {
-		if _, err := parseOptions(append(good[:4:4], wrong)); err == nil || !strings.Contains(err.Error(), names) {
+		if _, err := parseOptions(append(good[:5:5], wrong)); err == nil || !strings.Contains(err.Error(), names) {
 			t.Errorf("%s: got %v, want %q in it", wrong, err, names)
 		}
 	}

@@ -52,6 +52,11 @@ func (s step) rehearse(ctx context.Context, change changes.Change) error {
 				Name: volume.Name, Flags: facts.FlagsSealed, Settings: c.Settings,
 			})
 		})
+	case changes.LabelRole:
+		if c.Before == (changes.StartDefrag{}) {
+			return nil
+		}
+		return s.rehearseDefrag(ctx, c.Before)
 	case changes.SwitchOver:
 		return s.rehearseMove(ctx, c.Successors)
 	case changes.RemoveMember:
@@ -59,6 +64,16 @@ func (s step) rehearse(ctx context.Context, change changes.Change) error {
 	default:
 		return nil
 	}
+}
+
+// rehearseDefrag rehearses the Pod for which clients are led away from a member.
+func (s step) rehearseDefrag(ctx context.Context, c changes.StartDefrag) error {
+	pod, err := s.defragPod(ctx, c)
+	if err != nil {
+		return err
+	}
+	_, err = s.rehearsePod(ctx, pod, exchange{successors: []*corev1.Pod{pod}})
+	return err
 }
 
 // next is the same step in the next incarnation.

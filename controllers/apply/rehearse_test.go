@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -469,4 +470,30 @@ func encoded(t *testing.T, pod *corev1.Pod) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+func TestClientsAreLedAwayOnlyForADefragmentationThatKubernetesAdmits(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	w.mustDo(t, bootstrapped(), changes.LabelRole{Pod: ref(w.pod(t, "demo-0")), Role: v1alpha1.RoleVoter})
+	away := changes.LabelRole{Pod: ref(w.pod(t, "demo-0")),
+		Before: changes.StartDefrag{Name: "demo-0", ID: 1, Deadline: time.Minute}}
+	var rehearsed *corev1.Pod
+	w.admission = func(pod *corev1.Pod) error {
+		rehearsed = pod.DeepCopy()
+		return forbidden("exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3")
+	}
+	look, looks := looking(bootstrapped())
+	err := w.applier().Apply(t.Context(), w.cluster, bootstrapped(), away, look)
+	if !isRejected(err, RejectedQuota) || *looks != 0 || w.pod(t, "demo-0").Labels[v1alpha1.LabelRole] == "" {
+		t.Errorf("refused: %v, after %d looks", err, *looks)
+	}
+	w.admission = nil
+	w.mustDo(t, bootstrapped(), away)
+	w.mustDo(t, bootstrapped(), away.Before)
+	made := w.pod(t, "demo-0-defragment")
+	rehearsed.ResourceVersion, rehearsed.UID = made.ResourceVersion, made.UID
+	if got, want := encoded(t, rehearsed), encoded(t, made); got != want {
+		t.Errorf("rehearsed was\n%s\nmade is\n%s", got, want)
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -66,15 +68,23 @@ func (s step) startPreflight(ctx context.Context, c changes.StartPreflight) erro
 
 // startDefrag creates the Pod that has a member defragmented.
 func (s step) startDefrag(ctx context.Context, c changes.StartDefrag) error {
-	platform, err := s.forAgent(ctx)
+	pod, err := s.defragPod(ctx, c)
 	if err != nil {
 		return err
 	}
-	_, err = s.create(ctx, resources.KindPod, resources.BuildDefragPod(s.cluster, resources.DefragStart{
-		Platform: platform, Member: c.Name, MemberID: c.ID, ClusterID: s.view.Current.Membership.ClusterID,
-		Deadline: c.Deadline,
-	}))
+	_, err = s.create(ctx, resources.KindPod, pod)
 	return err
+}
+
+func (s step) defragPod(ctx context.Context, c changes.StartDefrag) (*corev1.Pod, error) {
+	platform, err := s.forAgent(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return resources.BuildDefragPod(s.cluster, resources.DefragStart{
+		Platform: platform, Member: c.Name, MemberID: c.ID, ClusterID: s.view.Current.Membership.ClusterID,
+		Deadline: c.Deadline, StartBy: s.Now().Add(c.Deadline),
+	}), nil
 }
 
 // incarnationToRestore is an incarnation whose first members are given their data before they start.

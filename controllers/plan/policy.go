@@ -234,7 +234,7 @@ var upkeep = []rule{
 		"History of keys is taken away only where space ran out and it fills a member, and never that of the last " +
 			"spec.maintenance.keepHistory.",
 		compact, givesWay},
-	{"defragment",
+	{nameDefragment,
 		"One member at a time gives back the room that it does not use, the leader last. All others serve meanwhile, " +
 			"and no backup is read. That it does not answer is no fault before its time is over.",
 		defragment, givesWay},
@@ -296,6 +296,8 @@ const (
 	RuleSettled = "settled"
 	// nameLeadAway is that of what a replica does that does not lead: see StandBy.
 	nameLeadAway = "lead-away"
+	// nameDefragment is that of the Pod for which clients are led away from a member.
+	nameDefragment = "defragment"
 	// nameResize is that of changes which roll makes by a restart where Kubernetes refuses them.
 	nameResize = "resize"
 )

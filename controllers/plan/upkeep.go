@@ -17,6 +17,9 @@ import (
 const (
 	// restAfterDefrag is how long a member rests after a defragmentation that failed, or that was not enough.
 	restAfterDefrag = 10 * time.Minute
+	// restUnstarted is how long all rest after a Pod that never ran: the next one would meet the same. That Pod is all
+	// that tells of it, and how many there were before it does not say. So the rest does not grow.
+	restUnstarted = time.Hour
 	// restAfterShare is how long it rests after one that its own share asked for.
 	restAfterShare = time.Hour
 	// failureTold is for how long one that failed is told.
@@ -57,6 +60,9 @@ func dueForDefrag(o judge.Judged) (facts.Replica, string) {
 		return facts.Replica{}, "" // what is restored beside it takes its place soon
 	}
 	voters := o.Voters()
+	if slices.ContainsFunc(voters, func(r facts.Replica) bool { return isUnstarted(o, r) }) {
+		return facts.Replica{}, ""
+	}
 	slices.SortFunc(voters, func(a, b facts.Replica) int {
 		return cmp.Or(cmp.Compare(leads(o.Incarnation, a), leads(o.Incarnation, b)), cmp.Compare(b.Ordinal, a.Ordinal))
 	})
@@ -66,6 +72,18 @@ func dueForDefrag(o judge.Judged) (facts.Replica, string) {
 		}
 	}
 	return facts.Replica{}, ""
+}
+
+// isUnstarted reports a member whose last Pod never ran, a short while ago.
+func isUnstarted(o judge.Judged, r facts.Replica) bool {
+	p := r.Defragmenting
+	return p != nil && p.NeverRan(o.Now) && o.Now.Sub(p.Created) < restUnstarted
+}
+
+// hasJustFailed reports a member that could not be defragmented, and rests.
+func hasJustFailed(o judge.Judged, r facts.Replica) bool {
+	p := r.Defragmenting
+	return p != nil && p.HasFailed() && o.Now.Sub(endOf(p)) < restAfterDefrag
 }
 
 func leads(o facts.Incarnation, r facts.Replica) int {
@@ -80,7 +98,7 @@ func whyDefrag(o judge.Judged, r facts.Replica) string {
 	var last time.Time // when it was done
 	if p := r.Defragmenting; p != nil && p.HasSucceeded() {
 		last = p.Created
-	} else if p != nil && p.HasFailed() && o.Now.Sub(endOf(p)) < restAfterDefrag {
+	} else if hasJustFailed(o, r) {
 		return ""
 	}
 	asks, raised := o.Desired.Upkeep, o.Raised()
@@ -148,24 +166,34 @@ func defragment(o pass) *proposal {
 	case others && r.Member.ID == o.Membership.Leader:
 		return handOver(o, r, o.HealthyVoters(), facts.ReasonDefragment, "is defragmented next")
 	case others && r.Pod.Role != "":
-		return act(changes.LabelRole{Pod: r.PodRef()}, "it answers nothing while it is defragmented.")
+		return act(changes.LabelRole{Pod: r.PodRef(), Before: defragOf(r)},
+			"it answers nothing while it is defragmented.")
 	}
-	return act(changes.StartDefrag{Name: r.Name, ID: r.Member.ID,
-		Deadline: facts.DefragDeadline(r.Answer.DBSizeInUse)}, "%s", o.due.DefragBecause)
+	return act(defragOf(r), "%s", o.due.DefragBecause)
 }
 
-// isGivingBack reports that history is compacted or a member defragmented, or will be.
+func defragOf(r facts.Replica) changes.StartDefrag {
+	return changes.StartDefrag{Name: r.Name, ID: r.Member.ID, Deadline: facts.DefragDeadline(r.Answer.DBSizeInUse)}
+}
+
+// isGivingBack reports that history is compacted or a member defragmented, or will be, or was tried to be.
 func isGivingBack(o pass) bool {
 	_, isBusy := o.Busy()
-	return isBusy || o.due.Defragment.Member != nil || o.due.Compact > 0 || o.due.IsHistoryYoung
+	isResting := func(r facts.Replica) bool {
+		return (isUnstarted(o.Judged, r) || hasJustFailed(o.Judged, r)) && r.WouldGive(o.InUse()) > 0
+	}
+	return isBusy || o.due.Defragment.Member != nil || o.due.Compact > 0 || o.due.IsHistoryYoung ||
+		!o.IsOutOfSpace() && slices.ContainsFunc(o.Voters(), isResting)
 }
 
-// isLedAwayToDefrag reports a member that clients are led away from for its defragmentation, or that is at it.
+// isLedAwayToDefrag reports a member that clients are led away from for its defragmentation, or that is at it. Where
+// Kubernetes refuses the Pod, they are led back.
 func isLedAwayToDefrag(o pass, r facts.Replica) bool {
 	if busy, isBusy := o.Busy(); isBusy {
 		return busy.Name == r.Name && len(o.Voters()) > 1
 	}
-	return o.due.Defragment.Name == r.Name && len(o.Voters()) > 1 && whyNotDefrag(o, r) == ""
+	return o.due.Defragment.Name == r.Name && len(o.Voters()) > 1 && whyNotDefrag(o, r) == "" &&
+		!isRejected(o.Observation, nameDefragment)
 }
 
 // whyNotDefrag says what has to come first, to follow "once", or "".
@@ -190,7 +218,7 @@ func whyNotDefrag(o pass, r facts.Replica) string {
 // defragmenting waits for the Pod that has a member defragmented.
 func defragmenting(o pass, r facts.Replica) *proposal {
 	p := r.Defragmenting
-	if o.Now.After(p.Ends()) && (p.Started || o.Now.Sub(p.Created) > restAfterDefrag) {
+	if o.Now.After(p.Ends()) {
 		return act(changes.DeleteDefrag{Name: r.Name, UID: p.UID}, "it did not end in its time.")
 	}
 	says := fmt.Sprintf("%s is defragmented, and answers nothing meanwhile. Other members serve. It may take until %s.",
@@ -202,12 +230,14 @@ func defragmenting(o pass, r facts.Replica) *proposal {
 	return taskTrouble(p.Task, o, facts.ReasonDefragment, p.Deadline, says)
 }
 
-// defragLeftover deletes the Pod of a former member, and the last one of a member that is due again.
+// defragLeftover deletes the Pod of a former member, the last one of a member that is due again, and one that no node
+// took for long.
 func defragLeftover(o pass) *proposal {
 	for _, r := range o.Members {
 		p := r.Defragmenting
 		switch {
-		case p == nil || r.Member != nil && r.Name != o.due.Defragment.Name || !o.Membership.Known:
+		case p == nil || !o.Membership.Known:
+		case r.Member != nil && r.Name != o.due.Defragment.Name && !isUnplacedDefrag(o, r):
 		case p.Terminating:
 			return taskLeaving(p.Task, o, facts.ReasonDefragment, "The last Pod that defragmented %s is terminating.",
 				r.Name).yielding()
@@ -218,6 +248,12 @@ func defragLeftover(o pass) *proposal {
 	return nil
 }
 
+// isUnplacedDefrag reports a Pod that still waits for what it never got, and has rested.
+func isUnplacedDefrag(o pass, r facts.Replica) bool {
+	p := r.Defragmenting
+	return !p.HasFailed() && p.NeverRan(o.Now) && !isUnstarted(o.Judged, r)
+}
+
 // defragFailed tells of a member that could not be defragmented, until it can be, or gives nothing back any more.
 func defragFailed(o pass) *proposal {
 	if fault := o.Desired.Upkeep.Fault; fault != "" {
@@ -225,12 +261,25 @@ func defragFailed(o pass) *proposal {
 			"spec.maintenance.defragment.", fault).byHuman().yielding()
 	}
 	for _, r := range o.Voters() {
-		if p := r.Defragmenting; p != nil && p.HasFailed() && r.WouldGive(o.InUse()) > 0 &&
-			o.Now.Sub(endOf(p)) < failureTold {
+		switch p := r.Defragmenting; {
+		case p == nil || r.WouldGive(o.InUse()) == 0 || o.Now.Sub(endOf(p)) > failureTold:
+		case p.NeverRan(o.Now):
+			return refuse(facts.ReasonDefragment, "%s could not be defragmented: its Pod did not start%s Clients are "+
+				"led to the member. The operator tries again an hour after that, or as soon as you delete the Pod.",
+				r.Name, whyUnstarted(p.Task)).yielding()
+		case p.HasFailed():
 			return refuse(facts.ReasonDefragment, "%s could not be defragmented: %s. Nothing is lost, and it serves. "+
 				"The operator tries again after %s, while it is due.", r.Name, taskWords(p.Task),
 				restAfterDefrag).yielding()
 		}
 	}
 	return nil
+}
+
+// whyUnstarted says what kept a Pod from starting, behind what it did not do.
+func whyUnstarted(t facts.Task) string {
+	if t.Message == "" {
+		return ". Look at its events: kubectl describe pod has them."
+	}
+	return fmt.Sprintf(" (%s): %s", t.Waiting, howToStart(t.Waiting, t.Message))
 }

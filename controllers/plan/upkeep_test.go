@@ -21,6 +21,16 @@ func defragged(since time.Duration, change func(*facts.DefragPod)) func(*facts.R
 
 func atWork(*facts.DefragPod) {}
 
+// pending gives a member a Pod that no node has taken for so long.
+func pending(since time.Duration) func(*facts.Replica) {
+	return defragged(since, func(p *facts.DefragPod) {
+		p.Deadline, p.Phase, p.Started = facts.StartDeadline, facts.PodPending, false
+		p.Waiting, p.Message = "Unschedulable", "0/3 nodes are available"
+	})
+}
+
+func defragEnds(r *facts.Replica) { r.Defragmenting.Phase = facts.PodFailed }
+
 func defragDone(p *facts.DefragPod) { p.Phase = facts.PodSucceeded }
 
 func defragFails(p *facts.DefragPod) {
@@ -85,6 +95,20 @@ func upkeepRows() []row {
 			"the connection was lost"},
 		{"after that its Pod goes", asked.edit(2, defragged(time.Hour, defragFails)), Act, "defragment", "",
 			"DeleteDefrag", ""},
+		{"clients are led back from a member whose Pod no node takes", away.edit(2, pending(5*time.Minute)), Act,
+			"label-role", "", "LabelRole", "Label the Pod of demo-2 as voter"},
+		{"that is told with the scheduler's words, and no other member is tried", asked.edit(2, pending(5*time.Minute)),
+			Refuse, "defragment", facts.ReasonDefragment, "", "(Unschedulable): 0/3 nodes are available. Make room"},
+		{"so is a Pod that its node ended before it began", asked.edit(2, pending(30*time.Minute)).edit(2, defragEnds),
+			Refuse, "defragment", facts.ReasonDefragment, "", "its Pod did not start"},
+		{"an hour later it is made anew", asked.edit(2, pending(61*time.Minute)), Act, "defragment", "", "DeleteDefrag",
+			"another one may follow"},
+		{"and goes where it is not asked for any more", three.edit(2, pending(61*time.Minute)), Act, "defragment", "",
+			"DeleteDefrag", ""},
+		{"clients are led back where Kubernetes refuses the Pod", rejecting(away, nameDefragment), Act, "label-role", "",
+			"LabelRole", "Label the Pod of demo-2 as voter"},
+		{"where space ran out, no person is told to delete keys for it", storing(full, 2000, 100).edit(2,
+			pending(5*time.Minute)), Refuse, "defragment", facts.ReasonDefragment, "", "0/3 nodes are available"},
 		{"so does that of a former member", three.with(remains(3)), Act, "defragment", "", "DeleteDefrag", "demo-3"},
 		{"a schedule that cannot be read is told", desire(three, func(d *facts.Desired) {
 			d.Upkeep.Fault = "It has six fields."

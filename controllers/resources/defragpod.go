@@ -28,6 +28,7 @@ type DefragStart struct {
 	MemberID  etcdutil.ID
 	ClusterID etcdutil.ID
 	Deadline  time.Duration
+	StartBy   time.Time // after which it asks for nothing: no node took it for long, and things are others by then
 }
 
 // BuildDefragPod builds the Pod that asks one member to write its database anew without the room that it does not use.
@@ -35,7 +36,8 @@ type DefragStart struct {
 func BuildDefragPod(c *v1alpha1.EtcdCluster, s DefragStart) *corev1.Pod {
 	step := agentTask(StepDefragment, s.AgentImage, []string{StepDefragment,
 		"--endpoints=" + backupEndpoints(c, []string{s.Member}), "--cluster-id=" + s.ClusterID.String(),
-		"--member-id=" + s.MemberID.String(), "--progress-address="})
+		"--member-id=" + s.MemberID.String(), "--start-by=" + s.StartBy.UTC().Format(time.RFC3339),
+		"--progress-address="})
 	step.ImagePullPolicy = pullPolicy(Inputs(c))
 	if c.Spec.IsTLS() {
 		step.Args = append(step.Args, "--tls-dir="+tlsMount)

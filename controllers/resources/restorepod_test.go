@@ -108,7 +108,7 @@ func TestAPodThatHoldsAPlaceAsksForAllThatTheMembersPodAsksFor(t *testing.T) {
 
 func defragmenting() DefragStart {
 	return DefragStart{Platform: Platform{AgentImage: "example.com/etcd-steward:v1"}, Member: "demo-1", MemberID: 0x8e9e05c52164694d,
-		ClusterID: 0xcdf818194e3a8c32, Deadline: 5 * time.Minute}
+		ClusterID: 0xcdf818194e3a8c32, Deadline: 5 * time.Minute, StartBy: time.Date(2026, 1, 31, 12, 5, 0, 0, time.UTC)}
 }
 
 func TestPodsOfRestoresAreBuiltAsTheyWereReviewed(t *testing.T) {

@@ -29,8 +29,32 @@ var upkeep = []mutant{
 	{
 		Name: "a member whose Pod was killed is taken for dead while etcd goes on", Peer: "",
 		From: "return p != nil && p.Started && !p.HasSucceeded() && r.Answer == nil",
-		To:   "return p != nil && p.Started && !p.HasEnded() && r.Answer == nil",
+		To:   "return p != nil && p.Started && !p.HasEnded(now) && r.Answer == nil",
 		Test: "TestABusyMemberIsJudgedByNothingButThatUntilItsTimeIsOver",
+	},
+	{
+		Name: "clients are led away for a Pod that Kubernetes refuses", Peer: "",
+		From: "if c.Before == (changes.StartDefrag{}) {",
+		To:   "if true {",
+		Test: "TestClientsAreLedAwayOnlyForADefragmentationThatKubernetesAdmits",
+	},
+	{
+		Name: "a Pod that no node took for long silences its member when it begins", Peer: "",
+		From: "if now.After(by) {\n\t\treturn fmt.Errorf",
+		To:   "if false {\n\t\treturn fmt.Errorf",
+		Test: "TestAPodThatNoNodeTookForLongLeavesItsMemberAlone",
+	},
+	{
+		Name: "a member whose Pod no node takes gets no clients for ever", Peer: "",
+		From: "p.HasFailed() || p.Terminating || p.NeverRan(now)",
+		To:   "p.HasFailed() || p.Terminating",
+		Test: row("clients are led back from a member whose Pod no node takes"),
+	},
+	{
+		Name: "a member whose Pod Kubernetes refuses gets no clients for ever", Peer: "",
+		From: "!isRejected(o.Observation, nameDefragment)",
+		To:   "true",
+		Test: row("clients are led back where Kubernetes refuses the Pod"),
 	},
 	{
 		Name: "a member is believed to be busy for ever", Peer: "",

@@ -151,7 +151,7 @@ func (c DeleteDefrag) veto(o facts.View) Veto {
 	switch p := r.Defragmenting; {
 	case p == nil || p.UID != c.UID:
 		return identityAtRisk("the Pod that defragmented %s is another one by now.", c.Name)
-	case r.IsBusy(o.Now) || !p.HasEnded() && !o.Now.After(p.Ends()):
+	case r.IsBusy(o.Now) || !p.HasEnded(o.Now) && !o.Now.After(p.Ends()):
 		return quorumAtRisk("%s is defragmented, and only this Pod says so.", c.Name)
 	}
 	return Veto{}

@@ -167,8 +167,9 @@ func guardFirstSeal(r facts.Replica) Veto {
 
 // LabelRole sets or removes the role label of a sealed Pod.
 type LabelRole struct {
-	Pod  facts.PodRef
-	Role string // empty removes it
+	Pod    facts.PodRef
+	Role   string      // empty removes it
+	Before StartDefrag // what it is removed for: Kubernetes is asked for that Pod first; zero for anything else
 }
 
 func (c LabelRole) traits() Traits {

@@ -43,8 +43,19 @@ const kubeletLate = 30 * time.Second
 // Ends is by when the Pod has ended, unless its node is away, or none took it.
 func (p DefragPod) Ends() time.Time { return p.Since.Add(p.Deadline + kubeletLate) }
 
+// StartBy is until when the agent in it asks a member, counted from the creation of the Pod.
+func (p DefragPod) StartBy() time.Time { return p.Created.Add(p.Deadline) }
+
+// NeverRan reports one that began nothing in its time: no node took it, or it got no image. It stays harmless where it
+// begins later, and is the record of that.
+func (p DefragPod) NeverRan(now time.Time) bool {
+	return !p.Started && (p.HasFailed() || now.After(p.StartBy().Add(kubeletLate)))
+}
+
 // HasEnded reports whether it will ask for nothing any more.
-func (p DefragPod) HasEnded() bool { return p.HasSucceeded() || p.HasFailed() || p.Terminating }
+func (p DefragPod) HasEnded(now time.Time) bool {
+	return p.HasSucceeded() || p.HasFailed() || p.Terminating || p.NeverRan(now)
+}
 
 // IsBusy reports a member that may be silent only because it is defragmented. etcd goes on when the Pod that asked for
 // it was killed, so that does not end before its deadline (etcd-io/etcd:server/etcdserver/api/v3rpc/maintenance.go).
@@ -56,7 +67,7 @@ func (r Replica) IsBusy(now time.Time) bool {
 // Busy is the member whose Pod has it defragmented now, and false where there is none.
 func (o Observation) Busy() (Replica, bool) {
 	for _, r := range o.Current.Members {
-		if r.Defragmenting != nil && (!r.Defragmenting.HasEnded() || r.IsBusy(o.Now)) {
+		if r.Defragmenting != nil && (!r.Defragmenting.HasEnded(o.Now) || r.IsBusy(o.Now)) {
 			return r, true
 		}
 	}

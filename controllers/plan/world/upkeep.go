@@ -78,6 +78,8 @@ func (w *World) advanceDefrags() {
 		case p.Terminating:
 			delete(w.objects.defrags, name)
 			continue
+		case p.Phase == facts.PodPending && w.Now.After(p.StartBy()):
+			p.Phase, p.Started, p.Finished, p.Failure = facts.PodFailed, true, w.Now, "it began too late"
 		case p.Phase == facts.PodPending:
 			p.Phase, p.Started = facts.PodRunning, true
 			w.beBusy(name)
