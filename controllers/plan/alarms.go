@@ -11,7 +11,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// alarms takes back NOSPACE once every member has room again, and CORRUPT once the wrong copy is gone: etcd itself
+// alarms takes back NOSPACE once every member has room again, and CORRUPT once all copies are the same: etcd itself
 // never does. All else that is raised asks for a person.
 func alarms(o pass) *proposal {
 	raised := o.Raised()
@@ -22,10 +22,10 @@ func alarms(o pass) *proposal {
 	case isCured(o, corrupt) && len(o.FilledLearners()) > 0:
 		learner := o.FilledLearners()[0]
 		return act(changes.RemoveMember{Name: learner.Name, ID: learner.Member.ID},
-			"it may have copied from the wrong copy that was removed. It is a learner, and has no vote.")
+			"it may have copied from the wrong copy, and etcd hashes no learner. It has no vote.")
 	case isCured(o, corrupt):
 		return act(changes.DisarmAlarms{Alarms: corrupt},
-			"the member whose copy differed is gone, and all other copies are the same.")
+			"every voter says that it holds the same data at one revision.")
 	case len(corrupt) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s: reads are answered, and writes are refused. %s; "+
 			"once the data is right, etcdctl alarm disarm ends it.%s", facts.AlarmCorrupt,
@@ -85,7 +85,7 @@ func accused(o facts.Incarnation, a facts.Alarm) string {
 	return fmt.Sprintf("the former member %s", a.Member)
 }
 
-// isCured reports alarms of corruption whose cause is gone, while all that is left is the same.
+// isCured reports alarms of corruption that were raised here, while all voters hold the same.
 func isCured(o pass, corrupt []facts.Alarm) bool {
 	isUnanswered := func(a facts.Alarm) bool { return !o.IsAnswered(a) }
 	return len(corrupt) > 0 && len(o.Voters()) > 1 && haveEqualCopies(o.Incarnation) &&

@@ -41,7 +41,9 @@ func alarmRows() []row {
 	from := three
 	from.Current.Bootstrap.Origin = backupOf
 	cured := three.with(kept(3))
-	five := desire(three.with(learner(3)).edit(3, unready).budgeting(3), func(d *facts.Desired) { d.Size = 5 })
+	toFive := func(d *facts.Desired) { d.Size = 5 }
+	fromFive := desire(from.with(learner(3)).edit(3, unready).budgeting(3), toFive)
+	five := desire(three.with(learner(3)).edit(3, unready).budgeting(3), toFive)
 	return []row{
 		{"an alarm of space is taken back where there is room", raising(three, 79, noSpace), Act, "alarms",
 			"", "DisarmAlarms", ""},
@@ -61,8 +63,11 @@ func alarmRows() []row {
 			Refuse, "roll", facts.ReasonRoll, "", "demo-2 will be restarted"},
 		{"one that came with a backup says so", raising(from, 90, noSpace), Refuse, "alarms", facts.ReasonAlarm, "",
 			"of the cluster that the backup was taken from"},
-		{"an alarm of corruption of a member whose copy is as all others is a person's",
-			hashing(raising(three, 10, corrupt), 7, 7, 7), Refuse, "alarms", facts.ReasonAlarm, "", "for demo-1"},
+		{"an alarm of corruption is taken back where all copies are the same, whatever was removed or kept",
+			hashing(raising(three, 10, corrupt), 7, 7, 7), Act, "alarms", "", "DisarmAlarms",
+			"every voter says that it holds the same data at one revision"},
+		{"of a single member it is a person's", hashing(raising(settledWorld(1), 10, corruptFormer), 7), Refuse, "alarms",
+			facts.ReasonAlarm, "", "CORRUPT"},
 		{"beside it the other one is taken back", hashing(raising(three, 10, corrupt, noSpace), 7, 7, 7), Act, "alarms",
 			"", "DisarmAlarms", ""},
 		{"not beside a learner that may have copied the wrong copy: it is removed first",
@@ -70,10 +75,13 @@ func alarmRows() []row {
 			Act, "alarms", "", "RemoveMember",
 			"it may have copied from the wrong copy"},
 		{"one of a member that was removed is taken back once all copies are the same",
-			hashing(raising(three, 10, corruptFormer), 7, 7, 7), Act, "alarms", "", "DisarmAlarms",
-			"is gone"},
+			hashing(raising(three, 10, corruptFormer), 7, 7, 7), Act, "alarms", "", "DisarmAlarms", ""},
 		{"and not where a backup brought it along", hashing(raising(from, 10, corruptFormer), 7, 7, 7), Refuse,
 			"alarms", facts.ReasonAlarm, "", "of the cluster that the backup was taken from"},
+		{"nor one that names none", hashing(raising(from, 10, corruptSome), 7, 7, 7), Refuse, "alarms",
+			facts.ReasonAlarm, "", "some member"},
+		{"but one that a member of its own raised", hashing(raising(from, 10, corrupt), 7, 7, 7), Act, "alarms", "",
+			"DisarmAlarms", ""},
 		{"one that names none is taken back once the wrong copy was removed",
 			hashing(raising(cured, 10, corruptSome), 7, 7, 7), Act, "alarms", "", "DisarmAlarms", ""},
 		{"so is one that names a good member", hashing(raising(cured, 10, corrupt), 7, 7, 7), Act, "alarms", "",
@@ -85,7 +93,7 @@ func alarmRows() []row {
 		{"a learner that it names is given up", hashing(raising(five, 10, facts.Alarm{Name: facts.AlarmCorrupt,
 			Member: 4}), 7, 7, 7), Act, "abandon-learner", "", "RemoveMember", "etcd says that its copy"},
 		{"a learner gets its vote while it stands, and its kubelet calls no member ready",
-			hashing(raising(five, 10, corruptSome), 7, 7, 7), Act, "promote", "", "Promote", "demo-3"},
+			hashing(raising(fromFive, 10, corruptSome), 7, 7, 7), Act, "promote", "", "Promote", "demo-3"},
 		{"a dead member is replaced all the same", raising(three.edit(2, noData), 90, noSpace), Act, "replace",
 			"", "RemoveMember", ""},
 	}

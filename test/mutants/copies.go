@@ -194,21 +194,9 @@ var copies = []mutant{
 		Test: guardKeepsRow("a member that would copy data in doubt"),
 	},
 	{
-		Name: "an alarm is taken back under the member that it was raised for", Peer: "",
-		From: "return a.Member != 0 && named < 0 && o.Bootstrap.Origin.IsZero()",
-		To:   "return a.Member != 0 && o.Bootstrap.Origin.IsZero()",
-		Test: guardKeepsRow("an alarm of a member that is there"),
-	},
-	{
-		Name: "an alarm is taken back that may be of any member", Peer: "",
-		From: "return a.Member != 0 && named < 0 && o.Bootstrap.Origin.IsZero()",
-		To:   "return named < 0 && o.Bootstrap.Origin.IsZero()",
-		Test: guardKeepsRow("an alarm that no member is named for"),
-	},
-	{
 		Name: "an alarm that a backup brought along is taken back", Peer: "",
-		From: "return a.Member != 0 && named < 0 && o.Bootstrap.Origin.IsZero()",
-		To:   "return a.Member != 0 && named < 0",
+		From: "case named >= 0 || o.Bootstrap.Origin.IsZero():",
+		To:   "case true:",
 		Test: guardKeepsRow("an alarm that a backup brought along"),
 	},
 	{
@@ -312,7 +300,7 @@ var copies = []mutant{
 		Name: "an alarm ends while the member is there that it was raised for", Peer: "",
 		From: "!slices.ContainsFunc(corrupt, isUnanswered)",
 		To:   "(true || isUnanswered(corrupt[0]))",
-		Test: row("an alarm of corruption of a member whose copy is as all others is a person's"),
+		Test: row("and not where a backup brought it along"),
 	},
 	{
 		Name: "a look from before a long halt is acted on", Peer: "",

@@ -35,8 +35,7 @@ func (c DisarmAlarms) veto(o facts.View) Veto {
 	return Veto{}
 }
 
-// guardDisarmCorrupt takes back what the removal of a wrong copy answered, once every voter said that all hold the
-// same.
+// guardDisarmCorrupt takes back what no backup brought along, once every voter said that all hold the same.
 func guardDisarmCorrupt(o facts.View, c DisarmAlarms) Veto {
 	for _, a := range c.Alarms {
 		if !o.IsAnswered(a) {

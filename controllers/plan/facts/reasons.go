@@ -252,19 +252,20 @@ func (o Incarnation) Raised() []Alarm {
 	return slices.Compact(all)
 }
 
-// IsAnswered reports an alarm of corruption whose cause is gone: the wrong copy was removed, or whom it names is no
-// member any more and came with no backup. Whom it names proves little: etcd 3.5 names none, and later ones that check
-// by the hour name a follower where the leader's copy is the wrong one (etcd-io/etcd:server/etcdserver/corrupt.go,
-// PeriodicCheck). A learner's copy is not compared, so one that names a learner stands.
+// IsAnswered reports an alarm of corruption that is over once all copies are the same. Nothing that was removed or kept
+// tells of it: an alarm has no time, and whom it names proves little. etcd 3.5 names none, and later ones that check by
+// the hour name a follower where the leader's copy is the wrong one (etcd-io/etcd:server/etcdserver/corrupt.go,
+// PeriodicCheck). A learner's copy is not compared, so one that names a learner stands. So does one that may have come
+// with a backup: all members may hold its wrong copy. A wrong copy that was removed here ended that one already.
 func (o View) IsAnswered(a Alarm) bool {
 	named := slices.IndexFunc(o.Membership.Members, func(m etcdutil.Member) bool { return m.ID == a.Member })
 	switch {
 	case a.Name != AlarmCorrupt || named >= 0 && o.Membership.Members[named].Learner:
 		return false
-	case o.hasRemovedCopy():
-		return true
+	case named >= 0 || o.Bootstrap.Origin.IsZero():
+		return true // it was raised here
 	}
-	return a.Member != 0 && named < 0 && o.Bootstrap.Origin.IsZero()
+	return o.hasRemovedCopy()
 }
 
 // FilledLearners are those whose etcd ran: they may have copied from a copy that was removed since, and etcd tells no
