@@ -30,11 +30,11 @@ func withGrownQuota(c *v1alpha1.EtcdCluster, current facts.Incarnation, known fa
 	return c
 }
 
-// quotaOf is the largest quota that members have, or are to have. While nothing tells who is a member, their records
-// do.
+// quotaOf is the largest quota that members have, or are to have. While nothing tells who is a member, all count that
+// are there: those of a restore in place were made with what had grown before, and have no record before they serve.
 func quotaOf(current facts.Incarnation) (largest int64) {
 	for _, r := range current.Members {
-		if r.Member != nil || !current.Membership.Known && r.IsRecorded() {
+		if r.Member != nil || !current.Membership.Known {
 			largest = max(largest, r.Settings().QuotaBytes)
 		}
 	}

@@ -30,6 +30,8 @@ func TestTheQuotaGrowsOnlyWhereKeysFillItAndOnlyAsFarAsThereIsRoom(t *testing.T)
 	unlisted := filled(4096, 20480, 100)
 	unlisted.Membership, unlisted.Members[0].Member, unlisted.Members[0].Answer = facts.Membership{}, nil, nil
 	unlisted.Members[0].Volume.Record = record.Member{ClusterID: 7, MemberID: 1}
+	fresh := filled(4096, 20480, 100) // its member has not started yet
+	fresh.Membership, fresh.Members[0].Member, fresh.Members[0].Answer, fresh.Members[0].Pod = facts.Membership{}, nil, nil, nil
 	corrupt := filled(2048, 8192, 2000)
 	corrupt.Members[0].Answer.Alarms = []facts.Alarm{{Name: facts.AlarmNoSpace}, {Name: facts.AlarmCorrupt}}
 	for name, row := range map[string]struct {
@@ -48,6 +50,7 @@ func TestTheQuotaGrowsOnlyWhereKeysFillItAndOnlyAsFarAsThereIsRoom(t *testing.T)
 		"nor while it is being compacted": {"2Gi", "8Gi", filled(2048, 20480, 1900),
 			facts.History{Compacted: new(int64(100))}, false, 2048},
 		"what it has grown to stays where nobody tells the list": {"2Gi", "8Gi", unlisted, all, false, 4096},
+		"what was restored in place goes on with it":             {"2Gi", "8Gi", fresh, all, false, 4096},
 		"nor while nothing is known of it":                       {"2Gi", "8Gi", filled(2048, 20480, 1900), facts.History{}, false, 2048},
 		"at once where history is never compacted":               {"2Gi", "8Gi", filled(2048, 20480, 1900), some, true, 4096},
 		"not where it is not full":                               {"2Gi", "8Gi", well, all, false, 2048},

@@ -130,7 +130,7 @@ var upkeep = []mutant{
 	},
 	{
 		Name: "a quota that has grown is forgotten while the list is unknown", Peer: "",
-		From: "if r.Member != nil || !current.Membership.Known && r.IsRecorded() {",
+		From: "if r.Member != nil || !current.Membership.Known {",
 		To:   "if r.Member != nil {",
 		Test: "TestTheQuotaGrowsOnlyWhereKeysFillItAndOnlyAsFarAsThereIsRoom",
 	},
