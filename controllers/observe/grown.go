@@ -40,3 +40,12 @@ func quotaOf(current facts.Incarnation) (largest int64) {
 	}
 	return largest
 }
+
+// grownFrom is the quota that the spec names, where members are to have a larger one.
+func grownFrom(named, grown *v1alpha1.EtcdCluster) int64 {
+	if grown == named {
+		return 0
+	}
+	quota := named.Spec.QuotaOrDefault()
+	return quota.Value()
+}

@@ -67,7 +67,11 @@ func TestTheQuotaGrowsOnlyWhereKeysFillItAndOnlyAsFarAsThereIsRoom(t *testing.T)
 		if row.limit != "" {
 			c.Spec.Maintenance.AutoGrow = &v1alpha1.AutoGrowSpec{Limit: resource.MustParse(row.limit)}
 		}
-		got := withGrownQuota(c, row.current, row.known).Spec.QuotaOrDefault()
+		grown := withGrownQuota(c, row.current, row.known)
+		got := grown.Spec.QuotaOrDefault()
+		if from := grownFrom(c, grown); from != 0 && from != quota.Value() || (from != 0) != (got.Cmp(quota) > 0) {
+			t.Errorf("%s: it is said to have grown from %d", name, from)
+		}
 		if got.Value()>>20 != row.wantInMebis || c.Spec.Etcd.QuotaBackendBytes.String() != row.spec {
 			t.Errorf("%s: %s, want %dMi; the spec names %s", name, got.String(), row.wantInMebis,
 				c.Spec.Etcd.QuotaBackendBytes)

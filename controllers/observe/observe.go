@@ -126,6 +126,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	history := o.history(ctx, s, cluster, current)
 	grown := withGrownQuota(cluster, current, history)
 	desired := s.desired(ctx, grown, desiredOf(grown, fault, wish, began), current, g.schedules)
+	desired.GrownFrom = grownFrom(cluster, grown)
 	seen := facts.Observation{
 		Now: began, Ahead: ahead,
 		Cluster: o.identityOf(cluster), Desired: desired,

@@ -107,9 +107,9 @@ func checkRoom(o pass) *proposal {
 		return nil
 	case len(overQuota) > 0:
 		size := func(r facts.Replica) int64 { return r.Answer.DBSize }
-		return tooLittle("spec.etcd.quotaBackendBytes is %s. The database of %s, and may take %d %% of it. No member "+
-			"is restarted with that. Put it back or ask for at least %s, or compact and defragment every member.",
-			facts.FormatBytes(wanted.QuotaBytes), sizes(overQuota, "%s has %s", "of %s %s", size), facts.RoomPercent,
+		return tooLittle("%s. The database of %s, and may take %d %% of it. No member is restarted with that. Put it "+
+			"back or ask for at least %s, or compact and defragment every member.", o.Desired.QuotaIs(),
+			sizes(overQuota, "%s has %s", "of %s %s", size), facts.RoomPercent,
 			facts.InMebi(facts.QuotaFor(largest(overQuota, size))))
 	case len(overMemory) > 0:
 		size := func(r facts.Replica) int64 { return r.Answer.DBSizeInUse }
@@ -118,9 +118,9 @@ func checkRoom(o pass) *proposal {
 			sizes(overMemory, "%[2]s of the database of %[1]s", "%[2]s of %[1]s", size),
 			facts.InMebi(largest(overMemory, size)))
 	}
-	return wait(facts.ReasonSpecRefused, "spec.etcd.quotaBackendBytes is %s, less than %s has. No member gets that "+
-		"before one answers and says how much it stores. Put it back if members need other settings to start.",
-		facts.FormatBytes(wanted.QuotaBytes), crowded[0].Name).yielding()
+	return wait(facts.ReasonSpecRefused, "%s, less than %s has. No member gets that before one answers and says how "+
+		"much it stores. Put it back if members need other settings to start.", o.Desired.QuotaIs(),
+		crowded[0].Name).yielding()
 }
 
 func tooLittle(format string, args ...any) *proposal {
@@ -129,7 +129,7 @@ func tooLittle(format string, args ...any) *proposal {
 
 // withoutRoom refuses to make next members with settings that leave no room for the backup that they begin with.
 func withoutRoom(ahead pass, made []changes.NewVolume) *proposal {
-	if why := ahead.Desired.Settings.WhyNoRoom(ahead.Bootstrap.Origin); why != "" && len(made) > 0 {
+	if why := ahead.Desired.WhyNoRoom(ahead.Bootstrap.Origin); why != "" && len(made) > 0 {
 		return refuse(facts.ReasonRestoreHeld, "The next members cannot be made: %s.", why).byHuman()
 	}
 	return nil

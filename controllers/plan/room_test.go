@@ -39,6 +39,10 @@ func crowdedRows() []row {
 		{"a quota below what is stored is refused before the first member", wanting(three, smaller), Refuse,
 			"check-room", facts.ReasonSpecRefused, "",
 			"spec.etcd.quotaBackendBytes is 64Mi. The database of demo-0 has 100Mi, of demo-1 100Mi, of demo-2 100Mi"},
+		{"one that has grown is named as what it is", desire(wanting(three, smaller), func(d *facts.Desired) {
+			d.GrownFrom = 32 << 20
+		}), Refuse, "check-room", facts.ReasonSpecRefused, "",
+			"The quota has grown from 32Mi to 64Mi by spec.maintenance.autoGrow. The database of demo-0"},
 		{"and says which would be large enough", wanting(three, smaller), Refuse, "check-room",
 			facts.ReasonSpecRefused, "", "at least 126Mi"},
 		{"also where one member only stores that much",

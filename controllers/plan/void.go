@@ -130,7 +130,7 @@ func unwanted(o pass) string {
 		return "the spec asks for another StorageClass or a smaller volume, and too few first members have started"
 	case o.Bootstrap.Origin.Hash != o.Desired.Restore.Hash && o.Desired.Restore.Fault == "":
 		return "the spec asks to begin with another backup, or with none, and too few first members have started"
-	case o.Desired.Settings.WhyNoRoom(o.Bootstrap.Origin) != "":
+	case !o.Desired.Settings.HasRoomFor(o.Bootstrap.Origin):
 		return "the spec leaves the backup too little room, and too few first members have started"
 	case (len(started(o)) > 0 || !o.Bootstrap.Origin.IsZero()) && !mayTake(o, o.Desired.Settings):
 		return "the spec asks for another version, and too few first members have started"
@@ -221,7 +221,7 @@ func mayTake(o pass, c facts.Settings) bool {
 		return false
 	}
 	origin := o.Bootstrap.Origin
-	if !origin.IsZero() && !origin.Version.SameMinor(c.Version) || c.WhyNoRoom(origin) != "" {
+	if !origin.IsZero() && !origin.Version.SameMinor(c.Version) || !c.HasRoomFor(origin) {
 		return false
 	}
 	return !slices.ContainsFunc(o.BootstrapReplicas(), func(r facts.Replica) bool {

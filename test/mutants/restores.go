@@ -40,13 +40,13 @@ var restores = []mutant{
 	},
 	{
 		Name: "a backup is begun with that is larger than the quota", Peer: "rancher/rke2#4771",
-		From: "return o.Desired.Settings.WhyNoRoom(origin)",
+		From: "return o.Desired.WhyNoRoom(origin)",
 		To:   `return ""`,
 		Test: "TestNothingBeginsWithMoreThanItHasRoomFor",
 	},
 	{
 		Name: "a member that a backup is restored for is given settings without room", Peer: "",
-		From: `if c.WhyNoRoom(o.Bootstrap.Origin) != "" {`,
+		From: `if !c.HasRoomFor(o.Bootstrap.Origin) {`,
 		To:   "if c.IsZero() {",
 		Test: "TestNothingBeginsWithMoreThanItHasRoomFor",
 	},

@@ -218,7 +218,7 @@ func guardRoom(o facts.View, made []NewVolume) Veto {
 }
 
 func whyNoRoom(o facts.View, name string, c facts.Settings) Veto {
-	if c.WhyNoRoom(o.Bootstrap.Origin) != "" {
+	if !c.HasRoomFor(o.Bootstrap.Origin) {
 		return dataAtRisk("what %s begins with has no room with these settings.", name)
 	}
 	return Veto{}

@@ -124,6 +124,7 @@ type Desired struct {
 	LeftOut      string
 	Held         Hold   // what keeps members at the minor that they run
 	NoWay        string // why members cannot be brought to Target; then Settings are the Target's
+	GrownFrom    int64  // the quota that the spec names, where that of the members has grown; 0 where it has not
 	StorageBytes int64  // size of a new volume
 	StorageClass string // of a new volume, as Volume.MadeFor has it
 	SnapshotEach int64  // entries after which etcd writes a snapshot of raft's state; 0 for its default

@@ -292,7 +292,7 @@ func (o View) Unfit(origin record.Origin) string {
 		return "etcd's authentication is on in it, and without certificates the operator cannot look after its " +
 			"members (spec.tls.mode is Disabled, and cannot change): " + way
 	}
-	return o.Desired.Settings.WhyNoRoom(origin)
+	return o.Desired.WhyNoRoom(origin)
 }
 
 // IsInPlace reports that what is restored is for an EtcdRestore, over a cluster that is there: nothing of its spec is

@@ -71,30 +71,44 @@ func (o View) HasRoom() bool {
 	})
 }
 
+// QuotaIs says what quota members are to have, as a sentence begins.
+func (d Desired) QuotaIs() string {
+	if d.GrownFrom == 0 {
+		return "spec.etcd.quotaBackendBytes is " + FormatBytes(d.Settings.QuotaBytes)
+	}
+	return fmt.Sprintf("The quota has grown from %s to %s by spec.maintenance.autoGrow",
+		FormatBytes(d.GrownFrom), FormatBytes(d.Settings.QuotaBytes))
+}
+
 // WhyNoRoom says why data that members are to begin with would have too little room with these settings, and what would
 // be enough; empty where it has room, or where its size is not known.
-func (c Settings) WhyNoRoom(origin record.Origin) string {
-	return c.whyNoRoom("The backup", origin.SizeBytes, origin.InUseBytes)
+func (d Desired) WhyNoRoom(origin record.Origin) string {
+	return d.whyNoRoom("The backup", origin.SizeBytes, origin.InUseBytes)
+}
+
+// HasRoomFor reports settings with which that data has room.
+func (c Settings) HasRoomFor(origin record.Origin) bool {
+	return Desired{Settings: c}.WhyNoRoom(origin) == ""
 }
 
 // WhyNoRoomFor says the same of what a survivor stores, with the settings of the spec.
 func (o View) WhyNoRoomFor(survivor Replica) string {
-	c, has := o.Desired.Settings, survivor.Answer
-	if _, isCrowded := Find(o.Crowded(c), survivor.Name); !isCrowded {
+	d, has := o.Desired, survivor.Answer
+	if _, isCrowded := Find(o.Crowded(d.Settings), survivor.Name); !isCrowded {
 		return ""
 	}
 	if has == nil {
-		return fmt.Sprintf("spec.etcd.quotaBackendBytes is %s, less than %s has, and nothing says how much it stores. "+
-			"Put it back", FormatBytes(c.QuotaBytes), survivor.Name)
+		return fmt.Sprintf("%s, less than %s has, and nothing says how much it stores. Put it back", d.QuotaIs(),
+			survivor.Name)
 	}
-	return c.whyNoRoom("The database of "+survivor.Name, has.DBSize, has.DBSizeInUse)
+	return d.whyNoRoom("The database of "+survivor.Name, has.DBSize, has.DBSizeInUse)
 }
 
-func (c Settings) whyNoRoom(what string, size, inUse int64) string {
-	switch {
+func (d Desired) whyNoRoom(what string, size, inUse int64) string {
+	switch c := d.Settings; {
 	case c.QuotaBytes > 0 && size*100 >= c.QuotaBytes*RoomPercent:
-		return fmt.Sprintf("spec.etcd.quotaBackendBytes is %s. %s has %s, and may take %d %% of it. Raise the quota "+
-			"to at least %s", FormatBytes(c.QuotaBytes), what, InMebi(size), RoomPercent, InMebi(QuotaFor(size)))
+		return fmt.Sprintf("%s. %s has %s, and may take %d %% of it. Raise the quota to at least %s", d.QuotaIs(), what,
+			InMebi(size), RoomPercent, InMebi(QuotaFor(size)))
 	case c.MemoryBytes > 0 && inUse >= c.MemoryBytes:
 		return fmt.Sprintf("spec.pod.resources.limits.memory is %s. %s has %s, of which %s are in use. Ask for more "+
 			"than %s", FormatBytes(c.MemoryBytes), what, InMebi(size), InMebi(inUse), InMebi(inUse))
