@@ -59,7 +59,7 @@ const (
 	EventDisarmed         = "AlarmDisarmed"         // an alarm of etcd was taken back
 	EventEntriesAdded     = "EntriesAdded"          // raft's log got entries that change no key
 	EventCompacted        = "Compacted"             // history was taken away, because space ran out
-	EventDefragment       = "Defragmented"          // a Pod was made that has a member give back what it does not use
+	EventDefragment       = "DefragmentationBegun"  // a Pod was made that has a member give back what it does not use
 	EventDowngrade        = "DowngradeSet"          // a downgrade of etcd was enabled, or cancelled
 )
 

@@ -109,7 +109,7 @@ type StartDefrag struct {
 func (StartDefrag) traits() Traits { return Traits{} }
 
 func (c StartDefrag) words() Words {
-	return says("Defragment", "Defragmented", "member "+c.Name, EventDefragment).about(c.Name)
+	return says("Defragment", "Began to defragment", "member "+c.Name, EventDefragment).about(c.Name)
 }
 
 // veto silences a member only while all others are voters that serve, and no other one is silent for the same.
