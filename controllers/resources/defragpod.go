@@ -34,24 +34,15 @@ type DefragStart struct {
 // BuildDefragPod builds the Pod that asks one member to write its database anew without the room that it does not use.
 // It mounts nothing but the certificate that members know the operator by.
 func BuildDefragPod(c *v1alpha1.EtcdCluster, s DefragStart) *corev1.Pod {
-	step := agentTask(StepDefragment, s.AgentImage, []string{StepDefragment,
-		"--endpoints=" + backupEndpoints(c, []string{s.Member}), "--cluster-id=" + s.ClusterID.String(),
-		"--member-id=" + s.MemberID.String(), "--start-by=" + s.StartBy.UTC().Format(time.RFC3339),
-		"--progress-address="})
-	step.ImagePullPolicy = pullPolicy(Inputs(c))
-	if c.Spec.IsTLS() {
-		step.Args = append(step.Args, "--tls-dir="+tlsMount)
-		step.VolumeMounts = []corev1.VolumeMount{{Name: tlsVolume, MountPath: tlsMount, ReadOnly: true}}
-	}
-	pod := podOf(c, DefragPod(s.Member), taskPod(c,
-		taskKind{component: v1alpha1.ComponentDefrag, platformIDs: s.PlatformIDs}, step))
+	secret := mountOperatorSecret(c)
+	args := append([]string{"--endpoints=" + backupEndpoints(c, []string{s.Member}),
+		"--cluster-id=" + s.ClusterID.String(), "--member-id=" + s.MemberID.String(),
+		"--start-by=" + s.StartBy.UTC().Format(time.RFC3339), "--progress-address="},
+		secret.args...)
+	pod := task{name: DefragPod(s.Member), component: v1alpha1.ComponentDefrag, Platform: s.Platform,
+		grace: podGraceSeconds, deadline: s.Deadline,
+		steps: []step{agentStep(StepDefragment, s.AgentImage, args, secret)}}.pod(c, Inputs(c))
 	pod.Labels[v1alpha1.LabelMember] = s.Member
-	if c.Spec.IsTLS() {
-		pod.Spec.Volumes = []corev1.Volume{mountedSecret(tlsVolume, OperatorSecret(c.Name))}
-	}
-	s.Images.put(pod, c, Inputs(c))
-	pod.Spec.ActiveDeadlineSeconds = new(wholeSeconds(s.Deadline))
-	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
 	return pod
 }
 

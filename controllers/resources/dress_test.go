@@ -219,7 +219,7 @@ func TestAnAnnotationThatLoosensAPodIsLeftOut(t *testing.T) {
 		c.Spec.InheritedMetadata = &v1alpha1.InheritedMetadata{Annotations: loose}
 	})
 	for name, annotations := range map[string]map[string]string{
-		"a member": mustPod(t, c, sealed(c)).Annotations, "a task": taskPod(c, taskKind{component: v1alpha1.ComponentBackup}, task("step", "image", nil, nil)).Annotations,
+		"a member": mustPod(t, c, sealed(c)).Annotations, "a task": task{component: v1alpha1.ComponentBackup, steps: []step{agentStep("step", "image", nil)}}.template(c).Annotations,
 		"a member by what all objects have": mustPod(t, everywhere, sealed(everywhere)).Annotations,
 	} {
 		if annotations[apparmor+"fetch"] != "localhost/fetch" {

@@ -9,7 +9,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -57,34 +56,16 @@ type BackupStart struct {
 // BuildBackupJob builds the Job that makes a backup: snapshot and, to prove it, fetch, restore and compare, one after
 // the other in one Pod. Where no proof is wanted, snapshot is all there is.
 func BuildBackupJob(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupStart) *batchv1.Job {
-	steps := []corev1.Container{snapshotStep(b, c, s)}
+	steps := []step{s.snapshotStep(b, c)}
 	if b.Spec.IsVerified() {
 		read, write := mountStore(b.Spec.Store, true), mountStore(b.Spec.Store, false)
 		// compare writes the manifest, so that nothing has one that was to be proven and was not
-		steps = append(steps, scratchStep(StepFetch, s, append([]string{StepFetch}, read.args...), read.mounts),
-			restoreStep(s), scratchStep(StepCompare, s, slices.Concat([]string{StepCompare}, write.args,
-				[]string{"--largest-depth=" + strconv.Itoa(int(b.Spec.LargestDepthOrDefault()))}), write.mounts))
+		steps = append(steps, s.step(c, StepFetch, read.args, read), s.restoreStep(), s.step(c, StepCompare,
+			append(write.args, "--largest-depth="+strconv.Itoa(int(b.Spec.LargestDepthOrDefault()))), write))
 	}
-	pod := taskPod(c, taskKind{v1alpha1.ComponentBackup, b.Spec.Tasks, s.PlatformIDs}, steps...)
-	pod.Spec.TerminationGracePeriodSeconds = new(int64(30)) // an upload is called off in it
-	pod.Spec.ImagePullSecrets = s.PullSecrets
-	pod.Spec.Volumes = []corev1.Volume{scratchOf(c)}
-	if c.Spec.IsTLS() {
-		pod.Spec.Volumes = append(pod.Spec.Volumes, mountedSecret(tlsVolume, OperatorSecret(c.Name)))
-	}
-	pod.Spec.Volumes = append(pod.Spec.Volumes, mountStore(b.Spec.Store, false).volumes...)
-	return taskJob(c, metav1.ObjectMeta{
-		Namespace: b.Namespace, Name: BackupJob(b),
-		Labels: merged(ownLabels(c, v1alpha1.ComponentBackup),
-			map[string]string{v1alpha1.LabelBackup: b.Name}),
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(b,
-			v1alpha1.GroupVersion.WithKind(KindBackup))},
-	}, BackupRetries, s.Deadline, pod)
-}
-
-func scratchOf(c *v1alpha1.EtcdCluster) corev1.Volume {
-	return corev1.Volume{Name: scratchVolume,
-		VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: scratchLimit(c)}}}
+	t := task{name: BackupJob(b), component: v1alpha1.ComponentBackup, over: b.Spec.Tasks, Platform: s.Platform,
+		grace: 30, deadline: s.Deadline, steps: steps} // an upload is called off within its grace
+	return t.job(c, owner{b, KindBackup, v1alpha1.LabelBackup}, BackupRetries, s.PullSecrets)
 }
 
 // scratchLimit ends a backup before it fills its node's disk, which members may share: what it needs is the snapshot
@@ -100,28 +81,15 @@ func scratchLimit(c *v1alpha1.EtcdCluster) *resource.Quantity {
 	return resource.NewQuantity(3*size+1<<30, resource.BinarySI)
 }
 
-func snapshotStep(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster, s BackupStart) corev1.Container {
-	store := mountStore(b.Spec.Store, false)
-	args := append([]string{StepSnapshot}, store.args...)
-	args = append(args, "--endpoints="+backupEndpoints(c, s.Members))
-	args = append(append(args, clusterArgs(c)...),
-		"--cluster-id="+s.ClusterID.String(),
-		"--incarnation="+strconv.Itoa(s.Incarnation),
-		"--backup-uid="+string(b.UID),
-		"--verify="+strconv.FormatBool(b.Spec.IsVerified()),
-	)
+func (s BackupStart) snapshotStep(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster) step {
+	store, secret := mountStore(b.Spec.Store, false), mountOperatorSecret(c)
+	args := slices.Concat(store.args, []string{"--endpoints=" + backupEndpoints(c, s.Members)}, clusterArgs(c),
+		[]string{"--cluster-id=" + s.ClusterID.String(), "--incarnation=" + strconv.Itoa(s.Incarnation),
+			"--backup-uid=" + string(b.UID), "--verify=" + strconv.FormatBool(b.Spec.IsVerified())})
 	if s.Schedule != "" {
 		args = append(args, "--schedule="+s.Schedule)
 	}
-	if c.Spec.IsTLS() {
-		args = append(args, "--tls-dir="+tlsMount)
-	}
-	step := scratchStep(StepSnapshot, s, args, store.mounts)
-	if c.Spec.IsTLS() {
-		step.VolumeMounts = append(step.VolumeMounts,
-			corev1.VolumeMount{Name: tlsVolume, MountPath: tlsMount, ReadOnly: true})
-	}
-	return step
+	return s.step(c, StepSnapshot, append(args, secret.args...), store, secret)
 }
 
 // Names that the agent gives to what it hands to etcdutl in the scratch directory, and looks for after it.
@@ -133,24 +101,24 @@ const (
 // restoreStep is what a person would run to restore the backup, with the cluster's own etcd. Who writes the cluster's
 // spec chooses its image. It sees the snapshot, and writes the copy. It reaches nothing else that the agent's steps
 // hand on to each other, such as the manifest by which the copy is judged.
-func restoreStep(s BackupStart) corev1.Container {
+func (s BackupStart) restoreStep() step {
 	fetched := corev1.VolumeMount{Name: scratchVolume, MountPath: scratchMount + "/" + scratchFetched,
 		SubPath: scratchFetched, ReadOnly: true}
 	restored := corev1.VolumeMount{Name: scratchVolume, MountPath: scratchMount + "/" + scratchRestored,
 		SubPath: scratchRestored}
-	step := task(StepRestore, s.EtcdImage, []string{"etcdutl"}, []string{
+	step := stepOf(StepRestore, s.EtcdImage, []string{"etcdutl"}, []string{
 		"snapshot", "restore", fetched.MountPath, "--data-dir=" + restored.MountPath,
 	})
 	step.ImagePullPolicy, step.VolumeMounts = s.PullPolicy, []corev1.VolumeMount{fetched, restored}
 	return step
 }
 
-// scratchStep is a step of the agent that works in the scratch directory, and says on a port how far it is.
-func scratchStep(name string, s BackupStart, args []string, mounts []corev1.VolumeMount) corev1.Container {
-	step := agentTask(name, s.AgentImage, append(args, "--scratch="+scratchMount))
+// step is one of the agent that works in the scratch directory, and says on a port how far it is.
+func (s BackupStart) step(c *v1alpha1.EtcdCluster, name string, args []string, reaches ...reach) step {
+	scratch := mountScratch(scratchLimit(c))
+	step := agentStep(name, s.AgentImage, append(args, scratch.args...), append([]reach{scratch}, reaches...)...)
 	step.Env = []corev1.EnvVar{{Name: "TMPDIR", Value: scratchMount}} // there is no other place to write to
 	step.Ports = []corev1.ContainerPort{containerPort("progress", ProgressPort)}
-	step.VolumeMounts = append([]corev1.VolumeMount{{Name: scratchVolume, MountPath: scratchMount}}, mounts...)
 	return step
 }
 
@@ -215,36 +183,10 @@ func ScheduledAt(job string) time.Time {
 // BuildPruneJob builds the Job that removes from the schedule's store what its retention does not keep. It looks at the
 // backups of this cluster, by its UID, that this schedule made, and mounts nothing of the cluster.
 func BuildPruneJob(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, p PruneStart) *batchv1.Job {
-	pod := taskPod(c, taskKind{ComponentPrune, s.Spec.Tasks, p.PlatformIDs}, pruneStep(s, c, p))
-	pod.Spec.ImagePullSecrets, pod.Spec.Volumes = p.PullSecrets, mountStore(s.Spec.Store, false).volumes
-	job := scheduledJobOf(s, c, ComponentPrune, p.Deadline, pod)
-	job.Name = PruneJob(s, p.At)
-	return job
-}
-
-// scheduledJobOf is what all Jobs of a schedule have, but their names.
-func scheduledJobOf(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, component string, deadline time.Duration,
-	pod corev1.PodTemplateSpec) *batchv1.Job {
-	pod.Spec.TerminationGracePeriodSeconds = new(int64(scheduledGraceSeconds))
-	job := taskJob(c, metav1.ObjectMeta{
-		Namespace: s.Namespace, Labels: merged(ownLabels(c, component),
-			map[string]string{v1alpha1.LabelSchedule: s.Name}),
-		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(s,
-			v1alpha1.GroupVersion.WithKind(KindSchedule))},
-	}, scheduledRetries, deadline, pod)
-	job.Spec.TTLSecondsAfterFinished = new(int32(keepFinishedScheduled))
-	return job
-}
-
-func pruneStep(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, p PruneStart) corev1.Container {
 	store := mountStore(s.Spec.Store, false)
-	args := append([]string{StepPrune}, store.args...)
-	args = append(args, "--progress-address=") // the operator never asks a Job that prunes
-	args = append(append(args, clusterArgs(c)...),
-		"--schedule="+s.Name,
-		"--not-before="+p.NotBefore.UTC().Format(time.RFC3339),
-		"--not-after="+p.NotAfter.UTC().Format(time.RFC3339),
-	)
+	args := slices.Concat(store.args, []string{"--progress-address="}, // the operator never asks a Job that prunes
+		clusterArgs(c), []string{"--schedule=" + s.Name, "--not-before=" + p.NotBefore.UTC().Format(time.RFC3339),
+			"--not-after=" + p.NotAfter.UTC().Format(time.RFC3339)})
 	if !p.KeepAll {
 		args = append(args, retentionArgs(s)...)
 	}
@@ -254,9 +196,16 @@ func pruneStep(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, p PruneS
 	for _, key := range p.Ask {
 		args = append(args, "--ask="+key)
 	}
-	step := agentTask(StepPrune, p.AgentImage, args)
-	step.VolumeMounts = store.mounts
-	return step
+	return scheduledJobOf(s, c, p.BackupStart, task{name: PruneJob(s, p.At), component: ComponentPrune,
+		steps: []step{agentStep(StepPrune, p.AgentImage, args, store)}})
+}
+
+// scheduledJobOf is what all Jobs of a schedule have.
+func scheduledJobOf(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, start BackupStart, t task) *batchv1.Job {
+	t.Platform, t.over, t.grace, t.deadline = start.Platform, s.Spec.Tasks, scheduledGraceSeconds, start.Deadline
+	job := t.job(c, owner{s, KindSchedule, v1alpha1.LabelSchedule}, scheduledRetries, start.PullSecrets)
+	job.Spec.TTLSecondsAfterFinished = new(int32(keepFinishedScheduled))
+	return job
 }
 
 // retentionArgs are the agent's flags for what stays: every backup that any rule keeps, and the newest one always. A
@@ -288,13 +237,6 @@ func retentionArgs(s *v1alpha1.EtcdBackupSchedule) []string {
 // ComponentTestRestore is what a Job of a test restore, and its Pods, have as the label of a component.
 const ComponentTestRestore = "test-restore"
 
-// TestRestoreStart is what the Job of a test restore is made from beside its schedule and the cluster. It asks no
-// member.
-type TestRestoreStart struct {
-	BackupStart
-	At time.Time // that it is made for: part of the Job's name, so that a crash never makes a second one
-}
-
 // TestRestoreJob is the name of the Job of a test restore.
 func TestRestoreJob(s *v1alpha1.EtcdBackupSchedule, at time.Time) string {
 	return scheduledJob(s, "test", at) // the whole word would be too long behind a long name
@@ -302,18 +244,12 @@ func TestRestoreJob(s *v1alpha1.EtcdBackupSchedule, at time.Time) string {
 
 // BuildTestRestoreJob builds the Job that restores the newest backup of a schedule as the store has it, in a scratch
 // directory, and compares it with what its manifest says: the proof of a backup, without the members and without
-// writing to the store.
-func BuildTestRestoreJob(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, t TestRestoreStart) *batchv1.Job {
+// writing to the store. The time that it is made for is in its name, so that a crash never makes a second one.
+func BuildTestRestoreJob(s *v1alpha1.EtcdBackupSchedule, c *v1alpha1.EtcdCluster, start BackupStart,
+	at time.Time) *batchv1.Job {
 	store := mountStore(s.Spec.Store, true)
-	fetch := slices.Concat([]string{StepFetch}, store.args, []string{"--newest"}, clusterArgs(c),
-		[]string{"--schedule=" + s.Name})
-	pod := taskPod(c, taskKind{ComponentTestRestore, s.Spec.Tasks, t.PlatformIDs},
-		scratchStep(StepFetch, t.BackupStart, fetch, store.mounts), restoreStep(t.BackupStart),
-		scratchStep(StepCompare, t.BackupStart, []string{StepCompare, "--proof-only"}, nil),
-	)
-	pod.Spec.ImagePullSecrets = t.PullSecrets
-	pod.Spec.Volumes = append([]corev1.Volume{scratchOf(c)}, store.volumes...)
-	job := scheduledJobOf(s, c, ComponentTestRestore, t.Deadline, pod)
-	job.Name = TestRestoreJob(s, t.At)
-	return job
+	args := slices.Concat(store.args, []string{"--newest"}, clusterArgs(c), []string{"--schedule=" + s.Name})
+	return scheduledJobOf(s, c, start, task{name: TestRestoreJob(s, at), component: ComponentTestRestore,
+		steps: []step{start.step(c, StepFetch, args, store), start.restoreStep(),
+			start.step(c, StepCompare, []string{"--proof-only"})}})
 }

@@ -148,7 +148,7 @@ func TestTheImageOfTheMembersSeesTheSnapshotReadOnlyAndWritesNothingButTheRestor
 	for name, spec := range map[string]corev1.PodSpec{
 		"a backup":            BuildBackupJob(toVolume(toS3), cluster(), backupStart()).Spec.Template.Spec,
 		"a backup on a claim": BuildBackupJob(toVolume(), cluster(full), backupStart()).Spec.Template.Spec,
-		"a test of a restore": BuildTestRestoreJob(nightly(toS3), cluster(), testRestoreStart()).Spec.Template.Spec,
+		"a test of a restore": BuildTestRestoreJob(nightly(toS3), cluster(), testRestoreStart(), testedAt).Spec.Template.Spec,
 	} {
 		seen := 0
 		for _, step := range append(spec.InitContainers, spec.Containers...) {
@@ -221,7 +221,7 @@ func TestATaskRunsWhereMembersMay(t *testing.T) {
 		"a backup":            BuildBackupJob(toVolume(), c, backupStart()).Spec.Template.Spec,
 		"pruning":             BuildPruneJob(nightly(), c, pruneStart()).Spec.Template.Spec,
 		"a look at a backup":  BuildPreflightPod(c, preflighting(stored())).Spec,
-		"a test of a restore": BuildTestRestoreJob(nightly(), c, testRestoreStart()).Spec.Template.Spec,
+		"a test of a restore": BuildTestRestoreJob(nightly(), c, testRestoreStart(), testedAt).Spec.Template.Spec,
 	} {
 		if spec.NodeSelector["pool"] != "etcd" || !slices.Contains(spec.Tolerations, c.Spec.Pod.Tolerations[0]) ||
 			spec.PriorityClassName != "important" {

@@ -176,7 +176,7 @@ func BuildPlacePod(c *v1alpha1.EtcdCluster, s RestoreStart) (*corev1.Pod, error)
 	}
 	step := s.step(StepHold, s.AgentImage, []string{agentProgram}, []string{StepHold})
 	step.Resources = wholeOf(member)
-	return s.podOf(c, []corev1.Container{step}, nil), nil
+	return s.podOf(c, step), nil
 }
 
 // wholeOf is what a Pod asks for, as one container would. One of its containers may have no limit where another one

@@ -93,7 +93,7 @@ func onPlatform(t *testing.T, c *v1alpha1.EtcdCluster) map[string]corev1.PodSpec
 		"a look at a backup":  BuildPreflightPod(c, preflight).Spec,
 		"a backup":            BuildBackupJob(toVolume(), c, backup).Spec.Template.Spec,
 		"pruning":             BuildPruneJob(nightly(), c, prune).Spec.Template.Spec,
-		"a test of a restore": BuildTestRestoreJob(nightly(), c, tested).Spec.Template.Spec,
+		"a test of a restore": BuildTestRestoreJob(nightly(), c, tested, testedAt).Spec.Template.Spec,
 	}
 }
 

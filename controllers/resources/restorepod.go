@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -56,53 +57,42 @@ func BuildRestorePod(c *v1alpha1.EtcdCluster, s RestoreStart) (*corev1.Pod, erro
 	if err != nil {
 		return nil, fmt.Errorf("building the Pod that restores member %s: %w", s.Member, err)
 	}
-	steps := []corev1.Container{
-		s.fetchStep(),
+	agent := []string{agentProgram}
+	fetch, source := s.fetching(c)
+	steps := []step{
+		s.step(StepFetch, s.AgentImage, agent, fetch, source),
 		s.step(StepRestore, s.Images.reference(c, s.Inputs, version), []string{"etcdutl"}, s.restoreArgs(c)),
-		s.step(StepActivate, s.AgentImage, []string{agentProgram}, append([]string{StepActivate}, s.originArgs()...)),
+		s.step(StepActivate, s.AgentImage, agent, s.activateArgs()),
 	}
-	if s.Survivor != "" {
-		steps[0], steps[2] = s.survivorSteps(c)
-	}
+	steps[0].Ports = []corev1.ContainerPort{containerPort("progress", ProgressPort)}
 	for i := range steps {
 		steps[i].Resources = *requirements.DeepCopy()
 	}
-	return s.podOf(c, steps, s.sourceVolumes(c)), nil
+	return s.podOf(c, steps...), nil
 }
 
 // podOf is a Pod that works on the volume of a member, where that member will run.
-func (s RestoreStart) podOf(c *v1alpha1.EtcdCluster, steps []corev1.Container, sources []corev1.Volume) *corev1.Pod {
-	pod := podOf(c, RestorePod(s.Member), taskPod(c, taskKind{component: v1alpha1.ComponentRestore}, steps...))
+func (s RestoreStart) podOf(c *v1alpha1.EtcdCluster, steps ...step) *corev1.Pod {
+	pod := task{name: RestorePod(s.Member), component: v1alpha1.ComponentRestore, Platform: s.Platform,
+		steps: steps}.pod(c, s.Inputs)
 	pod.Labels = ofMember(pod.Labels, s.Member, s.Incarnation)
 	pod.Annotations = merged(pod.Annotations, map[string]string{
 		v1alpha1.AnnotationInputs: s.Inputs.Canonical(), v1alpha1.AnnotationRestoreHash: s.Hash,
 	})
-	pod.Spec.Volumes = append([]corev1.Volume{claimed(dataVolume, s.Member)}, sources...)
 	schedule(&pod.Spec, c, s.Inputs.Pod)
+	pod.Spec.TerminationGracePeriodSeconds = new(podGraceSeconds)
 	pod.Spec.SecurityContext = podSecurity(securityOf(s.Inputs.Pod), s.PlatformIDs) // the member reads what it writes
-	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
 	besideMembers(&pod.Spec, c, s)
-	s.Images.put(pod, c, s.Inputs)
 	return pod
 }
 
-// restoreGraceSeconds is enough: each step is killed at no loss.
-const restoreGraceSeconds int64 = 5
+// podGraceSeconds are enough: each step of a Pod that no Job makes is killed at no loss.
+const podGraceSeconds int64 = 5
 
-func (s RestoreStart) step(name, image string, command, args []string) corev1.Container {
-	step := task(name, image, command, args)
-	step.ImagePullPolicy = pullPolicy(s.Inputs)
-	step.VolumeMounts = []corev1.VolumeMount{{Name: dataVolume, MountPath: dataMount}}
-	return step
-}
-
-func (s RestoreStart) fetchStep() corev1.Container {
-	store := mountStore(s.Store, true)
-	args := append([]string{"fetch-for-restore"}, store.args...)
-	step := s.step(StepFetch, s.AgentImage, []string{agentProgram}, append(args, s.originArgs()...))
-	step.VolumeMounts = append(step.VolumeMounts, store.mounts...)
-	step.Ports = []corev1.ContainerPort{containerPort("progress", ProgressPort)}
-	return step
+// step has the member's volume mounted before all else.
+func (s RestoreStart) step(name, image string, command, args []string, reaches ...reach) step {
+	data := mount(claimed(dataVolume, s.Member), dataMount, false)
+	return stepOf(name, image, command, args, append([]reach{data}, reaches...)...)
 }
 
 // placeArgs are the agent's flags for the volume that is restored.
@@ -144,65 +134,37 @@ func (s RestoreStart) restoreArgs(c *v1alpha1.EtcdCluster) []string {
 	return append(args, s.bumpArg(), "--mark-compacted")
 }
 
-// Steps of the Pod that restores on a volume what another member still holds, instead of a backup. etcdutl's is between
-// them.
-const (
-	agentStreamSurvivor   = "stream-survivor"
-	agentReadSurvivor     = "read-survivor"
-	agentActivateSurvivor = "activate-survivor"
-)
-
 // Where the volume of a survivor that does not run is mounted. Nothing is written to it.
 const (
 	survivorVolume = "survivor"
 	survivorMount  = "/survivor"
 )
 
-// survivorSteps stand in the place of those that fetch a backup and put it in its place.
-func (s RestoreStart) survivorSteps(c *v1alpha1.EtcdCluster) (first, last corev1.Container) {
-	args := append(s.placeArgs(), "--survivor="+s.Survivor)
-	fetch, mounts := s.askSurvivor(c)
-	if s.Mounts != "" {
-		fetch, mounts = s.readSurvivor()
-	}
-	first = s.step(StepFetch, s.AgentImage, []string{agentProgram}, slices.Concat(fetch, args, []string{s.bumpArg()}))
-	first.Ports = []corev1.ContainerPort{containerPort("progress", ProgressPort)}
-	first.VolumeMounts = append(first.VolumeMounts, mounts...)
-	return first, s.step(StepActivate, s.AgentImage, []string{agentProgram},
-		append([]string{agentActivateSurvivor}, args...))
-}
-
-// askSurvivor asks a member that runs.
-func (s RestoreStart) askSurvivor(c *v1alpha1.EtcdCluster) ([]string, []corev1.VolumeMount) {
-	args := []string{agentStreamSurvivor, "--endpoints=" + backupEndpoints(c, []string{s.Survivor}), "--cluster-id=" +
-		s.ClusterID.String()}
-	if !c.Spec.IsTLS() {
-		return args, nil
-	}
-	return append(args, "--tls-dir="+tlsMount),
-		[]corev1.VolumeMount{{Name: tlsVolume, MountPath: tlsMount, ReadOnly: true}}
-}
-
-// readSurvivor reads what a member left that does not run.
-func (s RestoreStart) readSurvivor() ([]string, []corev1.VolumeMount) {
-	database := path.Join(survivorMount, s.RestoredIn, s.Survivor, "member", "snap", "db")
-	return []string{agentReadSurvivor, "--database=" + database, "--member-id=" + s.MemberID.String()},
-		[]corev1.VolumeMount{{Name: survivorVolume, MountPath: survivorMount, ReadOnly: true}}
-}
-
-// sourceVolumes are what the first step reads with: the store's Secrets, or the certificate that members know the
-// operator by.
-func (s RestoreStart) sourceVolumes(c *v1alpha1.EtcdCluster) []corev1.Volume {
+// fetching is how the agent gets what is restored: a backup, what a member says that runs, or what one left that does
+// not.
+func (s RestoreStart) fetching(c *v1alpha1.EtcdCluster) ([]string, reach) {
+	store, secret := mountStore(s.Store, true), mountOperatorSecret(c)
 	switch {
 	case s.Survivor == "":
-		return mountStore(s.Store, true).volumes
+		return slices.Concat([]string{"fetch-for-restore"}, store.args, s.originArgs()), store
 	case s.Mounts != "":
-		return []corev1.Volume{claimed(survivorVolume, s.Mounts)}
-	case c.Spec.IsTLS():
-		return []corev1.Volume{mountedSecret(tlsVolume, OperatorSecret(c.Name))}
+		database := path.Join(survivorMount, s.RestoredIn, s.Survivor, "member", "snap", "db")
+		return slices.Concat([]string{"read-survivor", "--database=" + database, "--member-id=" + s.MemberID.String()},
+			s.survivorArgs(), []string{s.bumpArg()}), mount(claimed(survivorVolume, s.Mounts), survivorMount, true)
 	}
-	return nil
+	return slices.Concat([]string{"stream-survivor", "--endpoints=" + backupEndpoints(c, []string{s.Survivor}),
+		"--cluster-id=" + s.ClusterID.String()}, secret.args, s.survivorArgs(), []string{s.bumpArg()}), secret
 }
+
+// activateArgs are those of the step that puts what was restored in its place.
+func (s RestoreStart) activateArgs() []string {
+	if s.Survivor != "" {
+		return append([]string{"activate-survivor"}, s.survivorArgs()...)
+	}
+	return append([]string{StepActivate}, s.originArgs()...)
+}
+
+func (s RestoreStart) survivorArgs() []string { return append(s.placeArgs(), "--survivor="+s.Survivor) }
 
 // RestoredMember is the member whose volume a restore Pod of that name is for; false for all other names.
 func RestoredMember(pod string) (string, bool) { return strings.CutSuffix(pod, RestorePod("")) }
@@ -234,7 +196,7 @@ func IsTask(c *v1alpha1.EtcdCluster, pod string) bool {
 
 // preflightDeadline is for a store that never answers, and for one from which a large snapshot comes slowly. The agent
 // gives up a call after a minute, and a transfer that stands still sooner.
-const preflightDeadline int64 = 3600
+const preflightDeadline = time.Hour
 
 // PreflightStart names a backup, by its key or as the newest of a cluster, and what is restored from it.
 type PreflightStart struct {
@@ -255,44 +217,25 @@ type PreflightStart struct {
 // downloaded to be read; only one that is named by its key can be such a one.
 func BuildPreflightPod(c *v1alpha1.EtcdCluster, s PreflightStart) *corev1.Pod {
 	store := mountStore(s.Store, true)
-	step := agentTask(StepPreflight, s.AgentImage, s.args(c, store.args))
-	step.ImagePullPolicy, step.VolumeMounts = pullPolicy(Inputs(c)), store.mounts
-	pod := podOf(c, PreflightPod(c.Name), taskPod(c,
-		taskKind{component: v1alpha1.ComponentPreflight, platformIDs: s.PlatformIDs}, step))
-	pod.Annotations[v1alpha1.AnnotationRestoreHash] = s.Hash
-	pod.Spec.Volumes = store.volumes
+	args, reaches := s.args(c, store.args), []reach{store}
 	if s.Key != "" {
-		addScratch(&pod.Spec, s.VolumeBytes)
+		// what restores on the members' volumes is smaller than those, so a limit of their size ends only what has gone
+		// wrong
+		var limit *resource.Quantity
+		if s.VolumeBytes > 0 {
+			limit = resource.NewQuantity(s.VolumeBytes, resource.BinarySI)
+		}
+		scratch := mountScratch(limit)
+		args, reaches = append(args, scratch.args...), append(reaches, scratch)
 	}
-	s.Images.put(pod, c, Inputs(c))
-	pod.Spec.ActiveDeadlineSeconds = new(preflightDeadline)
-	pod.Spec.TerminationGracePeriodSeconds = new(restoreGraceSeconds)
+	pod := task{name: PreflightPod(c.Name), component: v1alpha1.ComponentPreflight, Platform: s.Platform,
+		grace: podGraceSeconds, deadline: preflightDeadline,
+		steps: []step{agentStep(StepPreflight, s.AgentImage, args, reaches...)}}.pod(c, Inputs(c))
+	pod.Annotations[v1alpha1.AnnotationRestoreHash] = s.Hash
 	return pod
 }
 
-// addScratch gives the one step of a preflight a place for a snapshot. What restores on the members' volumes is smaller
-// than those, so a limit of their size ends only what has gone wrong.
-func addScratch(spec *corev1.PodSpec, volumeBytes int64) {
-	directory := &corev1.EmptyDirVolumeSource{}
-	if volumeBytes > 0 {
-		directory.SizeLimit = resource.NewQuantity(volumeBytes, resource.BinarySI)
-	}
-	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: scratchVolume,
-		VolumeSource: corev1.VolumeSource{EmptyDir: directory}})
-	step := &spec.Containers[0]
-	step.Args = append(step.Args, "--scratch="+scratchMount)
-	step.VolumeMounts = append(step.VolumeMounts, corev1.VolumeMount{Name: scratchVolume, MountPath: scratchMount})
-}
-
-// podOf is a Pod of the cluster that no Job makes.
-func podOf(c *v1alpha1.EtcdCluster, name string, template corev1.PodTemplateSpec) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: ownedMeta(c, name), Spec: template.Spec}
-	pod.Labels, pod.Annotations = template.Labels, template.Annotations
-	return pod
-}
-
-func (s PreflightStart) args(c *v1alpha1.EtcdCluster, store []string) []string {
-	args := append([]string{StepPreflight}, store...)
+func (s PreflightStart) args(c *v1alpha1.EtcdCluster, args []string) []string {
 	if s.Key != "" {
 		args = append(args, "--key="+s.Key)
 		if s.SHA256 != "" {

@@ -74,7 +74,7 @@ func TestASidecarMountsTheClientsCertificateAndNoDataOfEtcd(t *testing.T) {
 
 func TestTasksHaveNoSidecars(t *testing.T) {
 	c := cluster(withSidecars(fullSidecar()))
-	pod := taskPod(c, taskKind{component: "backup"}, agentTask("take", "agent", nil))
+	pod := task{component: "backup", steps: []step{agentStep("take", "agent", nil)}}.template(c)
 	if len(pod.Spec.InitContainers) != 0 || len(pod.Spec.Containers) != 1 {
 		t.Errorf("%+v", pod.Spec)
 	}

@@ -16,14 +16,54 @@ import (
 // agentProgram is where the image of the operator has the agent.
 const agentProgram = "/agent"
 
-// task is a step of a Pod that comes to an end: of the agent, or of etcd's own tools. Its termination message says what
-// came of it. It pulls its image as the operator's is pulled by default: what the cluster says of pulling is about
-// etcd's.
-func task(name, image string, command, args []string) corev1.Container {
+// task is what tells one Pod of the agent from another: it comes to an end once, by itself or in a Job.
+type task struct {
+	Platform
+	name, component string
+	over            *v1alpha1.TaskSpec // wins over that of the cluster
+	grace           int64              // seconds in which what has begun is called off
+	deadline        time.Duration      // zero: none
+	steps           []step
+}
+
+// step is a container of a task, with the volumes that it mounts.
+type step struct {
+	corev1.Container
+	volumes []corev1.Volume
+}
+
+// reach is how a step reaches something: the agent's flags for it, what is mounted, and the volumes of that.
+type reach struct {
+	args    []string
+	mounts  []corev1.VolumeMount
+	volumes []corev1.Volume
+}
+
+func mount(volume corev1.Volume, path string, readOnly bool, args ...string) reach {
+	return reach{args: args, volumes: []corev1.Volume{volume},
+		mounts: []corev1.VolumeMount{{Name: volume.Name, MountPath: path, ReadOnly: readOnly}}}
+}
+
+// mountOperatorSecret is the certificate that members know the operator by; nothing where there is no TLS.
+func mountOperatorSecret(c *v1alpha1.EtcdCluster) reach {
+	if !c.Spec.IsTLS() {
+		return reach{}
+	}
+	return mount(mountedSecret(tlsVolume, OperatorSecret(c.Name)), tlsMount, true, "--tls-dir="+tlsMount)
+}
+
+func mountScratch(limit *resource.Quantity) reach {
+	return mount(corev1.Volume{Name: scratchVolume, VolumeSource: corev1.VolumeSource{
+		EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: limit}}}, scratchMount, false, "--scratch="+scratchMount)
+}
+
+// stepOf is a step of the agent, or of etcd's own tools. Its termination message says what came of it. It pulls its
+// image as the operator's is pulled by default: what the cluster says of pulling is about etcd's.
+func stepOf(name, image string, command, args []string, reaches ...reach) step {
 	for i := range args {
 		args[i] = literal(args[i])
 	}
-	return corev1.Container{
+	s := step{Container: corev1.Container{
 		Name:            name,
 		Image:           image,
 		ImagePullPolicy: DefaultPullPolicy,
@@ -33,12 +73,16 @@ func task(name, image string, command, args []string) corev1.Container {
 
 		TerminationMessagePath:   corev1.TerminationMessagePathDefault,
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}}
+	for _, m := range reaches {
+		s.VolumeMounts, s.volumes = append(s.VolumeMounts, m.mounts...), append(s.volumes, m.volumes...)
 	}
+	return s
 }
 
-// agentTask is a step of the agent, by the name of its subcommand.
-func agentTask(name, image string, args []string) corev1.Container {
-	return task(name, image, []string{agentProgram}, args)
+// agentStep is a step of the agent, by the name of its subcommand.
+func agentStep(name, image string, args []string, reaches ...reach) step {
+	return stepOf(name, image, []string{agentProgram}, append([]string{name}, args...), reaches...)
 }
 
 // agentResources have the limits of CPU and memory that members have: a quota may refuse Pods without. Members without
@@ -109,39 +153,82 @@ func taskSettings(c *v1alpha1.EtcdCluster, over *v1alpha1.TaskSpec) v1alpha1.Tas
 	return all
 }
 
-// taskKind is what tells the Pods of one task from those of another.
-type taskKind struct {
-	component   string
-	over        *v1alpha1.TaskSpec // wins over that of the cluster
-	platformIDs bool               // see PodStart
-}
-
-// taskPod describes the Pods of a task. Its steps run one after the other, wherever the cluster's members may. They are
-// never restarted in place: etcdutl refuses what it left half done, and a new Pod begins with removing it.
-func taskPod(c *v1alpha1.EtcdCluster, kind taskKind, steps ...corev1.Container) corev1.PodTemplateSpec {
-	settings := taskSettings(c, kind.over)
-	for i := range steps {
-		steps[i].Env = append(taskEnv(settings), steps[i].Env...)
-		if steps[i].Resources.Requests == nil && steps[i].Resources.Limits == nil {
-			steps[i].Resources = taskResources(settings, c.Spec.Pod)
-		}
-	}
-	last := len(steps) - 1
+// template describes the Pods of a task. Its steps run one after the other, wherever the cluster's members may. They
+// are never restarted in place: etcdutl refuses what it left half done, and a new Pod begins with removing it.
+func (t task) template(c *v1alpha1.EtcdCluster) corev1.PodTemplateSpec {
+	settings := taskSettings(c, t.over)
 	pod := corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: merged(settings.Labels, ownLabels(c, kind.component)),
+		ObjectMeta: metav1.ObjectMeta{Labels: merged(settings.Labels, ownLabels(c, t.component)),
 			Annotations: settings.Annotations},
 		Spec: corev1.PodSpec{
-			RestartPolicy:                corev1.RestartPolicyNever,
-			ServiceAccountName:           settings.ServiceAccountName,
-			AutomountServiceAccountToken: new(false),
-			EnableServiceLinks:           new(false),
-			SecurityContext:              podSecurity(securityOf(c.Spec.Pod), kind.platformIDs),
-			InitContainers:               steps[:last:last],
-			Containers:                   steps[last:],
+			RestartPolicy:                 corev1.RestartPolicyNever,
+			ServiceAccountName:            settings.ServiceAccountName,
+			AutomountServiceAccountToken:  new(false),
+			EnableServiceLinks:            new(false),
+			SecurityContext:               podSecurity(securityOf(c.Spec.Pod), t.PlatformIDs),
+			TerminationGracePeriodSeconds: new(t.grace),
 		},
 	}
+	var steps []corev1.Container
+	for _, s := range t.steps {
+		s.Env = append(taskEnv(settings), s.Env...)
+		if s.Resources.Requests == nil && s.Resources.Limits == nil {
+			s.Resources = taskResources(settings, c.Spec.Pod)
+		}
+		for _, volume := range s.volumes {
+			if !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume.Name }) {
+				pod.Spec.Volumes = append(pod.Spec.Volumes, volume)
+			}
+		}
+		steps = append(steps, s.Container)
+	}
+	last := len(steps) - 1
+	pod.Spec.InitContainers, pod.Spec.Containers = steps[:last:last], steps[last:]
 	placeTask(&pod.Spec, c, settings)
 	return pod
+}
+
+// pod is a task of the cluster that no Job makes. Its images are pulled as those of a member with these settings.
+func (t task) pod(c *v1alpha1.EtcdCluster, in RollInputs) *corev1.Pod {
+	for i := range t.steps {
+		t.steps[i].ImagePullPolicy = pullPolicy(in)
+	}
+	template := t.template(c)
+	pod := &corev1.Pod{ObjectMeta: ownedMeta(c, t.name), Spec: template.Spec}
+	pod.Labels, pod.Annotations = template.Labels, template.Annotations
+	if t.deadline > 0 {
+		pod.Spec.ActiveDeadlineSeconds = new(wholeSeconds(t.deadline))
+	}
+	t.Images.put(pod, c, in)
+	return pod
+}
+
+// owner is what the Job of a task is made for, and the label by which that finds it.
+type owner struct {
+	metav1.Object
+	kind, label string
+}
+
+// job makes Pods of a task, one after the other, until one succeeds.
+func (t task) job(c *v1alpha1.EtcdCluster, by owner, retries int32,
+	pull []corev1.LocalObjectReference) *batchv1.Job {
+	pod, label := t.template(c), map[string]string{by.label: by.GetName()}
+	pod.Spec.ImagePullSecrets = pull
+	labels := merged(ownLabels(c, t.component), label)
+	pod.Labels = merged(pod.Labels, labels)
+	return dress(c, &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: by.GetNamespace(), Name: t.name, Labels: labels,
+			OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(by, v1alpha1.GroupVersion.WithKind(by.kind))}},
+		Spec: batchv1.JobSpec{
+			BackoffLimit:          new(retries),
+			ActiveDeadlineSeconds: new(wholeSeconds(t.deadline)),
+			// A Pod on a node that died stays Terminating for as long as the node is away; another need not wait for
+			// it, since no attempt writes what another one writes.
+			PodReplacementPolicy: new(batchv1.TerminatingOrFailed),
+			Template:             pod,
+		},
+	})
 }
 
 func taskEnv(settings v1alpha1.TaskSpec) []corev1.EnvVar {
@@ -163,23 +250,6 @@ func taskResources(settings v1alpha1.TaskSpec, members *v1alpha1.PodSpec) corev1
 		return agentResources(members)
 	}
 	return resources
-}
-
-// taskJob makes Pods of a task, one after the other, until one succeeds.
-func taskJob(c *v1alpha1.EtcdCluster, meta metav1.ObjectMeta, retries int32, deadline time.Duration,
-	pod corev1.PodTemplateSpec) *batchv1.Job {
-	pod.Labels = merged(pod.Labels, meta.Labels)
-	return dress(c, &batchv1.Job{
-		ObjectMeta: meta,
-		Spec: batchv1.JobSpec{
-			BackoffLimit:          new(retries),
-			ActiveDeadlineSeconds: new(wholeSeconds(deadline)),
-			// A Pod on a node that died stays Terminating for as long as the node is away; another need not wait for
-			// it, since no attempt writes what another one writes.
-			PodReplacementPolicy: new(batchv1.TerminatingOrFailed),
-			Template:             pod,
-		},
-	})
 }
 
 // placeTask lets a task run wherever the cluster's members may, and nowhere else: other nodes may be out of reach of

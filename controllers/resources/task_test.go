@@ -26,7 +26,7 @@ func tasksOf(t *testing.T, c *v1alpha1.EtcdCluster, over *v1alpha1.TaskSpec) map
 	return map[string]corev1.PodTemplateSpec{
 		v1alpha1.ComponentBackup:    BuildBackupJob(b, c, start).Spec.Template,
 		ComponentPrune:              BuildPruneJob(s, c, PruneStart{BackupStart: start, At: time.Unix(1, 0)}).Spec.Template,
-		ComponentTestRestore:        BuildTestRestoreJob(s, c, TestRestoreStart{BackupStart: start, At: time.Unix(1, 0)}).Spec.Template,
+		ComponentTestRestore:        BuildTestRestoreJob(s, c, start, time.Unix(1, 0)).Spec.Template,
 		v1alpha1.ComponentPreflight: {ObjectMeta: preflight.ObjectMeta, Spec: preflight.Spec},
 		v1alpha1.ComponentRestore:   {ObjectMeta: restore.ObjectMeta, Spec: restore.Spec},
 	}

@@ -15,19 +15,18 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
-func testRestoreStart() TestRestoreStart {
-	return TestRestoreStart{
-		At: time.Date(2026, time.March, 29, 5, 0, 0, 0, time.UTC),
-		BackupStart: BackupStart{
-			Platform: Platform{AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1"}, EtcdImage: "gcr.io/etcd-development/etcd:v3.6.16", PullPolicy: corev1.PullNever,
-			PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}}, Deadline: time.Hour,
-		},
+var testedAt = time.Date(2026, time.March, 29, 5, 0, 0, 0, time.UTC)
+
+func testRestoreStart() BackupStart {
+	return BackupStart{
+		Platform: Platform{AgentImage: "ghcr.io/etcdsteward/etcd-steward:v1"}, EtcdImage: "gcr.io/etcd-development/etcd:v3.6.16", PullPolicy: corev1.PullNever,
+		PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}}, Deadline: time.Hour,
 	}
 }
 
 func TestJobsOfTestRestoresAreBuiltAsTheyWereReviewed(t *testing.T) {
-	golden(t, "test-restore-volume", BuildTestRestoreJob(nightly(), cluster(), testRestoreStart()))
-	golden(t, "test-restore-s3", BuildTestRestoreJob(nightly(toS3), cluster(full), testRestoreStart()))
+	golden(t, "test-restore-volume", BuildTestRestoreJob(nightly(), cluster(), testRestoreStart(), testedAt))
+	golden(t, "test-restore-s3", BuildTestRestoreJob(nightly(toS3), cluster(full), testRestoreStart(), testedAt))
 }
 
 func TestATestRestoreReachesNoMemberAndWritesNothingToTheStore(t *testing.T) {
@@ -38,7 +37,7 @@ func TestATestRestoreReachesNoMemberAndWritesNothingToTheStore(t *testing.T) {
 	restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
 	for _, option := range []func(*v1alpha1.EtcdBackup){func(*v1alpha1.EtcdBackup) {}, toS3, toBareS3, toGCS, toAzure} {
 		c := cluster()
-		template := BuildTestRestoreJob(nightly(option), c, testRestoreStart()).Spec.Template
+		template := BuildTestRestoreJob(nightly(option), c, testRestoreStart(), testedAt).Spec.Template
 		for _, result := range evaluator.EvaluatePod(restricted, &template.ObjectMeta, &template.Spec) {
 			if !result.Allowed {
 				t.Errorf("%s: %s", result.ForbiddenReason, result.ForbiddenDetail)
@@ -60,7 +59,7 @@ func TestATestRestoreReachesNoMemberAndWritesNothingToTheStore(t *testing.T) {
 func TestTheNameOfAScheduledJobIsValidHoweverLongTheClustersIsAndTellsItsTime(t *testing.T) {
 	s := nightly()
 	s.Spec.ClusterRef.Name = strings.Repeat("c", 40)
-	at := testRestoreStart().At
+	at := testedAt
 	for _, name := range []string{PruneJob(s, at), TestRestoreJob(s, at)} {
 		if errs := validation.IsDNS1035Label(name); len(errs) > 0 {
 			t.Errorf("%s: %v", name, errs)

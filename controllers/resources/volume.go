@@ -227,18 +227,12 @@ func isMountedBy(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, p
 		})
 }
 
-// mountedStore is how the agent reaches a store: its flags, and what is mounted for it.
-type mountedStore struct {
-	args    []string
-	mounts  []corev1.VolumeMount
-	volumes []corev1.Volume
-}
-
-func mountStore(store v1alpha1.BackupStore, readOnly bool) mountedStore {
-	m := mountedStore{args: []string{"--store=" + storeJSON(store)}}
+// mountStore is how the agent reaches a store.
+func mountStore(store v1alpha1.BackupStore, readOnly bool) reach {
+	m := reach{args: []string{"--store=" + storeJSON(store)}}
 	add := func(volume corev1.Volume, path string, readOnly bool, arg string) {
-		m.args, m.volumes = append(m.args, arg), append(m.volumes, volume)
-		m.mounts = append(m.mounts, corev1.VolumeMount{Name: volume.Name, MountPath: path, ReadOnly: readOnly})
+		one := mount(volume, path, readOnly)
+		m = reach{append(m.args, arg), append(m.mounts, one.mounts...), append(m.volumes, one.volumes...)}
 	}
 	credentials, cas := storeSecrets(store)
 	if credentials != "" {

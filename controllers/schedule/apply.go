@@ -207,7 +207,7 @@ func (r *Reconciler) beginTest(
 	spec := s.Spec.BackupSpec()
 	start.Deadline = spec.DeadlineOrDefault()
 	return r.createChore(ctx, s,
-		resources.BuildTestRestoreJob(s, cluster, resources.TestRestoreStart{BackupStart: start, At: change.At}))
+		resources.BuildTestRestoreJob(s, cluster, start, change.At))
 }
 
 // sameStore reports whether backups lie in the same place, with the same or other credentials.
