@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -217,8 +219,8 @@ func TestNext(t *testing.T) {
 		{"a comparison under way is shown", seen(recordedJob, with(attempt(StepDone, StepDone, StepDone, StepRuns))), StageCompare, ReasonRunning, nil, "", false},
 		{"between two steps the next one is shown", seen(recordedJob, with(attempt(StepDone, StepWaits, StepWaits, StepWaits))),
 			StageFetch, ReasonStarting, nil, "", false},
-		{"a Pod that does not start says why", seen(recordedJob, with(attempt().troubled(ReasonVolumeNotMounted, `secret "s3" not found`))),
-			StageStarting, ReasonVolumeNotMounted, nil, `secret "s3" not found`, true},
+		{"a Pod that does not start says why", seen(recordedJob, with(attempt().troubled(facts.ReasonNotMounted, `secret "s3" not found`))),
+			StageStarting, facts.ReasonNotMounted, nil, `secret "s3" not found`, true},
 		{"a Pod that is a second old is given time", seen(recordedJob, with(attempt().troubled(ReasonUnschedulable, "no node").young())),
 			StageStarting, ReasonStarting, nil, "", false},
 		{"an attempt that failed is said while another is made", seen(recordedJob, with(attempt(StepBroken).broken(refusedByStore))),

@@ -264,9 +264,7 @@ const (
 	ReasonSuspended              = "Suspended"
 
 	ReasonUnschedulable        = "Unschedulable"
-	ReasonImagePullFailed      = "ImagePullFailed"
 	ReasonContainerNotStarting = "ContainerNotStarting"
-	ReasonVolumeNotMounted     = "VolumeNotMounted"
 	ReasonQuotaExceeded        = "QuotaExceeded"
 	ReasonPodSecurity          = "PodSecurity"
 	ReasonPodRefused           = "PodRefused"

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	agent "github.com/etcdsteward/etcd-steward/pkg/backup"
 )
 
@@ -208,7 +209,7 @@ func TestAConditionKeepsItsTimeUntilItTurnsAndARepeatedLookChangesNothing(t *tes
 
 func TestEventsTellOnceWhatBecameDifferent(t *testing.T) {
 	running := seen(recordedJob, with(attempt(StepRuns)))
-	held := seen(recordedJob, with(attempt().troubled(ReasonVolumeNotMounted, `secret "s3" not found`)))
+	held := seen(recordedJob, with(attempt().troubled(facts.ReasonNotMounted, `secret "s3" not found`)))
 	old := Status(running, Next(running), "j", v1alpha1.EtcdBackupStatus{})
 	if got := Events(Next(running), v1alpha1.EtcdBackupStatus{}, old); len(got) != 1 || got[0].Reason != EventStarted {
 		t.Errorf("a backup that begins: %+v", got)

@@ -194,7 +194,7 @@ func (o *Observer) askTask(ctx context.Context, pod *corev1.Pod) (said told) {
 
 // askWhyNotStarted asks Kubernetes for the warning that says why a Pod starts nothing on its node.
 func (o *Observer) askWhyNotStarted(ctx context.Context, pod *corev1.Pod) (said told) {
-	if !startsNothing(pod) || o.Now().Sub(pod.CreationTimestamp.Time) < warningAfter {
+	if !StartsNothing(pod) || o.Now().Sub(pod.CreationTimestamp.Time) < warningAfter {
 		return said
 	}
 	last := o.Warning(ctx, pod.Namespace, pod.UID)
@@ -204,9 +204,9 @@ func (o *Observer) askWhyNotStarted(ctx context.Context, pod *corev1.Pod) (said 
 	return said
 }
 
-// startsNothing reports a Pod that has its node and no sandbox there, and does not say why. Later its image is pulled,
+// StartsNothing reports a Pod that has its node and no sandbox there, and does not say why. Later its image is pulled,
 // and a warning from before that is no news.
-func startsNothing(pod *corev1.Pod) bool {
+func StartsNothing(pod *corev1.Pod) bool {
 	sandbox := podCondition(pod, corev1.PodReadyToStartContainers)
 	if pod.Spec.NodeName == "" || pod.Status.Phase != corev1.PodPending || pod.DeletionTimestamp != nil ||
 		sandbox != nil && sandbox.Status == corev1.ConditionTrue {

@@ -28,7 +28,7 @@ func Latest(field, expression, timeZone string, after, now time.Time) (at time.T
 	c, wrong := readClock(field, expression, timeZone)
 	if wrong != nil {
 		beside := strings.TrimSuffix(field, "schedule") + "timeZone"
-		return time.Time{}, strings.TrimSuffix(strings.ReplaceAll(wrong.message, "spec.timeZone", beside), ".") + "."
+		return time.Time{}, strings.TrimSuffix(strings.ReplaceAll(wrong.Message, "spec.timeZone", beside), ".") + "."
 	}
 	base := after
 	if c.every > 0 { // counted from one fixed day, so that each look finds the same
@@ -40,41 +40,37 @@ func Latest(field, expression, timeZone string, after, now time.Time) (at time.T
 	return at, ""
 }
 
-type unreadable struct{ reason, message string }
-
 // readClock reads the schedule of a field of the spec as kubernetes/kubernetes:pkg/apis/batch/validation does, with the
 // library that CronJobs use.
-func readClock(field, expression, timeZone string) (c clock, wrong *unreadable) {
+func readClock(field, expression, timeZone string) (c clock, wrong *backupplan.Trouble) {
 	defer func() { // the library has panicked on what it could not read
 		if cause := recover(); cause != nil {
-			wrong = &unreadable{ReasonScheduleInvalid,
-				fmt.Sprintf("%s is %q, which cannot be read: %v", field, expression, cause)}
+			wrong = unreadable(ReasonScheduleInvalid, "%s is %q, which cannot be read: %v", field, expression, cause)
 		}
 	}()
 	if strings.Contains(expression, "TZ") {
-		return clock{}, &unreadable{ReasonScheduleInvalid,
-			fmt.Sprintf("%s is %q; it must name no time zone: put it into spec.timeZone.", field, expression)}
+		return clock{}, unreadable(ReasonScheduleInvalid,
+			"%s is %q; it must name no time zone: put it into spec.timeZone.", field, expression)
 	}
 	zone, err := time.LoadLocation(timeZone) // empty is UTC
 	if err != nil || strings.EqualFold(timeZone, "Local") {
-		return clock{}, &unreadable{ReasonTimeZoneUnknown,
-			fmt.Sprintf("spec.timeZone is %q; it must be the name of a time zone, such as Europe/Berlin.", timeZone)}
+		return clock{}, unreadable(ReasonTimeZoneUnknown,
+			"spec.timeZone is %q; it must be the name of a time zone, such as Europe/Berlin.", timeZone)
 	}
 	parsed, err := cron.ParseStandard(strings.TrimSpace(expression))
 	if err != nil {
-		return clock{}, &unreadable{ReasonScheduleInvalid, fmt.Sprintf(
-			"%s is %q, which cannot be read: %v; it must have five fields, such as \"0 3 * * *\", or be a word "+
-				"such as @daily.", field, expression, err)}
+		return clock{}, unreadable(ReasonScheduleInvalid, "%s is %q, which cannot be read: %v; it must have five "+
+			"fields, such as \"0 3 * * *\", or be a word such as @daily.", field, expression, err)
 	}
 	return clockOf(field, expression, parsed, zone)
 }
 
-func clockOf(field, expression string, parsed cron.Schedule, zone *time.Location) (clock, *unreadable) {
+func clockOf(field, expression string, parsed cron.Schedule, zone *time.Location) (clock, *backupplan.Trouble) {
 	switch parsed := parsed.(type) {
 	case cron.ConstantDelaySchedule:
 		if parsed.Delay%time.Minute != 0 {
-			return clock{}, &unreadable{ReasonScheduleInvalid,
-				fmt.Sprintf("%s is %q; @every must have a time of whole minutes, such as 90m.", field, expression)}
+			return clock{}, unreadable(ReasonScheduleInvalid,
+				"%s is %q; @every must have a time of whole minutes, such as 90m.", field, expression)
 		}
 		return clock{cron: parsed, every: parsed.Delay, zone: zone}, nil
 	case *cron.SpecSchedule:
@@ -83,8 +79,11 @@ func clockOf(field, expression string, parsed cron.Schedule, zone *time.Location
 		wall.Location = time.UTC
 		return clock{cron: parsed, wall: &wall, zone: zone}, nil
 	}
-	return clock{}, &unreadable{ReasonScheduleInvalid,
-		fmt.Sprintf("%s is %q, which cannot be read.", field, expression)}
+	return clock{}, unreadable(ReasonScheduleInvalid, "%s is %q, which cannot be read.", field, expression)
+}
+
+func unreadable(reason, format string, args ...any) *backupplan.Trouble {
+	return &backupplan.Trouble{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
 // after is the first time that the schedule names after another; zero when there is none within five years. For @every
@@ -233,7 +232,7 @@ func (o Observation) condition(d Decision, chore Chore, kind string, last Record
 	trouble := o.trouble(chore)
 	switch refusal, isRefused := d.Refusals[chore]; {
 	case chore == Test && wrong != nil:
-		return condition(metav1.ConditionFalse, wrong.reason, wrong.message)
+		return condition(metav1.ConditionFalse, wrong.Reason, wrong.Message)
 	case isRefused:
 		return condition(metav1.ConditionFalse, refusal.Reason, refusal.Message)
 	case trouble != nil:

@@ -115,7 +115,7 @@ func TestWhatCannotBeReadIsSaidAndNeverPanics(t *testing.T) {
 		{"0 3 * * *", "../etc/passwd", ReasonTimeZoneUnknown, "Europe/Berlin"},
 	} {
 		_, wrong := readClock("spec.schedule", row.cron, row.zone)
-		if wrong == nil || wrong.reason != row.reason || !strings.Contains(wrong.message, row.says) {
+		if wrong == nil || wrong.Reason != row.reason || !strings.Contains(wrong.Message, row.says) {
 			t.Errorf("%q in %q: %+v", row.cron, row.zone, wrong)
 		}
 	}

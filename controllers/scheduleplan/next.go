@@ -25,6 +25,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
@@ -40,13 +41,13 @@ const (
 type view struct {
 	Observation
 	clock clock
-	wrong *unreadable
+	wrong *backupplan.Trouble
 	base  time.Time // the last time that was considered
 	due   time.Time // the newest run that should have begun; zero: none
 	next  time.Time // the first run after now
 
 	testClock clock
-	testWrong *unreadable
+	testWrong *backupplan.Trouble
 }
 
 // rules in the order of doc.go; the first that speaks wins.
@@ -145,7 +146,7 @@ func cannotBeRead(v view) *Decision {
 	if v.wrong == nil {
 		return nil
 	}
-	return &Decision{Reason: v.wrong.reason, Message: v.wrong.message, Trouble: true}
+	return &Decision{Reason: v.wrong.Reason, Message: v.wrong.Message, Trouble: true}
 }
 
 // neverFires tells the 30th of February apart from what is far away.

@@ -202,9 +202,9 @@ type Decision struct {
 	Trouble         bool      // a person may have to do something about it
 	Next            time.Time // of the run that comes next; zero when nobody knows
 
-	Chores   []Change          // beside it, when there is no Change, or it was refused: none waits for another
-	Refusals map[Chore]Refusal // what the platform says of those that were tried
-	NextTest time.Time         // of the test restore that comes next; zero when nobody knows
+	Chores   []Change                     // beside it, if there is no Change, or it was refused: none waits for another
+	Refusals map[Chore]backupplan.Trouble // what the platform says of those that were tried
+	NextTest time.Time                    // of the test restore that comes next; zero when nobody knows
 
 	// Ignored means that the cluster is another operator's: nothing of the schedule is written.
 	Ignored bool
@@ -277,9 +277,6 @@ func (BeginTest) change()   {}
 func (RecordChore) change() {}
 func (EndTask) change()     {}
 
-// Refusal is why the platform does not let a chore be done.
-type Refusal struct{ Reason, Message string }
-
 // ChoreOf is the chore that a change is for.
 func ChoreOf(change Change) Chore {
 	switch change := change.(type) {
@@ -295,7 +292,9 @@ func ChoreOf(change Change) Chore {
 
 // ChoreRefused is the decision of which a chore was not possible. The schedule itself is kept all the same.
 func (d Decision) ChoreRefused(change Change, reason, message string, recheck time.Duration) Decision {
-	refusals := map[Chore]Refusal{ChoreOf(change): {reason, words.Bounded(message)}}
+	refusals := map[Chore]backupplan.Trouble{
+		ChoreOf(change): {Reason: reason, Message: words.Bounded(message)},
+	}
 	for chore, refusal := range d.Refusals {
 		refusals[chore] = refusal
 	}

@@ -203,7 +203,7 @@ func Faults(s Schedule, now time.Time) []Fault {
 	}
 	isTold := len(faults) > 0 && faults[0].Field == fieldTimeZone
 	if s.TestExpression != "" && v.testWrong != nil && !isTold {
-		faults = append(faults, s.fault(fieldTest, s.TestExpression, v.testWrong.reason, v.testWrong.message))
+		faults = append(faults, s.fault(fieldTest, s.TestExpression, v.testWrong.Reason, v.testWrong.Message))
 	}
 	return faults
 }

@@ -81,8 +81,9 @@ var rooms = []room{
 	{path: "controllers/kit", enters: []string{"controllers/apply", "controllers/resources", "controllers/words", "api"},
 		foreign: []string{"*"}},
 	{
-		path:    "controllers/kit/jobs",
-		enters:  []string{"controllers/observe", "controllers/resources", "controllers/backupplan", "api"},
+		path: "controllers/kit/jobs",
+		enters: []string{"controllers/observe", "controllers/plan/facts", "controllers/resources",
+			"controllers/backupplan", "api"},
 		foreign: []string{"*"},
 	},
 	{

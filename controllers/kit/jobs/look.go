@@ -16,6 +16,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -62,11 +63,11 @@ func Explain(ctx context.Context, live client.Reader, job *batchv1.Job, pods []c
 		return nil
 	}
 	pod, latest := &pods[len(pods)-1], &attempts[len(attempts)-1]
-	if !startsNothing(pod, latest) {
+	if latest.Trouble != nil || !observe.StartsNothing(pod) {
 		return nil
 	}
 	if said := observe.LastWarning(ctx, live, pod.Namespace, pod.UID); said != nil {
-		latest.Trouble = &backupplan.Trouble{Reason: mountTrouble(said.Reason), Message: said.Message}
+		latest.Trouble = &backupplan.Trouble{Reason: startReason(said.Reason), Message: said.Message}
 	}
 	return nil
 }
@@ -224,36 +225,22 @@ func fillStep(step *backupplan.Step, state corev1.ContainerState) {
 	}
 }
 
-// ordinary are words of the kubelet for a container that waits and has no trouble.
-var ordinary = []string{"", "PodInitializing", "ContainerCreating"}
-
-var imageTrouble = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
-	"ImageInspectError", "RegistryUnavailable"}
-
 // troubleOf is what the Pod itself says of why it does not get on.
 func troubleOf(pod *corev1.Pod) *backupplan.Trouble {
 	if _, message := observe.WhyUnscheduled(pod); message != "" {
 		return &backupplan.Trouble{Reason: backupplan.ReasonUnschedulable, Message: message}
 	}
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		waiting := status.State.Waiting
-		if waiting == nil || slices.Contains(ordinary, waiting.Reason) {
-			continue
+		if waiting := status.State.Waiting; waiting != nil && waiting.Message != "" {
+			return &backupplan.Trouble{Reason: startReason(waiting.Reason),
+				Message: waiting.Reason + ": " + waiting.Message}
 		}
-		trouble := backupplan.Trouble{Reason: backupplan.ReasonContainerNotStarting, Message: waiting.Reason + ": " +
-			waiting.Message}
-		if slices.Contains(imageTrouble, waiting.Reason) {
-			trouble.Reason = backupplan.ReasonImagePullFailed
-		}
-		return &trouble
 	}
 	return nil
 }
 
-// startsNothing reports that a Pod has its node, starts nothing, and does not say why.
-func startsNothing(pod *corev1.Pod, a *backupplan.Attempt) bool {
-	return pod.Spec.NodeName != "" && !a.Ended && a.Trouble == nil &&
-		!slices.ContainsFunc(a.Steps, func(s backupplan.Step) bool { return s.State != backupplan.StepWaits })
+func startReason(waiting string) string {
+	return cmp.Or(facts.StartReason(waiting), backupplan.ReasonContainerNotStarting)
 }
 
 // refusalOf says why no Pod may be made for a Job, from the words in which the job controller repeats the API server's.
@@ -270,12 +257,4 @@ func refusalOf(message string) *backupplan.Trouble {
 		reason = backupplan.ReasonPodSecurity
 	}
 	return &backupplan.Trouble{Reason: reason, Message: message}
-}
-
-func mountTrouble(reason string) string {
-	switch reason {
-	case "FailedMount", "FailedAttachVolume", "FailedMapVolume":
-		return backupplan.ReasonVolumeNotMounted
-	}
-	return backupplan.ReasonContainerNotStarting
 }
