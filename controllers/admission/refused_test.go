@@ -288,19 +288,22 @@ var refusedPods = []refusal{
 	{"a node affinity with an unknown operator", "spec: {pod: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
 		"{nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: Is, values: [a]}]}]}}}}}",
 		"spec.pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].operator", "",
-		"it must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt"},
+		`supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"`},
 	{"a node affinity that lists no value", "spec: {pod: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
 		"{nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In}]}]}}}}}",
 		"spec.pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values", "",
-		"must have at least one value when operator is In"},
+		"values set can't be empty"},
 	{"a node affinity with values for mere existence", "spec: {pod: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
 		"{nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: Exists, values: [a]}]}]}}}}}",
 		"spec.pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values", "",
-		"must be empty when operator is Exists"},
+		"values set must be empty for exists and does not exist"},
 	{"a node affinity that compares with two numbers", "spec: {pod: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
 		"{nodeSelectorTerms: [{matchExpressions: [{key: cores, operator: Gt, values: ['1', '2']}]}]}}}}}",
 		"spec.pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values", "",
-		"must be one number when operator is Gt"},
+		"exactly one value is required"},
+	{"a node affinity that prefers more than no number", "spec: {pod: {affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: " +
+		"[{weight: 1, preference: {matchExpressions: [{key: cores, operator: Gt, values: [many]}]}}]}}}}",
+		"spec.pod.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].matchExpressions[0].values[0]", "", "must be an integer"},
 	{"a node affinity that requires nothing", "spec: {pod: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
 		"{nodeSelectorTerms: []}}}}}",
 		"spec.pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms", "",

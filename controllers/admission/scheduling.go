@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,8 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
 // What follows would otherwise be said only when a Pod is created, and then once for each Pod and pass.
@@ -64,61 +67,46 @@ func validateAffinity(affinity *corev1.Affinity, at *field.Path) field.ErrorList
 	return errs
 }
 
+// validateNodeAffinity says what the scheduler says of it.
 func validateNodeAffinity(affinity *corev1.NodeAffinity, at *field.Path) field.ErrorList {
 	if affinity == nil {
 		return nil
 	}
 	var errs field.ErrorList
 	if required := affinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
-		terms := at.Child("requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-		if len(required.NodeSelectorTerms) == 0 {
+		at := at.Child("requiredDuringSchedulingIgnoredDuringExecution")
+		if terms := at.Child("nodeSelectorTerms"); len(required.NodeSelectorTerms) == 0 {
 			errs = append(errs, field.Required(terms, terms.String()+" must have at least one term"))
 		}
-		for i, term := range required.NodeSelectorTerms {
-			errs = append(errs, validateNodeTerm(term, terms.Index(i))...)
-		}
+		_, err := nodeaffinity.NewNodeSelector(required, field.WithPath(at))
+		errs = append(errs, said(err)...)
 	}
-	for i, term := range affinity.PreferredDuringSchedulingIgnoredDuringExecution {
-		at := at.Child("preferredDuringSchedulingIgnoredDuringExecution").Index(i)
-		errs = append(errs, validateWeight(term.Weight, at)...)
-		errs = append(errs, validateNodeTerm(term.Preference, at.Child("preference"))...)
+	preferred := affinity.PreferredDuringSchedulingIgnoredDuringExecution
+	at = at.Child("preferredDuringSchedulingIgnoredDuringExecution")
+	for i, term := range preferred {
+		errs = append(errs, validateWeight(term.Weight, at.Index(i))...)
 	}
-	return errs
+	_, err := nodeaffinity.NewPreferredSchedulingTerms(preferred, field.WithPath(at))
+	return append(errs, said(err)...)
 }
 
-func validateNodeTerm(term corev1.NodeSelectorTerm, at *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for i, r := range term.MatchExpressions {
-		at := at.Child("matchExpressions").Index(i)
-		errs = append(errs, validateKey(r.Key, at.Child("key"), false)...)
-		errs = append(errs, validateNodeOperator(r, at)...)
+// said are the errors of a library, as sentences.
+func said(err error) field.ErrorList {
+	var (
+		all  utilerrors.Aggregate
+		errs field.ErrorList
+	)
+	if !errors.As(err, &all) {
+		return nil
+	}
+	for _, one := range all.Errors() {
+		var wrong *field.Error
+		if errors.As(one, &wrong) {
+			wrong.Detail = fmt.Sprintf("%s is %q: %s", wrong.Field, fmt.Sprint(wrong.BadValue), wrong.Detail)
+			errs = append(errs, wrong)
+		}
 	}
 	return errs
-}
-
-func validateNodeOperator(r corev1.NodeSelectorRequirement, at *field.Path) field.ErrorList {
-	values := at.Child("values")
-	switch r.Operator {
-	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
-		if len(r.Values) == 0 {
-			return field.ErrorList{field.Required(values,
-				fmt.Sprintf("%s must have at least one value when operator is %s", values, r.Operator))}
-		}
-	case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
-		if len(r.Values) > 0 {
-			return field.ErrorList{field.Forbidden(values,
-				fmt.Sprintf("%s must be empty when operator is %s", values, r.Operator))}
-		}
-	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
-		if len(r.Values) != 1 {
-			return field.ErrorList{field.Invalid(values, r.Values,
-				fmt.Sprintf("%s must be one number when operator is %s", values, r.Operator))}
-		}
-	default:
-		return invalid(at.Child("operator"), string(r.Operator),
-			"it must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt")
-	}
-	return nil
 }
 
 func validatePodTerms(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm,
@@ -182,9 +170,6 @@ func validateKey(key string, at *field.Path, mayBeEmpty bool) field.ErrorList {
 }
 
 func validateSelector(selector *metav1.LabelSelector, at *field.Path) field.ErrorList {
-	errs := metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, at)
-	for _, err := range errs {
-		err.Detail = fmt.Sprintf("%s is %q: %s", err.Field, fmt.Sprint(err.BadValue), err.Detail)
-	}
-	return errs
+	return said(metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{},
+		at).ToAggregate())
 }
