@@ -82,30 +82,40 @@ func Download(ctx context.Context, m Manifest, name string, o FetchOptions) erro
 	if err != nil {
 		return err
 	}
-	o.Progress.enter(StageFetching, m.SizeBytes)
-	ctx, p := o.start(ctx, o.Stall)
-	defer p.stop()
-	err = p.blame(ctx, download(ctx, m, o.Bucket, &tally{file: file, pulse: p}))
-	if closed := file.Close(); err == nil && closed != nil {
-		err = scratchFailure("write the snapshot", closed)
-	}
-	if err != nil {
+	if err = o.fetch(ctx, m, &tally{file: file, broken: scratchFailure}); err != nil {
 		_ = os.Remove(file.Name())
 	}
 	return err
 }
 
-// download reads a snapshot, which has to be of the manifest's size and hash.
-func download(ctx context.Context, m Manifest, bucket *store.Bucket, to *tally) error {
+// fetch brings a snapshot, which has to be of the manifest's size and hash.
+func (t Transfer) fetch(ctx context.Context, m Manifest, to *tally) error {
 	sum := sha256.New()
 	to.sum = sum
-	if err := readInto(ctx, bucket, m.Key, m.SizeBytes, to); err != nil {
+	if err := t.bring(ctx, m.Key, m.SizeBytes, to); err != nil {
 		return err
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != m.SHA256 {
 		return fail(ReasonObjectDamaged, "%s came back with the SHA-256 %s, and should have %s", m.Key, got, m.SHA256)
 	}
 	return nil
+}
+
+// bring reads an object of which the size is known into a file, and closes that. It watches that bytes come.
+func (t Transfer) bring(ctx context.Context, key string, size int64, to *tally) error {
+	defer to.file.Close()
+	t.Progress.enter(StageFetching, size)
+	ctx, p := t.start(ctx, t.Stall)
+	defer p.stop()
+	to.pulse = p
+	err := p.blame(ctx, readInto(ctx, t.Bucket, key, size, to))
+	if to.failed == nil && err == nil {
+		to.failed = to.file.Close()
+	}
+	if to.failed != nil {
+		return to.broken("write the snapshot", to.failed)
+	}
+	return err
 }
 
 // readInto reads an object of which the size is known, as long as bytes of it come. A connection that ends before the
@@ -135,7 +145,7 @@ func readOn(ctx context.Context, bucket *store.Bucket, key string, want int64, t
 	_, err = io.CopyBuffer(to, io.LimitReader(reader, want+1-to.count), make([]byte, 256<<10))
 	switch {
 	case to.failed != nil:
-		return scratchFailure("write the snapshot", to.failed)
+		return to.failed
 	case err != nil:
 		return fmt.Errorf("read %s back, %d of %d bytes: %w", key, to.count, want, err)
 	case to.count != want:
@@ -146,8 +156,9 @@ func readOn(ctx context.Context, bucket *store.Bucket, key string, want int64, t
 
 // tally writes, hashes and counts.
 type tally struct {
-	file   io.Writer
-	sum    io.Writer // never fails
+	file   io.WriteCloser
+	broken func(doing string, err error) error // says so of the disk that the file is on
+	sum    io.Writer                           // never fails
 	pulse  *pulse
 	count  int64
 	failed error // of the file

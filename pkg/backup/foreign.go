@@ -124,35 +124,19 @@ func examineObject(ctx context.Context, t Transfer, object store.Object, scratch
 	}
 	kept := filepath.Join(scratch, scratchForeign)
 	defer os.Remove(kept)
-	sum, err := downloadForeign(ctx, t, object, scratch)
+	if err := checkRoom(scratch, object.Size); err != nil {
+		return Examined{}, err
+	}
+	file, err := createScratch(scratch, scratchForeign)
+	if err != nil {
+		return Examined{}, err
+	}
+	sum := newSeal()
+	err = t.bring(ctx, object.Key, object.Size, &tally{file: file, broken: scratchFailure, sum: sum})
 	if err != nil {
 		return Examined{}, err
 	}
 	return examine(object.Key, sum, kept)
-}
-
-// downloadForeign watches that bytes come, until the last one has: what follows reads the database, and moves none.
-func downloadForeign(ctx context.Context, t Transfer, object store.Object, scratch string) (*seal, error) {
-	if err := checkRoom(scratch, object.Size); err != nil {
-		return nil, err
-	}
-	file, err := createScratch(scratch, scratchForeign)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	t.Progress.enter(StageFetching, object.Size)
-	ctx, p := t.start(ctx, t.Stall)
-	defer p.stop()
-	sum := newSeal()
-	err = p.blame(ctx, readInto(ctx, t.Bucket, object.Key, object.Size, &tally{file: file, sum: sum, pulse: p}))
-	if err != nil {
-		return nil, err
-	}
-	if err := file.Close(); err != nil {
-		return nil, scratchFailure("write the snapshot", err)
-	}
-	return sum, nil
 }
 
 // examine says what a snapshot that went through the seal, and is kept there, holds.

@@ -49,16 +49,9 @@ func Restore(ctx context.Context, o RestoreOptions) (Restored, error) {
 		if err := o.Origin.Check(); err != nil {
 			return Restored{}, err
 		}
-		state, err := o.Place.stands(volume, o.Origin)
-		switch {
-		case err != nil:
-			return Restored{}, err
-		case state == stranger:
-			return Restored{}, o.Place.refuseStranger()
-		case state == ours:
-			return restoredFrom(o.Origin, true), o.Place.restoreEmpty(volume)
-		}
-		return restoredFrom(o.Origin, false), o.Place.startOver(volume, func() error { return o.restore(ctx, volume) })
+		return o.Place.restore(volume, o.Origin, o.Origin.Key, func() (Origin, error) {
+			return o.Origin, o.fetchOn(ctx, volume)
+		})
 	})
 }
 
@@ -66,23 +59,40 @@ func restoredFrom(origin Origin, already bool) Restored {
 	return Restored{Key: origin.Key, SizeBytes: origin.SizeBytes, SHA256: origin.SHA256, AlreadyRestored: already}
 }
 
-func (o *RestoreOptions) restore(ctx context.Context, volume *os.Root) error {
+// fetchOn brings the backup. It is not written through: after a power failure a restore starts over, and etcdutl checks
+// what it reads.
+func (o *RestoreOptions) fetchOn(ctx context.Context, volume *os.Root) error {
 	if err := o.Place.checkRoom(o.Origin.SizeBytes); err != nil {
 		return err
 	}
-	return o.download(ctx, volume)
+	file, err := o.Place.create(volume)
+	if err != nil {
+		return err
+	}
+	wanted := Manifest{Key: o.Origin.Key, SizeBytes: o.Origin.SizeBytes, SHA256: o.Origin.SHA256}
+	return o.fetch(ctx, wanted, &tally{file: file, broken: volumeFailure})
 }
 
-// startOver removes what an earlier run has left, and brings a snapshot. Of one that did not come whole nothing stays.
-func (p Place) startOver(volume *os.Root, bring func() error) error {
-	if err := volume.RemoveAll(p.staging()); err != nil {
-		return volumeFailure("remove what an earlier run has left", err)
+// restore brings the snapshot of a key, unless an earlier run has restored it. It removes what such a run has left, and
+// of a snapshot that does not come whole nothing stays.
+func (p Place) restore(volume *os.Root, earlier Origin, key string, bring func() (Origin, error)) (Restored, error) {
+	state, err := p.stands(volume, earlier)
+	switch {
+	case err != nil:
+		return Restored{}, err
+	case state == stranger || state == ours && earlier.Key != key:
+		return Restored{}, p.refuseStranger()
+	case state == ours:
+		return restoredFrom(earlier, true), p.restoreEmpty(volume)
 	}
-	err := bring()
+	if err := volume.RemoveAll(p.staging()); err != nil {
+		return Restored{}, volumeFailure("remove what an earlier run has left", err)
+	}
+	origin, err := bring()
 	if err != nil {
 		_ = volume.Remove(p.staged(stagedSnapshot)) // what is not whole is of no use, and takes room
 	}
-	return err
+	return restoredFrom(origin, false), err
 }
 
 // create makes the file of the snapshot.
@@ -108,31 +118,6 @@ func (p Place) checkRoom(size int64) error {
 			"the volume of member %s has %d bytes free, and restoring a snapshot of %d takes %d: make room for %s "+
 				"more where it lies",
 			p.Member, free, size, need, mebibytes(need-free))
-	}
-	return nil
-}
-
-func (o *RestoreOptions) download(ctx context.Context, volume *os.Root) error {
-	file, err := o.Place.create(volume)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	o.Progress.enter(StageFetching, o.Origin.SizeBytes)
-	ctx, p := o.start(ctx, o.Stall)
-	defer p.stop()
-	to := &tally{file: file, pulse: p}
-	wanted := Manifest{Key: o.Origin.Key, SizeBytes: o.Origin.SizeBytes, SHA256: o.Origin.SHA256}
-	err = p.blame(ctx, download(ctx, wanted, o.Bucket, to))
-	if to.failed != nil {
-		return volumeFailure("write the snapshot", to.failed)
-	}
-	if err != nil {
-		return err
-	}
-	// It is not written through: after a power failure a restore starts over, and etcdutl checks what it reads.
-	if err := file.Close(); err != nil {
-		return volumeFailure("write the snapshot", err)
 	}
 	return nil
 }

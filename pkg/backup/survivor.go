@@ -45,23 +45,13 @@ func RestoreSurvivor(ctx context.Context, o SurvivorOptions) (Restored, error) {
 		if err != nil {
 			return Restored{}, err
 		}
-		state, err := o.Place.stands(volume, origin)
-		switch {
-		case err != nil:
-			return Restored{}, err
-		case state == stranger || state == ours && origin.Key != survivorKey(o.Endpoint.Name):
-			return Restored{}, o.Place.refuseStranger()
-		case state == ours:
-			return restoredFrom(origin, true), o.Place.restoreEmpty(volume)
-		}
-		err = o.Place.startOver(volume, func() error {
-			origin, err = o.restore(ctx, volume)
-			return err
+		return o.Place.restore(volume, origin, survivorKey(o.Endpoint.Name), func() (Origin, error) {
+			origin, err := o.restore(ctx, volume)
+			if err != nil {
+				return Origin{}, err
+			}
+			return origin, writeSurvivor(volume, o.Place, origin)
 		})
-		if err != nil {
-			return Restored{}, err
-		}
-		return restoredFrom(origin, false), writeSurvivor(volume, o.Place, origin)
 	})
 }
 
