@@ -32,6 +32,7 @@ func defragment(f *flagSet) work {
 	)
 	f.memberFlags(&from)
 	memberID := f.String("member-id", "", "etcd's ID of the member, hexadecimal.")
+	until := f.Int64("until-size", 0, "A file of fewer bytes is left as it is.")
 	f.TextVar(&by, "start-by", time.Time{}, "After this time the member is left alone.")
 	f.check(func() (err error) {
 		if len(from.endpoints) != 1 || from.clusterID == 0 || by.IsZero() {
@@ -55,7 +56,7 @@ func defragment(f *flagSet) work {
 			return nil, err
 		}
 		defer func() { _ = member.Close() }()
-		return giveBack(ctx, member, from.clusterID, id)
+		return giveBack(ctx, member, from.clusterID, id, *until)
 	}
 }
 
@@ -76,7 +77,7 @@ func dial(endpoint backup.Endpoint, config *tls.Config) (client.Client, error) {
 	return client.EtcdDialer{}.Dial(client.Endpoint{Address: at.Host, ServerName: at.Hostname(), TLS: config})
 }
 
-func giveBack(ctx context.Context, member client.Client, cluster, id etcdutil.ID) (any, error) {
+func giveBack(ctx context.Context, member client.Client, cluster, id etcdutil.ID, until int64) (any, error) {
 	before, err := member.Status(ctx)
 	switch {
 	case err != nil:
@@ -84,6 +85,8 @@ func giveBack(ctx context.Context, member client.Client, cluster, id etcdutil.ID
 	case before.ClusterID != cluster || before.MemberID != id:
 		return nil, fmt.Errorf("member %s of cluster %s answers, and %s of %s is meant", before.MemberID,
 			before.ClusterID, id, cluster)
+	case before.DBSize < until:
+		return defragmented{before.DBSize, before.DBSize}, nil
 	}
 	if err := awaitNoSnapshot(ctx, member); err != nil {
 		return nil, err

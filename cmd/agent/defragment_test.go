@@ -38,12 +38,16 @@ func (l *lone) Defragment(context.Context) error {
 
 func TestOnlyTheMemberThatIsMeantIsDefragmentedAndOnceItSendsNoSnapshot(t *testing.T) {
 	member := &lone{sends: 1, size: 100}
-	if got, err := giveBack(t.Context(), member, 7, 8); err != nil || got != (defragmented{100, 10}) {
+	if got, err := giveBack(t.Context(), member, 7, 8, 100); err != nil || got != (defragmented{100, 10}) {
 		t.Errorf("%+v: %v", got, err)
+	}
+	member.asked = false
+	if got, err := giveBack(t.Context(), member, 7, 8, 100); err != nil || got != (defragmented{10, 10}) || member.asked {
+		t.Errorf("its file is small already: %+v: %v", got, err)
 	}
 	for _, meant := range [][2]etcdutil.ID{{6, 8}, {7, 9}} {
 		other := &lone{}
-		if _, err := giveBack(t.Context(), other, meant[0], meant[1]); err == nil || other.asked {
+		if _, err := giveBack(t.Context(), other, meant[0], meant[1], 0); err == nil || other.asked {
 			t.Errorf("%v is meant, and 8 of 7 was asked: %v", meant, err)
 		}
 	}
@@ -63,7 +67,7 @@ func TestAMemberThatSendsSnapshotsForeverIsLeftAlone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	member := &lone{sends: 1 << 20}
-	if _, err := giveBack(ctx, member, 7, 8); err == nil || !strings.Contains(err.Error(), "sent a snapshot all the while") || member.asked {
+	if _, err := giveBack(ctx, member, 7, 8, 0); err == nil || !strings.Contains(err.Error(), "sent a snapshot all the while") || member.asked {
 		t.Errorf("asked %v: %v", member.asked, err)
 	}
 }

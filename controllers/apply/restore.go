@@ -83,7 +83,7 @@ func (s step) defragPod(ctx context.Context, c changes.StartDefrag) (*corev1.Pod
 	}
 	return resources.BuildDefragPod(s.cluster, resources.DefragStart{
 		Platform: platform, Member: c.Name, MemberID: c.ID, ClusterID: s.view.Current.Membership.ClusterID,
-		Deadline: c.Deadline, StartBy: s.Now().Add(c.Deadline),
+		Deadline: c.Deadline, Until: c.Until, StartBy: s.Now().Add(c.Deadline),
 	}), nil
 }
 

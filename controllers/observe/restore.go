@@ -133,7 +133,7 @@ func (r replicas) addDefrags(tasks []corev1.Pod, all map[string]told) {
 			deadline := time.Duration(*cmp.Or(pod.Spec.ActiveDeadlineSeconds, new(int64))) * time.Second
 			since := cmp.Or(pod.Status.StartTime, &pod.CreationTimestamp).Time
 			r.of(member).Defragmenting = &facts.DefragPod{Task: taskOf(&pod, all[pod.Name]), Since: since,
-				Deadline: deadline}
+				Deadline: deadline, Until: resources.DefragmentUntil(&pod), After: resources.DefragmentedTo(&pod)}
 		}
 	}
 }

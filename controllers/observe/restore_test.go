@@ -232,6 +232,21 @@ func TestRestorePodIsJoinedToItsMemberAndIsNoMemberItself(t *testing.T) {
 	}
 }
 
+func TestAPodThatDefragmentsSaysWhichFileIsSmallEnoughAndHowSmallItGot(t *testing.T) {
+	w := newWorld(t)
+	w.put(w.volume("demo-1"))
+	pod := resources.BuildDefragPod(w.cluster, resources.DefragStart{Platform: resources.Platform{AgentImage: "steward:1"},
+		Member: "demo-1", MemberID: 1, ClusterID: 7, Deadline: time.Minute, Until: 250})
+	w.put(pod)
+	for says, want := range map[string]int64{`{"before":400,"after":100}`: 100, "no JSON": 0} {
+		pod.Status = corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{
+			{Name: resources.StepDefragment, State: ended(w, 0, says)}}}
+		if got := w.replica("demo-1").Defragmenting; got.Until != 250 || got.After != want {
+			t.Errorf("%s: %+v", says, got)
+		}
+	}
+}
+
 func TestAVolumeSaysWhatWasRestoredThere(t *testing.T) {
 	w := newWorld(t)
 	volume := w.volume("demo-0")

@@ -144,6 +144,7 @@ func MustConfirm(c changes.Change) bool { return changes.TraitsOf(c).Unconfirmed
 
 // How long until the next look when nothing is heard.
 const (
+	recheckUrgent  = 250 * time.Millisecond // clients cannot write meanwhile
 	recheckWait    = 1 * time.Second
 	recheckSlow    = 10 * time.Second
 	recheckSettled = 20 * time.Second

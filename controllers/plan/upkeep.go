@@ -15,7 +15,7 @@ import (
 // while all others serve, leads no client then, and its silence is no sign of a fault until its time is over.
 
 const (
-	// restAfterDefrag is how long a member rests after a defragmentation that failed, or that was not enough.
+	// restAfterDefrag is how long a member rests after a defragmentation that failed, or left its file as it was.
 	restAfterDefrag = 10 * time.Minute
 	// restUnstarted is how long all rest after a Pod that never ran: the next one would meet the same. That Pod is all
 	// that tells of it, and how many there were before it does not say. So the rest does not grow.
@@ -96,8 +96,8 @@ func leads(o facts.Incarnation, r facts.Replica) int {
 // whyDefrag says what asks for a member to be defragmented, as a sentence, or "".
 func whyDefrag(o judge.Judged, r facts.Replica) string {
 	var last time.Time // when it was done
-	if p := r.Defragmenting; p != nil && p.HasSucceeded() {
-		last = p.Created
+	if r.IsDefragmented() {
+		last = r.Defragmenting.Created
 	} else if hasJustFailed(o, r) {
 		return ""
 	}
@@ -121,8 +121,9 @@ func whyDefrag(o judge.Judged, r facts.Replica) string {
 // whyDefragFull is whyDefrag where space ran out. What else is wrong with the data comes first.
 func whyDefragFull(o judge.Judged, r facts.Replica) string {
 	isOther := func(a facts.Alarm) bool { return a.Name != facts.AlarmNoSpace }
-	if p := r.Defragmenting; p != nil && p.HasSucceeded() && o.Now.Sub(p.Created) < restAfterDefrag {
-		return "" // it has just been done, and was not enough
+	if p := r.Defragmenting; p != nil && p.HasSucceeded() && !p.HasHelped() &&
+		o.Now.Sub(p.Created) < restAfterDefrag {
+		return "" // it has just been done, and the file is as large as it was
 	}
 	const least = 1 << 20 // here less than a tenth may be what lacks
 	if !r.IsFull() || slices.ContainsFunc(o.Raised(), isOther) || o.IsOutOfSpace() ||
@@ -166,14 +167,15 @@ func defragment(o pass) *proposal {
 	case others && r.Member.ID == o.Membership.Leader:
 		return handOver(o, r, o.HealthyVoters(), facts.ReasonDefragment, "is defragmented next")
 	case others && r.Pod.Role != "":
-		return act(changes.LabelRole{Pod: r.PodRef(), Before: defragOf(r)},
+		return act(changes.LabelRole{Pod: r.PodRef(), Before: defragOf(o, r)},
 			"it answers nothing while it is defragmented.")
 	}
-	return act(defragOf(r), "%s", o.due.DefragBecause)
+	return act(defragOf(o, r), "%s", o.due.DefragBecause)
 }
 
-func defragOf(r facts.Replica) changes.StartDefrag {
-	return changes.StartDefrag{Name: r.Name, ID: r.Member.ID, Deadline: facts.DefragDeadline(r.Answer.DBSizeInUse)}
+func defragOf(o pass, r facts.Replica) changes.StartDefrag {
+	return changes.StartDefrag{Name: r.Name, ID: r.Member.ID, Deadline: facts.DefragDeadline(r.Answer.DBSizeInUse),
+		Until: r.DefragmentUntil(o.InUse())}
 }
 
 // isGivingBack reports that history is compacted or a member defragmented, or will be, or was tried to be.
@@ -227,7 +229,11 @@ func defragmenting(o pass, r facts.Replica) *proposal {
 		says = fmt.Sprintf("%s is defragmented. The cluster answers nothing until that is done, which may take until "+
 			"%s.", r.Name, p.Ends().UTC().Format(time.TimeOnly))
 	}
-	return taskTrouble(p.Task, o, facts.ReasonDefragment, p.Deadline, says)
+	waits := taskTrouble(p.Task, o, facts.ReasonDefragment, p.Deadline, says)
+	if len(o.Raised()) > 0 {
+		waits.Recheck = recheckUrgent
+	}
+	return waits
 }
 
 // defragLeftover deletes the Pod of a former member, the last one of a member that is due again, and one that no node

@@ -75,6 +75,9 @@ func upkeepRows() []row {
 			"defragment", "", "DeleteDefrag", "did not end"},
 		{"the next follower comes after it", asked.edit(2, defragged(time.Second, defragDone)), Act, "defragment", "",
 			"LabelRole", "demo-1"},
+		{"even where its Pod has not been told of yet, once its file is small", asked.edit(2, shrunk).edit(2,
+			defragged(time.Second, func(p *facts.DefragPod) { p.Until = 250 << 20 })), Act, "defragment", "", "LabelRole",
+			"demo-1"},
 		{"the leader hands over, and is the last", asked.edit(1, defragged(time.Second, defragDone)).edit(2,
 			defragged(time.Second, defragDone)), Act, "defragment", "", "MoveLeader", "demo-0 is defragmented next"},
 		{"what was done before it was asked for does not count", asked.edit(2, defragged(time.Hour, defragDone)), Act,
@@ -107,6 +110,11 @@ func upkeepRows() []row {
 			"DeleteDefrag", ""},
 		{"clients are led back where Kubernetes refuses the Pod", rejecting(away, nameDefragment), Act, "label-role", "",
 			"LabelRole", "Label the Pod of demo-2 as voter"},
+		{"where space runs out again soon, a member is defragmented again", storing(full, 2000, 100).edit(2,
+			defragged(time.Minute, func(p *facts.DefragPod) { p.Until, p.After = 1000<<20, 100<<20; defragDone(p) })), Act,
+			"defragment", "", "DeleteDefrag", "another one may follow"},
+		{"but not where that left its file as it was", storing(full, 2000, 100).edit(2, defragged(time.Minute, defragDone)),
+			Act, "defragment", "", "LabelRole", "demo-1"},
 		{"where space ran out, no person is told to delete keys for it", storing(full, 2000, 100).edit(2,
 			pending(5*time.Minute)), Refuse, "defragment", facts.ReasonDefragment, "", "0/3 nodes are available"},
 		{"so does that of a former member", three.with(remains(3)), Act, "defragment", "", "DeleteDefrag", "demo-3"},
@@ -152,6 +160,8 @@ func old(o scene, reached, compacted int64) scene {
 	}
 	return o
 }
+
+func shrunk(r *facts.Replica) { r.Answer.DBSize = r.Answer.DBSizeInUse }
 
 func tight(r *facts.Replica) { r.Answer.DBSizeInUse = r.Answer.DBSize }
 

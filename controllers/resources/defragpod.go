@@ -1,7 +1,9 @@
 package resources
 
 import (
+	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +22,31 @@ func DefragPod(member string) string { return member + "-defragment" }
 // DefragmentedMember is the member whose Pod of that kind has this name; false for all other names.
 func DefragmentedMember(pod string) (string, bool) { return strings.CutSuffix(pod, DefragPod("")) }
 
+// untilSize is the flag of the agent that says which file it leaves as it is.
+const untilSize = "--until-size="
+
+// DefragmentUntil is what such a Pod was told of that, in bytes; zero where it was told nothing.
+func DefragmentUntil(pod *corev1.Pod) int64 {
+	for _, arg := range pod.Spec.Containers[0].Args {
+		if size, isIt := strings.CutPrefix(arg, untilSize); isIt {
+			bytes, _ := strconv.ParseInt(size, 10, 64)
+			return bytes
+		}
+	}
+	return 0
+}
+
+// DefragmentedTo is how large the file of its member was when such a Pod ended well, in bytes; zero while it has not.
+func DefragmentedTo(pod *corev1.Pod) int64 {
+	var result struct{ After int64 }
+	for _, step := range Steps(pod) {
+		if _, isGood := step.Ended(); isGood {
+			_ = json.Unmarshal([]byte(step.State.Terminated.Message), &result)
+		}
+	}
+	return result.After
+}
+
 // DefragStart says which member is defragmented, and how long that may take.
 type DefragStart struct {
 	Platform
@@ -28,6 +55,7 @@ type DefragStart struct {
 	MemberID  etcdutil.ID
 	ClusterID etcdutil.ID
 	Deadline  time.Duration
+	Until     int64     // bytes: a smaller file stays as it is
 	StartBy   time.Time // after which it asks for nothing: no node took it for long, and things are others by then
 }
 
@@ -37,7 +65,7 @@ func BuildDefragPod(c *v1alpha1.EtcdCluster, s DefragStart) *corev1.Pod {
 	secret := mountOperatorSecret(c)
 	args := append([]string{"--endpoints=" + backupEndpoints(c, []string{s.Member}),
 		"--cluster-id=" + s.ClusterID.String(), "--member-id=" + s.MemberID.String(),
-		"--start-by=" + s.StartBy.UTC().Format(time.RFC3339), "--progress-address="},
+		untilSize + strconv.FormatInt(s.Until, 10), "--start-by=" + s.StartBy.UTC().Format(time.RFC3339), "--progress-address="},
 		secret.args...)
 	pod := task{name: DefragPod(s.Member), component: v1alpha1.ComponentDefrag, Platform: s.Platform,
 		grace: podGraceSeconds, deadline: s.Deadline,

@@ -36,6 +36,9 @@ func manifest(like shape) *v1alpha1.EtcdCluster {
 		c.Spec.Etcd = &v1alpha1.EtcdSpec{QuotaBackendBytes: resource.NewQuantity(quota, resource.BinarySI)}
 		c.Spec.Storage = &v1alpha1.StorageSpec{Size: resource.NewQuantity(2*quota+1<<30, resource.BinarySI)}
 	}
+	if like.compares {
+		c.Spec.Etcd = &v1alpha1.EtcdSpec{ExtraArgs: map[string]v1alpha1.ArgValue{"corrupt-check-time": "3s"}}
+	}
 	if like.from != nil {
 		c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: like.from}
 	}

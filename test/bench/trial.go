@@ -31,6 +31,7 @@ type shape struct {
 	dead            bool   // of an image that does not exist
 	plain           bool   // without TLS, on both sides
 	version         string // of etcd that it begins with; empty for etcdVersion
+	compares        bool   // members compare their copies every few seconds
 	clients         int    // that write while its members are restarted; 0 for one, which shows a gap best
 
 	database int64                   // bytes that it is filled with, or restored to; 0 for nothing

@@ -311,6 +311,106 @@ var _ = Describe("A member that is busy giving room back", Label("space", "opera
 	}
 })
 
+var _ = Describe("An operator that is killed after each change", Label("space", "operator"), func() {
+	ownOperator()
+
+	It("still has every member give room back, under load", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "asked", 3)
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		leaveRoom(ctx, cluster, little)
+		traffic := cluster.Write(ctx)
+		stop := operator.KillAtEachChange(cluster)
+		traffic.During(ctx, func() {
+			askToDefragment(ctx, cluster)
+			awaitGivenBack(ctx, cluster)
+			cluster.AwaitReady(ctx, 3)
+		})
+		Expect(killedAt(stop)).To(ContainElements("LabelRole", "StartDefrag", "MoveLeader"))
+		expectNoRestarts(ctx, cluster)
+		expectUntouched(ctx, cluster, was)
+		traffic.Finish(ctx)
+	})
+
+	It("still ends the alarm NOSPACE where history fills it", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "historic", 3, world.Quota("32Mi"), func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Maintenance = &v1alpha1.MaintenanceSpec{KeepHistory: &metav1.Duration{Duration: 5 * time.Second}}
+		})
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		const keys = 100
+		cluster.Fill(ctx, "kept", keys)
+		stop := operator.KillAtEachChange(cluster)
+		cluster.FillUp(ctx)
+		cluster.AwaitCondition(ctx, v1alpha1.ConditionAvailable, metav1.ConditionFalse, "NOSPACE")
+		cluster.AwaitCondition(ctx, v1alpha1.ConditionAvailable, metav1.ConditionTrue, "ReadSucceeded")
+		cluster.AwaitReady(ctx, 3)
+		Expect(killedAt(stop)).To(ContainElements("Compact", "StartDefrag", "DisarmAlarms"))
+		Expect(cluster.Intact(ctx, "kept")).To(Equal(keys))
+		expectNoRestarts(ctx, cluster)
+		expectUntouched(ctx, cluster, was)
+		cluster.Write(ctx).Finish(ctx)
+	})
+
+	It("still replaces a copy that differs, and writes come back", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "corrupt", 3, comparing("by the hour", world.DefaultVersion))
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, corruptible, 50)
+		traffic := cluster.Write(ctx)
+		before, victim := cluster.Identities(ctx), cluster.Leader(ctx)
+		owned := volumes(ctx, cluster)
+		stop := operator.KillAtEachChange(cluster)
+		traffic.During(ctx, func() {
+			cluster.Corrupt(ctx, victim, '1')
+			expectSaid(ctx, cluster, "alarms", "the member whose copy differed is gone")
+			cluster.AwaitReady(ctx, 3)
+		})
+		Expect(killedAt(stop)).To(ContainElements("MarkVolume", "RemoveMember", "DisarmAlarms", "Promote"))
+		expectReplaced(ctx, cluster, before, victim)
+		Expect(expectKeptCopy(ctx, cluster, victim)).To(Equal(owned[victim]))
+		traffic.FinishAfterOutage(ctx)
+		Expect(cluster.Intact(ctx, corruptible)).To(Equal(50))
+	})
+})
+
+var _ = Describe("Another member whose etcd is killed after each change", Label("space", "operator"), func() {
+	ownOperator()
+
+	It("is waited for, and every member gives room back with no key lost", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "struck", 3)
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		leaveRoom(ctx, cluster, little)
+		traffic := cluster.Write(ctx)
+		kills := 0
+		stop := operator.AtEachChange(cluster, func() {
+			cluster.KillEtcd(ctx, memberNotAsked(ctx, cluster, kills))
+			kills++
+		})
+		askToDefragment(ctx, cluster)
+		awaitGivenBack(ctx, cluster)
+		Expect(killedAt(stop)).To(ContainElements("LabelRole", "StartDefrag"))
+		cluster.AwaitReady(ctx, 3)
+		expectUntouched(ctx, cluster, was)
+		traffic.FinishAfterOutage(ctx)
+		cluster.AwaitEqualHashes(ctx)
+	})
+})
+
+// memberNotAsked is another member each time, and none that is defragmented now.
+func memberNotAsked(ctx context.Context, c *world.Cluster, turn int) string {
+	GinkgoHelper()
+	asked := map[string]bool{}
+	for _, pod := range defragPods(ctx) {
+		asked[pod.Labels[v1alpha1.LabelMember]] = pod.Status.Phase == corev1.PodPending || pod.Status.Phase == corev1.PodRunning
+	}
+	member := c.Member(turn % 3)
+	if asked[member] {
+		member = c.Member((turn + 1) % 3)
+	}
+	return member
+}
+
 // killOperatorOf has an operator find the busy member that knows of it by its Pod alone.
 func killOperatorOf(ctx context.Context, cluster *world.Cluster, hold *world.Hold, busy string) {
 	GinkgoHelper()

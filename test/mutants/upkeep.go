@@ -57,6 +57,30 @@ var upkeep = []mutant{
 		Test: row("clients are led back where Kubernetes refuses the Pod"),
 	},
 	{
+		Name: "the next member waits for what a kubelet tells of a Pod", Peer: "",
+		From: "r.Answer != nil && r.Answer.DBSize < p.Until",
+		To:   "false",
+		Test: row("even where its Pod has not been told of yet, once its file is small"),
+	},
+	{
+		Name: "writes stay refused for ten minutes where space runs out again", Peer: "",
+		From: "return p.After > 0 && p.After < p.Until",
+		To:   "return false",
+		Test: row("where space runs out again soon, a member is defragmented again"),
+	},
+	{
+		Name: "a member whose file does not shrink is silenced again and again", Peer: "",
+		From: "p.HasSucceeded() && !p.HasHelped() &&\n\t\to.Now.Sub(p.Created) < restAfterDefrag",
+		To:   "false",
+		Test: row("but not where that left its file as it was"),
+	},
+	{
+		Name: "a member that was defragmented meanwhile is silenced once more", Peer: "",
+		From: "case before.DBSize < until:",
+		To:   "case false:",
+		Test: "TestOnlyTheMemberThatIsMeantIsDefragmentedAndOnceItSendsNoSnapshot",
+	},
+	{
 		Name: "a member is believed to be busy for ever", Peer: "",
 		From: "r.Answer == nil && !now.After(p.Ends())",
 		To:   "r.Answer == nil",

@@ -104,6 +104,7 @@ type StartDefrag struct {
 	Name     string
 	ID       etcdutil.ID
 	Deadline time.Duration
+	Until    int64 // bytes: the agent leaves a smaller file as it is
 }
 
 func (StartDefrag) traits() Traits { return Traits{} }

@@ -35,7 +35,12 @@ type DefragPod struct {
 	Task
 	Since    time.Time     // when its kubelet took it, or before that when it was created
 	Deadline time.Duration // from then on, after which Kubernetes ends it
+	Until    int64         // the agent leaves a file of fewer bytes as it is; zero where it was told nothing
+	After    int64         // the size of the file when it ended well, in bytes; zero while that is not known
 }
+
+// HasHelped reports that the file was small after it, although it may have grown since.
+func (p DefragPod) HasHelped() bool { return p.After > 0 && p.After < p.Until }
 
 // kubeletLate is how long a kubelet may take to see a Pod, from when on it counts the Pod's deadline.
 const kubeletLate = 30 * time.Second
@@ -64,10 +69,18 @@ func (r Replica) IsBusy(now time.Time) bool {
 	return p != nil && p.Started && !p.HasSucceeded() && r.Answer == nil && !now.After(p.Ends())
 }
 
+// IsDefragmented reports a member that has been defragmented by the Pod that is there. That shows before its kubelet
+// tells of the Pod: the file is small, and the agent asks for nothing then.
+func (r Replica) IsDefragmented() bool {
+	p := r.Defragmenting
+	return p != nil && (p.HasSucceeded() || r.Answer != nil && r.Answer.DBSize < p.Until)
+}
+
 // Busy is the member whose Pod has it defragmented now, and false where there is none.
 func (o Observation) Busy() (Replica, bool) {
 	for _, r := range o.Current.Members {
-		if r.Defragmenting != nil && (!r.Defragmenting.HasEnded(o.Now) || r.IsBusy(o.Now)) {
+		p := r.Defragmenting
+		if p != nil && !r.IsDefragmented() && (!p.HasEnded(o.Now) || r.IsBusy(o.Now)) {
 			return r, true
 		}
 	}
@@ -94,6 +107,15 @@ func (r Replica) WouldGive(inUse int64) int64 {
 		return 0
 	}
 	return unused
+}
+
+// DefragmentUntil is the size of its file, in bytes, from which on a member need not be defragmented: half of what it
+// does not use now has gone then, although it takes writes meanwhile.
+func (r Replica) DefragmentUntil(inUse int64) int64 {
+	if r.Answer == nil {
+		return 0
+	}
+	return (r.Answer.DBSize + inUse) / 2
 }
 
 // HasRoomForCopy reports a volume that takes what is in use a second time, beside the file and the log. Of data in Pods

@@ -55,7 +55,7 @@ func (w *World) history(id etcdutil.ID) (known facts.History) {
 // startDefrag makes a Pod of the agent.
 func (w *World) startDefrag(c changes.StartDefrag) {
 	if _, exists := w.objects.defrags[c.Name]; !exists {
-		w.objects.defrags[c.Name] = facts.DefragPod{Deadline: c.Deadline, Since: w.Now,
+		w.objects.defrags[c.Name] = facts.DefragPod{Deadline: c.Deadline, Until: c.Until, Since: w.Now,
 			Task: facts.Task{UID: w.uid("defrag"), Created: w.Now, Phase: facts.PodPending}}
 	}
 }
@@ -86,19 +86,22 @@ func (w *World) advanceDefrags() {
 		case p.Phase == facts.PodRunning && w.chance(6, "the Pod is killed", name) == 0:
 			p.Phase, p.Finished, p.Failure = facts.PodFailed, w.Now, "killed"
 		case p.Phase == facts.PodRunning:
-			p.Phase, p.Finished = facts.PodSucceeded, w.Now
+			p.Phase, p.Finished, p.After = facts.PodSucceeded, w.Now, p.Until-1
 		}
 		w.objects.defrags[name] = p
 	}
 	for _, name := range sortedKeys(w.objects.pods) {
-		if p, exists := w.objects.defrags[name]; !exists || p.Phase != facts.PodRunning {
+		if p, exists := w.objects.defrags[name]; !exists || p.Phase != facts.PodRunning ||
+			w.chance(3, "etcd is done before its Pod", name) == 0 {
 			w.giveBack(name)
 		}
 	}
 }
 
+// beBusy begins it. The agent leaves a file alone that is small by now.
 func (w *World) beBusy(name string) {
-	if proc := w.procs[w.objects.pods[name].UID]; proc != nil && proc.ill == "" {
+	if proc := w.procs[w.objects.pods[name].UID]; proc != nil && proc.ill == "" &&
+		w.clusters[proc.disk.cluster].bloated[proc.disk.member] {
 		proc.ill = busy
 	}
 }

@@ -77,19 +77,30 @@ func (c *Cluster) CorruptFile(path string, with byte) {
 
 func corrupt(path string, with byte) {
 	ginkgo.GinkgoHelper()
-	database, err := os.OpenFile(path, os.O_RDWR, 0)
+	changed, err := ChangeValues(path, bytes.Repeat([]byte("x"), fillSize), with)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	gomega.Expect(changed).To(gomega.BeNumerically(">", 0), "values in %s that could be changed", path)
+}
+
+// ChangeValues changes the first byte of each such value in a database, and says of how many.
+func ChangeValues(path string, value []byte, with byte) (changed int, err error) {
+	database, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return 0, err
+	}
 	defer database.Close()
 	content, err := os.ReadFile(path)
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	value, changed := bytes.Repeat([]byte("x"), fillSize), 0
+	if err != nil {
+		return 0, err
+	}
 	for at := bytes.Index(content, value); at >= 0; at = bytes.Index(content, value) {
-		_, err := database.WriteAt([]byte{with}, int64(at))
-		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		if _, err := database.WriteAt([]byte{with}, int64(at)); err != nil {
+			return changed, err
+		}
 		content[at] = with
 		changed++
 	}
-	gomega.Expect(changed).To(gomega.BeNumerically(">", 0), "values in %s that could be changed", path)
+	return changed, nil
 }
 
 // Accuse raises etcd's alarm CORRUPT for a member, as the leader's own check does. Every member speaks of it from then on.

@@ -160,13 +160,21 @@ func (c *Cluster) WipeDirectory(ctx context.Context, member string) int {
 // directory is where the provisioner keeps a member's volume, as this machine sees it.
 func (c *Cluster) directory(ctx context.Context, member string) string {
 	ginkgo.GinkgoHelper()
-	claim := &corev1.PersistentVolumeClaim{}
-	gomega.Expect(c.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: member}, claim)).To(gomega.Succeed())
-	pod, err := c.Pod(ctx, member)
+	path, err := c.VolumePath(ctx, c.Namespace, member)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	root, err := c.localkube(ctx, "volumes", pod.Spec.NodeName)
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	return filepath.Join(root, fmt.Sprintf("%s_%s_%s", claim.Spec.VolumeName, c.Namespace, member))
+	return path
+}
+
+// VolumePath is where the provisioner keeps the volume of a Pod with the same name as its claim, as this machine sees it.
+func (w *World) VolumePath(ctx context.Context, namespace, name string) (string, error) {
+	claim, pod := &corev1.PersistentVolumeClaim{}, &corev1.Pod{}
+	for _, object := range []client.Object{claim, pod} {
+		if err := w.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, object); err != nil {
+			return "", fmt.Errorf("looking for the volume of %s: %w", name, err)
+		}
+	}
+	root, err := w.localkube(ctx, "volumes", pod.Spec.NodeName)
+	return filepath.Join(root, fmt.Sprintf("%s_%s_%s", claim.Spec.VolumeName, namespace, name)), err
 }
 
 // Restarts is how often the member's etcd container was started again inside its Pod.

@@ -234,9 +234,24 @@ func (o *Operator) Restart() {
 // the returned function is called. That one says after which rules it was killed. The operator's log is followed and not
 // the status, which is not written for every step of a quick row of them.
 func (o *Operator) KillAtEachRule(c *Cluster) (stop func() []string) {
+	return o.atEach(c, func(p pass) string { return p.Rule }, o.Kill, o.Start)
+}
+
+// KillAtEachChange does the same whenever another change was made, or tried, and says after which.
+func (o *Operator) KillAtEachChange(c *Cluster) (stop func() []string) {
+	return o.atEach(c, func(p pass) string { return p.Change }, o.Kill, o.Start)
+}
+
+// AtEachChange has something else done then.
+func (o *Operator) AtEachChange(c *Cluster, do func()) (stop func() []string) {
+	return o.atEach(c, func(p pass) string { return p.Change }, do, func() {})
+}
+
+// atEach begins something at each step, reads what was logged meanwhile, and ends it.
+func (o *Operator) atEach(c *Cluster, step func(pass) string, begin, end func()) (stop func() []string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var after []string
-	log := passLog{read: len(o.Log())}
+	log := passLog{read: len(o.Log()), step: step}
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		defer ginkgo.GinkgoRecover()
@@ -248,12 +263,12 @@ func (o *Operator) KillAtEachRule(c *Cluster) (stop func() []string) {
 				return
 			case <-tick.C:
 			}
-			if rule := log.nextRule(o.Log(), c.Name); rule != "" {
-				o.Kill()
-				for said := o.Log(); rule != ""; rule = log.nextRule(said, c.Name) {
-					after = append(after, rule) // it may have carried out more than one before it died
+			if next := log.next(o.Log(), c.Name); next != "" {
+				begin()
+				for said := o.Log(); next != ""; next = log.next(said, c.Name) {
+					after = append(after, next) // it may have carried out more than one before it died
 				}
-				o.Start()
+				end()
 			}
 		}
 	})
@@ -262,28 +277,32 @@ func (o *Operator) KillAtEachRule(c *Cluster) (stop func() []string) {
 	return stop
 }
 
-// passLog follows the one line that the operator logs for each pass, so that no rule is missed however quick the next one.
+// pass is what is read of the one line that the operator logs for each pass.
+type pass struct{ Msg, Cluster, Rule, Change string }
+
+// passLog follows those lines, so that no step is missed however quick the next one.
 type passLog struct {
 	read int // bytes
+	step func(pass) string
 	last string
 }
 
-// nextRule is the first rule for the cluster, in what was not read yet, that is another than the last; empty when none is.
-func (l *passLog) nextRule(log, cluster string) string {
+// next is the first step for the cluster, in what was not read yet, that is another than the last; empty when none is.
+func (l *passLog) next(log, cluster string) string {
 	for l.read < len(log) {
 		line, _, whole := strings.Cut(log[l.read:], "\n")
 		if !whole {
 			return "" // half written
 		}
 		l.read += len(line) + 1
-		var pass struct {
-			Msg, Cluster, Rule string
-		}
-		if json.Unmarshal([]byte(line), &pass) != nil || pass.Msg != "pass" || pass.Cluster != cluster || pass.Rule == l.last {
+		var p pass
+		if json.Unmarshal([]byte(line), &p) != nil || p.Msg != "pass" || p.Cluster != cluster {
 			continue
 		}
-		l.last = pass.Rule
-		return pass.Rule
+		if step := l.step(p); step != "" && step != l.last {
+			l.last = step
+			return step
+		}
 	}
 	return ""
 }
