@@ -65,7 +65,8 @@ func BuildDefragPod(c *v1alpha1.EtcdCluster, s DefragStart) *corev1.Pod {
 	secret := mountOperatorSecret(c)
 	args := append([]string{"--endpoints=" + backupEndpoints(c, []string{s.Member}),
 		"--cluster-id=" + s.ClusterID.String(), "--member-id=" + s.MemberID.String(),
-		untilSize + strconv.FormatInt(s.Until, 10), "--start-by=" + s.StartBy.UTC().Format(time.RFC3339), "--progress-address="},
+		untilSize + strconv.FormatInt(s.Until, 10), "--start-by=" + s.StartBy.UTC().Format(time.RFC3339),
+		"--progress-address="},
 		secret.args...)
 	pod := task{name: DefragPod(s.Member), component: v1alpha1.ComponentDefrag, Platform: s.Platform,
 		grace: podGraceSeconds, deadline: s.Deadline,

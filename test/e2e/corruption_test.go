@@ -122,7 +122,7 @@ var _ = Describe("A copy of the data that differs from the others", Label("data"
 				owned := volumes(ctx, cluster)
 				traffic.During(ctx, func() {
 					cluster.Corrupt(ctx, victim, '1')
-					expectSaid(ctx, cluster, "alarms", "the member whose copy differed is gone")
+					expectSaid(ctx, cluster, "alarms", "every voter says that it holds the same data")
 					cluster.AwaitReady(ctx, 3)
 				})
 				expectReplaced(ctx, cluster, before, victim)
