@@ -164,8 +164,8 @@ var certain = []rule{
 // writing.
 var finishBegun = []rule{
 	{"alarms",
-		"NOSPACE is taken back once every member has room, and CORRUPT once all voters hold the same data, " +
-			"unless a backup may have brought it along. Else a person is asked. While one stands, a member is " +
+		"NOSPACE is taken back once every member has room. CORRUPT is once all voters hold the same data, unless " +
+			"a backup may have brought it along. Else a person is asked. While one stands, a member is " +
 			"restarted for the spec only to raise its quota.",
 		alarms, givesWay},
 	{"record-members", "A member that answered is written down beside its data.", recordMembers, holds},

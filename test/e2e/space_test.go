@@ -374,7 +374,7 @@ var _ = Describe("An operator that is killed after each change", Label("space", 
 	})
 })
 
-var _ = Describe("Another member whose etcd is killed after each change", Label("space", "operator"), func() {
+var _ = Describe("Another member whose etcd is killed after a change", Label("space", "operator"), func() {
 	ownOperator()
 
 	It("is waited for, and every member gives room back with no key lost", perStory, func(ctx context.Context) {
@@ -385,8 +385,9 @@ var _ = Describe("Another member whose etcd is killed after each change", Label(
 		traffic := cluster.Write(ctx)
 		kills := 0
 		stop := operator.AtEachChange(cluster, func() {
-			cluster.KillEtcd(ctx, memberNotAsked(ctx, cluster, kills))
-			kills++
+			if kills++; kills <= 4 { // each makes changes of its own
+				cluster.KillEtcd(ctx, memberNotAsked(ctx, cluster, kills))
+			}
 		})
 		askToDefragment(ctx, cluster)
 		awaitGivenBack(ctx, cluster)
