@@ -131,7 +131,7 @@ func TestAllMembersThatRaisedItAreDisarmedAtOnceAndEachOnlyOnce(t *testing.T) {
 	if !ok || len(c.Alarms) != 2 || c.Alarms[0].Member != 1 || c.Alarms[1] != noSpace {
 		t.Errorf("%+v", c)
 	}
-	if got := equal(90, corruptSome); !strings.Contains(got.Message, "some member") ||
+	if got := Decide(hashing(raising(settledWorld(1), 90, corruptSome), 7).Observation); !strings.Contains(got.Message, "some member") ||
 		!got.NeedsHuman {
 		t.Errorf("%+v", got)
 	}
