@@ -46,6 +46,8 @@ var (
 		"Members by state; a member that is unhealthy or was never started is a voter or a learner as well.", "state")
 	marginDesc = kit.ClusterMetric("cluster_quorum_margin",
 		"Further voters that may fail before writes stop; negative when they have stopped.")
+	busyDesc = kit.ClusterMetric("cluster_defragmenting",
+		"1 while a member answers nothing because it is defragmented, until the deadline of its Pod at most.")
 	readyDesc  = kit.ClusterMetric("cluster_ready", "1 when all members are healthy and match the spec.")
 	servedDesc = kit.ClusterMetric("cluster_served",
 		"1 once the cluster has served, be it before a restore in place; 0 while it is first created.")
@@ -130,8 +132,8 @@ func (m *Metrics) Forget(cluster types.NamespacedName) {
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 	kit.Describe(descs,
-		keeperDesc, infoDesc, desiredDesc, membersDesc, marginDesc, readyDesc, servedDesc, pausedDesc, conditionDesc,
-		alarmDesc, keptDesc, expiryDesc, waitDesc, replacedDesc,
+		keeperDesc, infoDesc, desiredDesc, membersDesc, marginDesc, busyDesc, readyDesc, servedDesc, pausedDesc,
+		conditionDesc, alarmDesc, keptDesc, expiryDesc, waitDesc, replacedDesc,
 		restoresDesc, restoreCompleteDesc, restoreDurationDesc)
 }
 
@@ -213,6 +215,7 @@ type series struct {
 func (s series) collectState() {
 	v := s.values
 	s.Gauge(infoDesc, 1, v.Version, v.TLS, v.Storage)
+	s.Gauge(busyDesc, number(v.Busy))
 	s.Gauge(readyDesc, number(v.Ready))
 	s.Gauge(servedDesc, number(v.Served))
 	s.Gauge(pausedDesc, number(v.Paused))

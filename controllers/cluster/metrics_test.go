@@ -32,7 +32,7 @@ func everySeries(name string) report.Values {
 	margin := -1
 	return report.Values{
 		Namespace: "team", Name: name, Version: "3.6.16", TLS: "Managed", Storage: "Volume",
-		Desired: 3, Members: &report.Members{Voters: 2, Learners: 1, Unhealthy: 1, Unstarted: 1}, Margin: &margin, Served: true,
+		Desired: 3, Members: &report.Members{Voters: 2, Learners: 1, Unhealthy: 1, Unstarted: 1}, Margin: &margin, Served: true, Busy: true,
 		Conditions: map[string]string{
 			"Ready": "False", "Available": "True", "Degraded": "True", "UpToDate": "Unknown", "Reconciling": "True",
 		},
@@ -62,6 +62,7 @@ func TestValuesOfAPassBecomeSeries(t *testing.T) {
 		`etcdsteward_cluster_members{name="demo",namespace="team",state="voter"}`:                                2,
 		`etcdsteward_cluster_members{name="demo",namespace="team",state="unhealthy"}`:                            1,
 		`etcdsteward_cluster_quorum_margin{name="demo",namespace="team"}`:                                        -1,
+		`etcdsteward_cluster_defragmenting{name="demo",namespace="team"}`:                                        1,
 		`etcdsteward_cluster_ready{name="demo",namespace="team"}`:                                                0,
 		`etcdsteward_cluster_served{name="demo",namespace="team"}`:                                               1,
 		`etcdsteward_cluster_condition{name="demo",namespace="team",status="true",type="Degraded"}`:              1,

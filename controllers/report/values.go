@@ -25,6 +25,7 @@ type Values struct {
 	Margin  *int     // further voters that may fail before writes stop; nil while the member list is not known
 	Ready   bool
 	Served  bool // be it before a restore in place; false while the cluster is first created
+	Busy    bool // a member is silent because it is defragmented, and may be for a while longer
 	Paused  bool
 
 	Conditions map[string]string // type to True, False or Unknown
@@ -51,6 +52,7 @@ func Metrics(in Input, status v1alpha1.EtcdClusterStatus) Values {
 		Namespace: in.Cluster.Namespace, Name: in.Cluster.Name,
 		Version: status.Version, TLS: string(v1alpha1.TLSManaged), Storage: "Volume",
 		Desired: o.Desired.Size, Members: count(o), Served: hasServed(o), Paused: o.Desired.Paused,
+		Busy:       slices.ContainsFunc(o.Current.Members, func(r facts.Replica) bool { return r.IsBusy(o.Now) }),
 		Ready:      meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady),
 		Conditions: map[string]string{}, Alarms: alarms(o), CertificateExpiry: firstExpiry(status.Members),
 		Kept: keptByReason(status.KeptVolumes),

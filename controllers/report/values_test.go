@@ -43,6 +43,25 @@ func TestMembersAreCountedByState(t *testing.T) {
 	}
 }
 
+func TestAMemberIsCalledDefragmentedUntilTheDeadlineOfItsPod(t *testing.T) {
+	for name, row := range map[string]struct {
+		scene *scene
+		late  time.Duration
+		want  bool
+	}{
+		"a silent member in time":         {demo(1, begin).settled().silent("demo-0"), time.Minute, true},
+		"a silent member past the time":   {demo(1, begin).settled().silent("demo-0"), time.Hour, false},
+		"a member that answers meanwhile": {demo(1, begin).settled(), time.Minute, false},
+	} {
+		row.scene.find("demo-0").Defragmenting = &facts.DefragPod{Task: facts.Task{Created: begin, Started: true},
+			Since: begin, Deadline: facts.StartDeadline}
+		row.scene.o.Now = begin.Add(row.late)
+		if got := metrics(row.scene.input()).Busy; got != row.want {
+			t.Errorf("%s: busy %v", name, got)
+		}
+	}
+}
+
 func TestTheWaitCountsFromWhenTheStepWasFirstWanted(t *testing.T) {
 	w := demo(3, begin).starting().written(t).later(time.Minute)
 	if got := metrics(w.input()); got.Rule != "first-quorum" || !got.Since.Equal(begin) {
