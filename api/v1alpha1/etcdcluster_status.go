@@ -185,12 +185,34 @@ type MemberStatus struct {
 	// DBSizeInUse is the part of the database file that is in use, in bytes.
 	// +optional
 	DBSizeInUse *resource.Quantity `json:"dbSizeInUse,omitempty"`
+	// QuotaBackendBytes is the quota of its database that the member was started with. It differs from the spec where it
+	// has grown, and until the member is restarted.
+	// +optional
+	QuotaBackendBytes *resource.Quantity `json:"quotaBackendBytes,omitempty"`
+	// Defragmentation is the last one of this member, once it ended. It goes with the Pod that had the member defragmented.
+	// +optional
+	Defragmentation *DefragmentationStatus `json:"defragmentation,omitempty"`
 	// CertificateExpiry is when the member's certificate expires. The operator renews it long before.
 	// +optional
 	CertificateExpiry *metav1.Time `json:"certificateExpiry,omitempty"`
 	// Reason says in one word why the member is not healthy.
 	// +optional
 	Reason string `json:"reason,omitempty"`
+}
+
+// DefragmentationStatus is how a defragmentation of a member ended.
+type DefragmentationStatus struct {
+	// EndedAt is when it ended.
+	EndedAt metav1.Time `json:"endedAt"`
+	// SizeBefore is the size of the database file before it, in bytes. Absent when it failed.
+	// +optional
+	SizeBefore *resource.Quantity `json:"sizeBefore,omitempty"`
+	// SizeAfter is the size of the database file after it, in bytes. Absent when it failed.
+	// +optional
+	SizeAfter *resource.Quantity `json:"sizeAfter,omitempty"`
+	// Failure says why the member could not be defragmented. Absent when it was.
+	// +optional
+	Failure string `json:"failure,omitempty"`
 }
 
 // KeptVolume is the volume of a member that was replaced. It belongs to no member any more.

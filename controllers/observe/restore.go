@@ -132,8 +132,9 @@ func (r replicas) addDefrags(tasks []corev1.Pod, all map[string]told) {
 		if member, ok := resources.DefragmentedMember(pod.Name); ok {
 			deadline := time.Duration(*cmp.Or(pod.Spec.ActiveDeadlineSeconds, new(int64))) * time.Second
 			since := cmp.Or(pod.Status.StartTime, &pod.CreationTimestamp).Time
+			before, after := resources.Defragmented(&pod)
 			r.of(member).Defragmenting = &facts.DefragPod{Task: taskOf(&pod, all[pod.Name]), Since: since,
-				Deadline: deadline, Until: resources.DefragmentUntil(&pod), After: resources.DefragmentedTo(&pod)}
+				Deadline: deadline, Until: resources.DefragmentUntil(&pod), Before: before, After: after}
 		}
 	}
 }

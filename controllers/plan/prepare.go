@@ -285,7 +285,7 @@ func placesWait(o pass, request facts.Request, next []facts.Replica) *proposal {
 		strings.Join(facts.Names(without), ", ") + " yet. Make room there, or delete the EtcdRestore to call it off."
 	if r.Restoring.HasFailed() {
 		return taskRefused(r.Restoring.Task, facts.ReasonInPlace, "%s The Pod %s-restore failed: %s. It is made anew.",
-			says, r.Name, taskWords(r.Restoring.Task))
+			says, r.Name, r.Restoring.WhyFailed())
 	}
 	return taskTrouble(r.Restoring.Task, o, facts.ReasonInPlace, facts.StartDeadline, says)
 }

@@ -78,10 +78,10 @@ func judgePreflight(o pass, p *facts.Preflight) *proposal {
 		return nil
 	case p.HasFailed() && !hasRested(p.Task, o.Now, o.Cluster.Created):
 		return taskRefused(p.Task, facts.ReasonPreflight, cannot+" It is looked at again %s. "+nameAnother,
-			taskWords(p.Task), taskRetry(p.Task, o, "the Pod "+o.Cluster.Name+"-preflight"))
+			p.WhyFailed(), taskRetry(p.Task, o, "the Pod "+o.Cluster.Name+"-preflight"))
 	case p.HasFailed() || p.HasSucceeded():
 		return act(changes.DeletePreflight{UID: p.UID},
-			"the backup could not be used (%s). It is checked again.", taskWords(p.Task))
+			"the backup could not be used (%s). It is checked again.", p.WhyFailed())
 	}
 	return taskTrouble(p.Task, o, facts.ReasonPreflight, restoreDeadline, "The backup to begin with is looked at.")
 }
@@ -179,7 +179,7 @@ func restoreAnew(o pass, r facts.Replica) *proposal {
 	case pod.Settings != r.Volume.Settings || pod.OtherImage:
 		return act(c, "it was made from other settings, and is made anew.")
 	case pod.HasFailed() && hasRested(pod.Task, o.Now, r.Volume.Created):
-		return act(c, "it failed (%s). The restore is tried again.", taskWords(pod.Task))
+		return act(c, "it failed (%s). The restore is tried again.", pod.WhyFailed())
 	}
 	return nil
 }
@@ -191,23 +191,12 @@ func restoreFailure(o pass, r facts.Replica) *proposal {
 	}
 	return taskRefused(r.Restoring.Task, facts.ReasonRestoreFailed, "The backup could not be restored on the volume "+
 		"of %s: %s. It is tried again %s. kubectl logs %s-restore --all-containers says more.",
-		r.Name, taskWords(r.Restoring.Task), taskRetry(r.Restoring.Task, o, "the Pod "+r.Name+"-restore"), r.Name)
+		r.Name, r.Restoring.WhyFailed(), taskRetry(r.Restoring.Task, o, "the Pod "+r.Name+"-restore"), r.Name)
 }
 
 // restoreRef names a restore Pod by its member.
 func restoreRef(r facts.Replica) facts.PodRef {
 	return facts.PodRef{Name: r.Name, UID: r.Restoring.UID}
-}
-
-// taskWords are what is known of why the Pod failed.
-func taskWords(t facts.Task) string {
-	switch {
-	case t.Failure != "":
-		return t.Failure
-	case t.Message != "":
-		return t.Message
-	}
-	return "its Pod ended without a word"
 }
 
 // passing are reasons that time alone may end: a store that is away or slow, a step that was killed.

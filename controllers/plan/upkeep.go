@@ -275,7 +275,7 @@ func defragFailed(o pass) *proposal {
 				r.Name, whyUnstarted(p.Task)).yielding()
 		case p.HasFailed():
 			return refuse(facts.ReasonDefragment, "%s could not be defragmented: %s. Nothing is lost, and it serves. "+
-				"The operator tries again after %s, while it is due.", r.Name, taskWords(p.Task),
+				"The operator tries again after %s, while it is due.", r.Name, p.WhyFailed(),
 				restAfterDefrag).yielding()
 		}
 	}

@@ -233,6 +233,9 @@ const (
 	EventSpecWarning = "SpecWarning"         // the spec is accepted, with a warning
 	EventRenewed     = "CertificatesRenewed" // certificates were issued anew, in Secrets that there are
 
+	EventDefragmented = "Defragmented"          // a member was defragmented
+	EventDefragFailed = "DefragmentationFailed" // a member could not be
+
 	EventRestoreApproved = "RestoreApproved" // of an EtcdRestore: its approval quotes the evidence
 	EventRestorePrepared = "RestorePrepared" // of an EtcdRestore: the data lies on every new volume
 	EventRestoreComplete = "RestoreComplete" // of an EtcdRestore: the cluster serves with it

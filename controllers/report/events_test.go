@@ -90,6 +90,41 @@ func TestWhatBecameDifferentIsTold(t *testing.T) {
 	}
 }
 
+func TestTheEndOfADefragmentationIsToldOnceWithWhatItGaveBackOrWhyItFailed(t *testing.T) {
+	for name, row := range map[string]struct {
+		phase  facts.Phase
+		reason string
+		note   string
+	}{
+		"it went well": {facts.PodSucceeded, "Normal Defragmented",
+			"demo-1 was defragmented in 12s. Its database file had 300Mi, and has 20Mi."},
+		"it failed": {facts.PodFailed, "Warning DefragmentationFailed",
+			"demo-1 could not be defragmented: the disk is full."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := demo(3, begin).settled()
+			w.find("demo-1").Answer.DBSize = 300 << 20
+			pod := &facts.DefragPod{Task: facts.Task{Created: begin, Started: true, Phase: facts.PodRunning}, Since: begin,
+				Deadline: facts.StartDeadline}
+			w.find("demo-1").Defragmenting = pod
+			w.heard(t)
+			w.later(12 * time.Second)
+			pod.Phase, pod.Finished, pod.Before, pod.After = row.phase, w.o.Now, 300<<20, 20<<20
+			pod.Failure = "the disk is full"
+			in := w.input()
+			events := Events(in, Status(in))
+			told := events[len(events)-1]
+			if told.Type()+" "+told.Reason != row.reason || told.Note != row.note || told.Member != "demo-1" {
+				t.Errorf("told %+v", events)
+			}
+			w.heard(t)
+			if again := w.later(time.Minute).heard(t); len(again) > 0 {
+				t.Errorf("told again: %q", again)
+			}
+		})
+	}
+}
+
 func TestALoadBalancerWithoutAnAddressIsAWarningOnceTheClusterHasWaitedForIt(t *testing.T) {
 	for name, row := range map[string]struct {
 		change func(*scene)

@@ -63,6 +63,12 @@ func (in Input) member(r facts.Replica, remembered etcdutil.ID, old v1alpha1.Mem
 		m.DBSize = in.hold(old.DBSize, r.Answer.DBSize)
 		m.DBSizeInUse = in.hold(old.DBSizeInUse, r.Answer.DBSizeInUse)
 	}
+	if quota := r.RunsWith().QuotaBytes; quota > 0 {
+		if m.QuotaBackendBytes = old.QuotaBackendBytes; m.QuotaBackendBytes == nil || m.QuotaBackendBytes.Value() != quota {
+			m.QuotaBackendBytes = resource.NewQuantity(quota, resource.BinarySI)
+		}
+	}
+	m.Defragmentation = defragmentation(r, old.Defragmentation)
 	return m
 }
 
@@ -162,6 +168,25 @@ func certificateExpiry(r facts.Replica, old *metav1.Time) *metav1.Time {
 		return nil
 	}
 	return holdTime(old, r.Secret.NotAfter)
+}
+
+// defragmentation is absent while there is none, or it has not ended.
+func defragmentation(r facts.Replica, old *v1alpha1.DefragmentationStatus) *v1alpha1.DefragmentationStatus {
+	p := r.Defragmenting
+	if p == nil || !p.HasSucceeded() && !p.HasFailed() {
+		return nil
+	}
+	now := &v1alpha1.DefragmentationStatus{EndedAt: seconds(p.Finished)}
+	switch {
+	case old != nil && old.EndedAt.Equal(&now.EndedAt):
+		return old
+	case p.HasFailed():
+		now.Failure = p.WhyFailed()
+	default:
+		now.SizeBefore = resource.NewQuantity(p.Before, resource.BinarySI)
+		now.SizeAfter = resource.NewQuantity(p.After, resource.BinarySI)
+	}
+	return now
 }
 
 const mebi = 1 << 20

@@ -36,15 +36,16 @@ func DefragmentUntil(pod *corev1.Pod) int64 {
 	return 0
 }
 
-// DefragmentedTo is how large the file of its member was when such a Pod ended well, in bytes; zero while it has not.
-func DefragmentedTo(pod *corev1.Pod) int64 {
-	var result struct{ After int64 }
+// Defragmented is how large the file of its member was before and when such a Pod ended well, in bytes; zero while it
+// has not.
+func Defragmented(pod *corev1.Pod) (before, after int64) {
+	var result struct{ Before, After int64 }
 	for _, step := range Steps(pod) {
 		if _, isGood := step.Ended(); isGood {
 			_ = json.Unmarshal([]byte(step.State.Terminated.Message), &result)
 		}
 	}
-	return result.After
+	return result.Before, result.After
 }
 
 // DefragStart says which member is defragmented, and how long that may take.

@@ -96,6 +96,17 @@ type Task struct {
 	Failure     string    // its own last words, when it failed; empty when it had none
 }
 
+// WhyFailed is what is known of why the Pod failed.
+func (t Task) WhyFailed() string {
+	switch {
+	case t.Failure != "":
+		return t.Failure
+	case t.Message != "":
+		return t.Message
+	}
+	return "its Pod ended without a word"
+}
+
 // Unmarked are the volumes of former incarnations on which nothing says so yet.
 func (o Observation) Unmarked() []VolumeRef {
 	var out []VolumeRef

@@ -36,7 +36,8 @@ type DefragPod struct {
 	Since    time.Time     // when its kubelet took it, or before that when it was created
 	Deadline time.Duration // from then on, after which Kubernetes ends it
 	Until    int64         // the agent leaves a file of fewer bytes as it is; zero where it was told nothing
-	After    int64         // the size of the file when it ended well, in bytes; zero while that is not known
+	Before   int64         // the size of the file when it began, in bytes; zero while it has not ended well
+	After    int64         // the same when it ended well
 }
 
 // HasHelped reports that the file was small after it, although it may have grown since.
