@@ -21,7 +21,11 @@ func databaseOf(c *v1alpha1.EtcdCluster) *database {
 	var most *database
 	for _, m := range c.Status.Members {
 		if m.DBSize != nil && m.DBSizeInUse != nil && (most == nil || m.DBSize.Cmp(most.Size) > 0) {
-			most = &database{m.Name, *m.DBSize, *m.DBSizeInUse, c.Spec.QuotaOrDefault()}
+			quota := c.Spec.QuotaOrDefault() // what an older operator leaves out
+			if m.QuotaBackendBytes != nil {
+				quota = *m.QuotaBackendBytes
+			}
+			most = &database{m.Name, *m.DBSize, *m.DBSizeInUse, quota}
 		}
 	}
 	return most
