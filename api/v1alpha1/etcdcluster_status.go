@@ -111,6 +111,10 @@ type EtcdClusterStatus struct {
 	// +listMapKey=name
 	KeptVolumes []KeptVolume `json:"keptVolumes,omitempty"`
 
+	// DefragmentSchedule is how spec.maintenance.defragment.schedule stands. Absent where there is none.
+	// +optional
+	DefragmentSchedule *DefragmentScheduleStatus `json:"defragmentSchedule,omitempty"`
+
 	// LastProvenBackup is the newest backup of this cluster that was restored and
 	// compared. Absent when the operator knows of none.
 	// +optional
@@ -213,6 +217,22 @@ type DefragmentationStatus struct {
 	// Failure says why the member could not be defragmented. Absent when it was.
 	// +optional
 	Failure string `json:"failure,omitempty"`
+}
+
+// DefragmentScheduleStatus is how a schedule of defragmentations stands.
+type DefragmentScheduleStatus struct {
+	// NextTime is the next time of the schedule.
+	// +optional
+	NextTime *metav1.Time `json:"nextTime,omitempty"`
+	// DueTime is the time of the schedule for which members are still to be defragmented. Absent when none is.
+	// +optional
+	DueTime *metav1.Time `json:"dueTime,omitempty"`
+	// SkippedTime is the last time of the schedule, where not every member could begin within two hours of it.
+	// +optional
+	SkippedTime *metav1.Time `json:"skippedTime,omitempty"`
+	// Message says what the operator waits for, or waited for when it skipped a time.
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // KeptVolume is the volume of a member that was replaced. It belongs to no member any more.

@@ -54,9 +54,6 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 	}
 }
 
-// scheduledFor is how long after its time members may begin to be defragmented.
-const scheduledFor = 2 * time.Hour
-
 // askedFor is how long after a person asked. Else a member that gives enough back weeks later would be due.
 const askedFor = 24 * time.Hour
 
@@ -75,8 +72,8 @@ func upkeepOf(cluster *v1alpha1.EtcdCluster, now time.Time) facts.Upkeep {
 		asked.Reclaimable = int64(*spec.Reclaimable)
 	}
 	if spec.Schedule != "" {
-		asked.Scheduled, asked.Fault = scheduleplan.Latest("spec.maintenance.defragment.schedule", spec.Schedule,
-			spec.TimeZone, now.Add(-scheduledFor), now)
+		asked.Scheduled, asked.Next, asked.Fault = scheduleplan.Around("spec.maintenance.defragment.schedule",
+			spec.Schedule, spec.TimeZone, now.Add(-facts.ScheduledFor), now)
 	}
 	return asked
 }

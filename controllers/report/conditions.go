@@ -235,6 +235,8 @@ const (
 
 	EventDefragmented = "Defragmented"          // a member was defragmented
 	EventDefragFailed = "DefragmentationFailed" // a member could not be
+	// a time of the schedule passed before every member could begin
+	EventDefragSkipped = "DefragmentationSkipped"
 
 	EventRestoreApproved = "RestoreApproved" // of an EtcdRestore: its approval quotes the evidence
 	EventRestorePrepared = "RestorePrepared" // of an EtcdRestore: the data lies on every new volume

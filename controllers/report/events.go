@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +29,7 @@ const (
 // caller sends them after the status was stored, so that a pass that is repeated does not tell them twice.
 func Events(in Input, status v1alpha1.EtcdClusterStatus) []words.Event {
 	t := transition{in: in, old: in.old(), now: status}
-	events := slices.Concat(t.availability(), t.health(), t.defragmentations(), Done(in), t.progress(),
+	events := slices.Concat(t.availability(), t.health(), t.defragmentations(), t.skipped(), Done(in), t.progress(),
 		t.warnings())
 	for i := range events {
 		events[i].Note = shorten(events[i].Note)
@@ -91,28 +90,6 @@ func (t transition) health() []words.Event {
 		return warning(EventDegraded, actionObserve, degraded.Message)
 	}
 	return nil
-}
-
-// defragmentations tells of each that ended. Its Pod is there for long, so the status says which were told.
-func (t transition) defragmentations() []words.Event {
-	var events []words.Event
-	for _, m := range t.now.Members {
-		ended, last := m.Defragmentation, t.in.oldMember(m.Name).Defragmentation
-		if ended == nil || last != nil && last.EndedAt.Equal(&ended.EndedAt) {
-			continue
-		}
-		told := words.Event{Reason: EventDefragmented, Action: actionObserve, Member: m.Name}
-		if ended.Failure != "" {
-			told.Warning, told.Reason = true, EventDefragFailed
-			told.Note = fmt.Sprintf("%s could not be defragmented: %s.", m.Name, ended.Failure)
-		} else {
-			p := t.in.Observation.Current.Find(m.Name).Defragmenting
-			told.Note = fmt.Sprintf("%s was defragmented in %s. Its database file had %s, and has %s.", m.Name,
-				p.Finished.Sub(p.Since).Round(time.Second), facts.InMebi(p.Before), facts.InMebi(p.After))
-		}
-		events = append(events, told)
-	}
-	return events
 }
 
 // progress tells of a step that is refused or paused, or that the platform would not take, when it begins to be.

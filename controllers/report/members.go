@@ -170,25 +170,6 @@ func certificateExpiry(r facts.Replica, old *metav1.Time) *metav1.Time {
 	return holdTime(old, r.Secret.NotAfter)
 }
 
-// defragmentation is absent while there is none, or it has not ended.
-func defragmentation(r facts.Replica, old *v1alpha1.DefragmentationStatus) *v1alpha1.DefragmentationStatus {
-	p := r.Defragmenting
-	if p == nil || !p.HasSucceeded() && !p.HasFailed() {
-		return nil
-	}
-	now := &v1alpha1.DefragmentationStatus{EndedAt: seconds(p.Finished)}
-	switch {
-	case old != nil && old.EndedAt.Equal(&now.EndedAt):
-		return old
-	case p.HasFailed():
-		now.Failure = p.WhyFailed()
-	default:
-		now.SizeBefore = resource.NewQuantity(p.Before, resource.BinarySI)
-		now.SizeAfter = resource.NewQuantity(p.After, resource.BinarySI)
-	}
-	return now
-}
-
 const mebi = 1 << 20
 
 // hold is the size in whole Mi, rounded up. It stays at what was written before until it has moved by a tenth of the

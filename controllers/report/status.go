@@ -66,6 +66,7 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 		Leader:             leader(o),
 		Members:            in.members(),
 		Quorum:             quorum(o),
+		DefragmentSchedule: in.defragmentSchedule(s),
 		LastProvenBackup:   in.lastProven(),
 		KeptVolumes:        in.keptVolumes(),
 		Evidence:           in.evidence(),

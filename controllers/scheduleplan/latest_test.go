@@ -12,17 +12,21 @@ func TestTheLatestTimeOfAScheduleIsOneOfTheHoursThatCount(t *testing.T) {
 		"0 3 * * 6": "2026-11-28T03:00:00Z", "0 1 * * *": "", "0 4 * * *": "", "@hourly": "2026-11-28T03:00:00Z",
 		"15 * * * *": "2026-11-28T03:15:00Z", "@every 10m": "2026-11-28T03:30:00Z", "@every 168h": "",
 	} {
-		at, why := Latest("spec.x.schedule", expression, "", now.Add(-2*time.Hour), now)
+		at, next, why := Around("spec.x.schedule", expression, "", now.Add(-2*time.Hour), now)
 		got := ""
 		if !at.IsZero() {
 			got = at.Format(time.RFC3339)
+		}
+		if !next.After(now) {
+			t.Errorf("%s: the next is %s", expression, next)
 		}
 		if got != want || why != "" {
 			t.Errorf("%s: %q, want %q; %s", expression, got, want, why)
 		}
 	}
-	if at, _ := Latest("spec.x.schedule", "0 4 * * 6", "Europe/Berlin", now.Add(-2*time.Hour), now); at.Hour() != 3 {
-		t.Errorf("four in Berlin is %s", at)
+	at, next, _ := Around("spec.x.schedule", "0 4 * * 6", "Europe/Berlin", now.Add(-2*time.Hour), now)
+	if at.Hour() != 3 || next.Sub(at) != 7*24*time.Hour {
+		t.Errorf("four in Berlin is %s, and then %s", at, next)
 	}
 }
 
@@ -32,7 +36,7 @@ func TestAScheduleThatCannotBeReadIsToldByItsOwnField(t *testing.T) {
 		`spec.x.timeZone is "Nowhere"`:    {"@daily", "Nowhere"},
 		"put it into spec.x.timeZone":     {"TZ=UTC 0 3 * * *", ""},
 	} {
-		at, why := Latest("spec.x.schedule", row[0], row[1], time.Time{}, time.Now())
+		at, _, why := Around("spec.x.schedule", row[0], row[1], time.Time{}, time.Now())
 		if !at.IsZero() || !strings.Contains(why, want) {
 			t.Errorf("%s: %s, %q", row, at, why)
 		}

@@ -13,10 +13,26 @@ import (
 type Upkeep struct {
 	Asked       time.Time     // by a person, with an annotation; zero for never
 	Scheduled   time.Time     // the newest time of the schedule in the spec; zero where it names none
+	Next        time.Time     // the first time of it to come; zero where there is none
 	Fault       string        // why the schedule cannot be read, as a sentence; empty where it can
 	Compacts    bool          // history, where space ran out
 	KeepHistory time.Duration // how much of it stays then
 	Reclaimable int64         // from this share of the file on, in percent; zero for none
+}
+
+// ScheduledFor is how long after a time of the schedule members may begin to be defragmented.
+const ScheduledFor = 2 * time.Hour
+
+// AwaitsSchedule reports a member that is still to begin for a time of the schedule, or that none is known.
+func (o Observation) AwaitsSchedule() bool {
+	at := o.Desired.Upkeep.Scheduled
+	isLeft := func(r Replica) bool {
+		p := r.Defragmenting
+		isBegun := p != nil && p.Created.After(at) && !p.HasFailed() && !p.NeverRan(o.Now)
+		return r.Answer != nil && r.WouldGive(r.Answer.DBSizeInUse) > 0 && !isBegun
+	}
+	_, isBusy := o.Busy()
+	return !at.IsZero() && (!o.Current.Membership.Known && !isBusy || slices.ContainsFunc(o.Current.Voters(), isLeft))
 }
 
 // History is what is known of the revisions that members keep.
