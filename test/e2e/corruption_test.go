@@ -52,6 +52,33 @@ var _ = Describe("A copy of the data that differs from the others", Label("data"
 		})
 	}
 
+	It("is not handed on by a leader while members join: none of them votes before it is the leader's that goes", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "corrupt", 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, corruptible, 50)
+		traffic := cluster.Write(ctx)
+		traffic.Flow(ctx)
+		before, victim := cluster.Identities(ctx), cluster.Leader(ctx)
+		owned := volumes(ctx, cluster)
+		cluster.Corrupt(ctx, victim, '1')
+		cluster.Change(ctx, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = 5 })
+		expectSaid(ctx, cluster, "corruption", "member "+victim+": its data differs from that of a majority")
+		cluster.AwaitReady(ctx, 5)
+		expectNoVoteBefore(cluster, "corruption")
+		after := cluster.Identities(ctx)
+		Expect(after).NotTo(HaveKey(victim), "the wrong copy is gone")
+		for name, id := range before {
+			if name != victim {
+				Expect(after).To(HaveKeyWithValue(name, id), "a good copy stays")
+				Expect(volumes(ctx, cluster)).To(HaveKeyWithValue(name, owned[name]))
+			}
+		}
+		Expect(expectKeptCopy(ctx, cluster, victim)).To(Equal(owned[victim]))
+		traffic.Finish(ctx)
+		cluster.AwaitEqualHashes(ctx)
+		Expect(cluster.Intact(ctx, corruptible)).To(Equal(50))
+	})
+
 	It("is replaced when it is a follower's that restarts, and its volume is kept", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "corrupt", 3)
 		cluster.AwaitReady(ctx, 3)
@@ -166,6 +193,18 @@ func comparing(how, version string) world.Option {
 	}
 	etcd.ExtraArgs = map[string]v1alpha1.ArgValue{flag: "3s"}
 	return func(c *v1alpha1.EtcdCluster) { c.Spec.Etcd = etcd }
+}
+
+// expectNoVoteBefore expects that no learner was given its vote before this rule spoke.
+func expectNoVoteBefore(c *world.Cluster, rule string) {
+	GinkgoHelper()
+	for _, step := range c.History.Steps() {
+		if step.Rule == rule {
+			return
+		}
+		isVote := step.Rule == "promote" && step.Verdict == "Act"
+		Expect(isVote).To(BeFalse(), "a learner was given its vote first:\n%s", c.History)
+	}
 }
 
 // expectKeptCopy expects that the volume of a member with another copy is kept, and returns its UID.
