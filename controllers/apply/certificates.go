@@ -173,7 +173,7 @@ func (i *issuer) issue(ctx context.Context, have map[string][]byte,
 		if i.isGood(have, certificate, ca) {
 			continue
 		}
-		pair, err := ca.Issue(pki.Leaf(certificate.Leaf), i.Now())
+		pair, err := ca.Issue(certificate.Leaf, i.Now())
 		if err != nil {
 			return nil, Rejected{Reason: RejectedUnreadable,
 				Message: fmt.Sprintf("CA %s: %v", certificate.CA, err)}
@@ -190,7 +190,7 @@ func (i *issuer) isGood(have map[string][]byte, certificate resources.Certificat
 	if _, err := tls.X509KeyPair(cert, key); err != nil {
 		return false
 	}
-	_, renew := pki.NeedsRenewal(cert, ca.CertPEM(), pki.Leaf(certificate.Leaf), i.Now())
+	_, renew := pki.NeedsRenewal(cert, ca.CertPEM(), certificate.Leaf, i.Now())
 	return !renew
 }
 

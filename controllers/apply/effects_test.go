@@ -54,7 +54,7 @@ func holdsCertificates(t *testing.T, w *world, secret string, certificates []res
 		if !bytes.Equal(data[certificate.CAKey], ca) {
 			t.Errorf("%s: %s is not the authority", secret, certificate.CAKey)
 		}
-		if reason, renew := pki.NeedsRenewal(data[certificate.CertKey], ca, pki.Leaf(certificate.Leaf),
+		if reason, renew := pki.NeedsRenewal(data[certificate.CertKey], ca, certificate.Leaf,
 			now); renew {
 			t.Errorf("%s: %s is %s", secret, certificate.CertKey, reason)
 		}

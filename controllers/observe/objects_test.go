@@ -55,7 +55,7 @@ func (w *world) issue(certificates []resources.Certificate) map[string][]byte {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		pair, err := ca.Issue(pki.Leaf(c.Leaf), w.now)
+		pair, err := ca.Issue(c.Leaf, w.now)
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -205,7 +205,7 @@ func (k *keyring) drift(data map[string][]byte, certificates []resources.Certifi
 		if !ok {
 			continue
 		}
-		if reason, renew := pki.NeedsRenewal(data[c.CertKey], ca, pki.Leaf(c.Leaf), k.now); renew {
+		if reason, renew := pki.NeedsRenewal(data[c.CertKey], ca, c.Leaf, k.now); renew {
 			return c.CertKey + ": " + reason
 		}
 		if !bytes.Equal(bytes.TrimSpace(data[c.CAKey]), bytes.TrimSpace(ca)) {

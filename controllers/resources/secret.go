@@ -3,24 +3,13 @@ package resources
 import (
 	"net"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
-
-// Leaf is what a certificate has to say. It has the fields of pki.Leaf, so that pki.Leaf(leaf) converts it: this
-// package names, and does not issue.
-type Leaf struct {
-	CommonName     string
-	Organization   []string
-	DNSNames       []string
-	IPs            []net.IP
-	Server, Client bool
-	Validity       time.Duration // zero: the default of the issuer
-}
 
 // usualDomain is the DNS domain of most Kubernetes clusters. Names below it stay in each certificate: the domain may be
 // unknown, and a client that connects by such a name keeps doing so.
@@ -37,48 +26,44 @@ func ClientUser(cluster string) string { return cluster + "-client" }
 // (etcd-io/etcd:server/embed/serve.go), and for etcdctl in the Pod. Domain is the DNS domain of this Kubernetes, empty
 // when it is not known. From outside it is reached by the names that the spec adds, and by the addresses of the load
 // balancer.
-func MemberServerLeaf(c *v1alpha1.EtcdCluster, member, domain string, addresses ...string) Leaf {
+func MemberServerLeaf(c *v1alpha1.EtcdCluster, member, domain string, addresses ...string) pki.Leaf {
 	peers := PeerService(c.Name)
 	var names []string
 	for _, service := range []string{member + "." + peers, ClientService(c.Name), peers} {
 		names = append(names, service, service+"."+c.Namespace)
 		names = append(names, fullNames(service+"."+c.Namespace+".svc", domain)...)
 	}
-	leaf := Leaf{
+	leaf := pki.Leaf{
 		CommonName: member, DNSNames: append(names, "localhost"),
 		IPs:    []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 		Server: true, Client: true,
 	}
-	return leaf.with(c.Spec.ExtraSANs()).with(addresses)
-}
-
-// with adds names to a certificate. One that it cannot have is left out: the spec is refused for it, and that must not
-// keep a certificate from being renewed.
-func (l Leaf) with(names []string) Leaf {
-	for _, name := range names {
+	// A name that it cannot have is left out: the spec is refused for it, and that must not keep a certificate from
+	// being renewed.
+	for _, name := range slices.Concat(c.Spec.ExtraSANs(), addresses) {
 		if ip := net.ParseIP(name); ip != nil {
-			l.IPs = append(l.IPs, ip)
+			leaf.IPs = append(leaf.IPs, ip)
 		} else if v1alpha1.IsSAN(name) {
-			l.DNSNames = append(l.DNSNames, name)
+			leaf.DNSNames = append(leaf.DNSNames, name)
 		}
 	}
-	return l
+	return leaf
 }
 
 // MemberPeerLeaf is for a member's peer port, by its own name only: etcd looks each name up and compares it with where
 // the caller dials from (etcd-io/etcd:client/pkg/transport/listener_tls.go).
-func MemberPeerLeaf(c *v1alpha1.EtcdCluster, member, domain string) Leaf {
+func MemberPeerLeaf(c *v1alpha1.EtcdCluster, member, domain string) pki.Leaf {
 	names := fullNames(etcdutil.PeerHost(member, c.Name, c.Namespace), domain)
-	return Leaf{CommonName: member, DNSNames: names, Server: true, Client: true}
+	return pki.Leaf{CommonName: member, DNSNames: names, Server: true, Client: true}
 }
 
 // ClientLeaf is what clients connect with.
-func ClientLeaf(c *v1alpha1.EtcdCluster) Leaf {
-	return Leaf{CommonName: ClientUser(c.Name), Client: true}
+func ClientLeaf(c *v1alpha1.EtcdCluster) pki.Leaf {
+	return pki.Leaf{CommonName: ClientUser(c.Name), Client: true}
 }
 
 // OperatorLeaf is what the operator connects with: membership, among others, is root's business.
-func OperatorLeaf() Leaf { return Leaf{CommonName: rootUser, Client: true} }
+func OperatorLeaf() pki.Leaf { return pki.Leaf{CommonName: rootUser, Client: true} }
 
 // fullNames are a name that ends with .svc, and the same below the domains. The first is found wherever Pods are, so it
 // comes first: etcd looks up one after the other.
@@ -132,7 +117,7 @@ func BuildMemberSecret(c *v1alpha1.EtcdCluster, member string, data map[string][
 type Certificate struct {
 	CertKey, KeyKey, CAKey string
 	CA                     string // name of the CA's Secret
-	Leaf                   Leaf
+	Leaf                   pki.Leaf
 }
 
 // Certificates lists what the Secret of this name holds, nothing for a name that is not the cluster's or is an

@@ -129,7 +129,7 @@ var rooms = []room{
 	{path: "controllers/words", foreign: []string{"k8s.io/apimachinery/"}, never: clients},
 	{
 		path:    "controllers/resources",
-		enters:  []string{"controllers/record", "api", "pkg/etcdutil"},
+		enters:  []string{"controllers/record", "api", "pkg/etcdutil", "pkg/pki"},
 		foreign: []string{"k8s.io/api/", "k8s.io/apimachinery/", "k8s.io/component-helpers/resource", "k8s.io/utils/", "sigs.k8s.io/yaml"},
 		never:   clients,
 	},

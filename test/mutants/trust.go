@@ -118,8 +118,8 @@ var trust = []mutant{
 	},
 	{
 		Name: "certificates do not follow the names of the spec", Peer: "",
-		From: "return leaf.with(c.Spec.ExtraSANs())",
-		To:   "return leaf.with(nil)",
+		From: "range slices.Concat(c.Spec.ExtraSANs(), addresses) {",
+		To:   "range addresses {",
 		Test: "TestCertificatesFollowTheNamesOfTheSpecWithoutARestart",
 	},
 	{
