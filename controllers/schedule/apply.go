@@ -56,17 +56,23 @@ func (r *Reconciler) createRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedu
 		Spec: s.Spec.BackupSpec(),
 	}
 	resources.DressingOf(cluster, b).Put(b)
-	err = r.Create(ctx, s, b)
+	return r.createOwn(ctx, s, b, func(found client.Object) bool { return isRunOf(s, found.(*v1alpha1.EtcdBackup)) },
+		fmt.Sprintf("The EtcdBackup %s, whose name this run needs, exists and is not of this schedule. Delete it, or "+
+			"wait for the next run.", b.Name))
+}
+
+// createOwn tells an object of this schedule that the cache does not show yet from one that is taken by another.
+func (r *Reconciler) createOwn(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, object client.Object,
+	isOwn func(client.Object) bool, taken string) error {
+	err := r.Create(ctx, s, object)
 	if !errors.Is(err, apply.ErrStale) {
 		return err
 	}
-	taken, readErr := r.isTaken(ctx, s, b.Name)
-	if !taken || readErr != nil {
+	isTaken, readErr := r.isTaken(ctx, object, isOwn)
+	if !isTaken || readErr != nil {
 		return cmp.Or(readErr, err)
 	}
-	return apply.Rejected{Reason: scheduleplan.ReasonNameTaken, Message: fmt.Sprintf(
-		"The EtcdBackup %s, whose name this run needs, exists and is not of this schedule. Delete it, or wait "+
-			"for the next run.", b.Name)}
+	return apply.Rejected{Reason: scheduleplan.ReasonNameTaken, Message: taken}
 }
 
 func (r *Reconciler) applyChore(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, change scheduleplan.Change) error {
@@ -126,19 +132,9 @@ func (r *Reconciler) deleteRuns(ctx context.Context, s *v1alpha1.EtcdBackupSched
 	return nil
 }
 
-// createChore tells a Job of this schedule that the cache does not show yet from a foreign one.
 func (r *Reconciler) createChore(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, job *batchv1.Job) error {
-	err := r.Create(ctx, s, job)
-	if !errors.Is(err, apply.ErrStale) {
-		return err
-	}
-	taken, readErr := r.isJobTaken(ctx, s, job.Name)
-	if !taken || readErr != nil {
-		return cmp.Or(readErr, err)
-	}
-	return apply.Rejected{Reason: scheduleplan.ReasonNameTaken,
-		Message: fmt.Sprintf("The Job %s, whose name is needed, exists and is not of this schedule. Delete it.",
-			job.Name)}
+	return r.createOwn(ctx, s, job, func(found client.Object) bool { return resources.IsControlledBy(found, s.UID) },
+		fmt.Sprintf("The Job %s, whose name is needed, exists and is not of this schedule. Delete it.", job.Name))
 }
 
 const (

@@ -223,14 +223,12 @@ func (r *Reconciler) findRun(ctx context.Context, s *v1alpha1.EtcdBackupSchedule
 	return b, err
 }
 
-// isTaken reports whether an EtcdBackup of that name is there which is no run of this schedule.
-func (r *Reconciler) isTaken(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, name string) (bool, error) {
-	b, err := observe.Find[v1alpha1.EtcdBackup](ctx, r.Live, s.Namespace, name)
-	return b != nil && !isRunOf(s, b), err
-}
-
-// isJobTaken reports whether a Job of that name is there which is not of this schedule.
-func (r *Reconciler) isJobTaken(ctx context.Context, s *v1alpha1.EtcdBackupSchedule, name string) (bool, error) {
-	job, err := observe.Find[batchv1.Job](ctx, r.Live, s.Namespace, name)
-	return job != nil && !resources.IsControlledBy(job, s.UID), err
+// isTaken reports whether an object of that name is there which is not the schedule's own.
+func (r *Reconciler) isTaken(ctx context.Context, object client.Object, isOwn func(client.Object) bool) (bool, error) {
+	found := object.DeepCopyObject().(client.Object)
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(object), found)
+	if err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return !isOwn(found), nil
 }
