@@ -40,10 +40,11 @@ type Outcome struct {
 
 // Encode writes a record.
 func (r Record) Encode() string {
-	return jsonOf(r)
+	return JSON(r)
 }
 
-func jsonOf(value any) string {
+// JSON is the text of a record, whose types can all be written so.
+func JSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
 		panic(fmt.Sprintf("encoding a record: %v", err))
@@ -142,7 +143,7 @@ func KeyOf(secret []byte, namespace, cluster string) Key {
 // Sign signs the text of a record for the EtcdBackup that it is on, with the store that the backup lies in. Without a
 // key it is empty.
 func (k Key) Sign(b *v1alpha1.EtcdBackup, record string) string {
-	return k.sign("EtcdBackup", b.Namespace, b.Name, b.Spec.ClusterRef.Name, jsonOf(b.Spec.Store), record)
+	return k.sign("EtcdBackup", b.Namespace, b.Name, b.Spec.ClusterRef.Name, JSON(b.Spec.Store), record)
 }
 
 // Signature is what the signature of a record is worth.
@@ -212,6 +213,6 @@ func (k Key) Proven(b *v1alpha1.EtcdBackup) *Outcome {
 // mac is an HMAC-SHA256 over parts, none of which can be taken for the end of the one before.
 func mac(key []byte, parts ...string) []byte {
 	hash := hmac.New(sha256.New, key)
-	hash.Write([]byte(jsonOf(parts)))
+	hash.Write([]byte(JSON(parts)))
 	return hash.Sum(nil)
 }

@@ -126,7 +126,7 @@ func TestABackupInAStoreThatKnowsNoConditionsIsProvenAndWarnsOfIt(t *testing.T) 
 
 func TestTheLargestPrefixesAreThoseThatTheAgentTold(t *testing.T) {
 	const ofBefore = `{"revision":42,"compactRevision":4,"totalKeys":7,"keysHash":1}`
-	told := jsonOf(agent.Compared{Revision: 42, TotalKeys: 7, KeysHash: 1, Largest: []agent.Prefix{
+	told := JSON(agent.Compared{Revision: 42, TotalKeys: 7, KeysHash: 1, Largest: []agent.Prefix{
 		{Prefix: "/registry/events/", Keys: 5, Bytes: 9000, Revisions: 20}, {Keys: 2, Bytes: 100, Revisions: 2},
 	}})
 	for name, row := range map[string]struct {

@@ -63,13 +63,7 @@ type Point struct {
 }
 
 // Encode writes a record.
-func (r Record) Encode() string {
-	text, err := json.Marshal(r)
-	if err != nil {
-		panic(fmt.Sprintf("encoding a record: %v", err))
-	}
-	return string(text)
-}
+func (r Record) Encode() string { return backupplan.JSON(r) }
 
 // DecodeRecord reads a record. One that cannot be read is as one that is not there: the chore is done once more, which
 // changes nothing.

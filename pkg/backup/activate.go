@@ -2,7 +2,6 @@ package backup
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -128,11 +127,7 @@ func (a *activation) note() error {
 	if err != nil {
 		return volumeFailure("look at the restored data", err)
 	}
-	text, err := a.recordOf(a.origin, inode(info))
-	if err != nil {
-		return fmt.Errorf("describe what was restored: %w", err)
-	}
-	err = writeThrough(a.volume, a.staged(newRecord), text)
+	err = writeThrough(a.volume, a.staged(newRecord), a.recordOf(a.origin, inode(info)))
 	if err == nil {
 		err = a.volume.Rename(a.staged(newRecord), a.staged(stagedRecord))
 	}
@@ -209,8 +204,8 @@ type record struct {
 	Directory     uint64 `json:"directory"`
 }
 
-func (p Place) recordOf(origin Origin, directory uint64) ([]byte, error) {
-	return json.Marshal(record{FormatVersion: formatVersion, Incarnation: p.Incarnation, Member: p.Member,
+func (p Place) recordOf(origin Origin, directory uint64) []byte {
+	return encode(record{FormatVersion: formatVersion, Incarnation: p.Incarnation, Member: p.Member,
 		Origin: origin, Directory: directory})
 }
 
@@ -236,11 +231,7 @@ func (p Place) stands(volume *os.Root, origin Origin) (occupant, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return stranger, volumeFailure("read what was restored", err)
 	}
-	want, err := p.recordOf(origin, inode(info))
-	if err != nil {
-		return stranger, fmt.Errorf("describe what was restored: %w", err)
-	}
-	if info.IsDir() && bytes.Equal(written, want) {
+	if info.IsDir() && bytes.Equal(written, p.recordOf(origin, inode(info))) {
 		return ours, nil
 	}
 	return stranger, nil

@@ -52,10 +52,7 @@ func Compare(ctx context.Context, o CompareOptions) (Compared, error) {
 		return compared, err
 	}
 	m.Proven = m.KeysHash.NoWitness == "" // what no other member confirmed is compared with itself
-	if m, err = m.sealed(); err != nil {
-		return compared, err
-	}
-	return compared, publish(ctx, o.Transfer, m)
+	return compared, publish(ctx, o.Transfer, m.sealed())
 }
 
 // compare requires that the hash of the restored keys is the one that a member of the running cluster gave, at the same

@@ -6,7 +6,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -261,26 +260,21 @@ func readPlaced(ctx context.Context, bucket *store.Bucket, key string) (Manifest
 }
 
 // signed is the manifest with its HMAC, where the store has a key, and with the digest that it has then.
-func (m Manifest) signed(key []byte) (Manifest, error) {
+func (m Manifest) signed(key []byte) Manifest {
 	if key == nil {
-		return m, nil
+		return m
 	}
 	m.HMAC, m.Digest = "", ""
-	text, err := json.Marshal(m)
-	if err != nil {
-		return Manifest{}, fmt.Errorf("sign the manifest: %w", err)
-	}
 	sum := hmac.New(sha256.New, key)
-	_, _ = sum.Write(text)
+	_, _ = sum.Write(m.Encode())
 	m.HMAC = hex.EncodeToString(sum.Sum(nil))
 	return m.sealed()
 }
 
 // checkSignature refuses a manifest that was not signed with the store's key. Without a key nothing can be checked.
 func (m Manifest) checkSignature(key []byte) error {
-	want, err := m.signed(key)
-	if err != nil || hmac.Equal([]byte(want.HMAC), []byte(m.HMAC)) {
-		return err
+	if hmac.Equal([]byte(m.signed(key).HMAC), []byte(m.HMAC)) {
+		return nil
 	}
 	if m.HMAC == "" {
 		return fail(ReasonManifestUnsigned, "it has no HMAC, and the store's Secret has a manifest-key. Name another "+

@@ -93,24 +93,23 @@ type KeysHash struct {
 	NoWitness string `json:"noWitness,omitempty"`
 }
 
-func (m Manifest) sealed() (Manifest, error) {
+func (m Manifest) sealed() Manifest {
 	m.Digest = ""
-	text, err := json.Marshal(m)
-	if err != nil {
-		return Manifest{}, fmt.Errorf("seal the manifest: %w", err)
-	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(m.Encode())
 	m.Digest = hex.EncodeToString(sum[:])
-	return m, nil
+	return m
 }
 
 // Encode is the manifest's canonical JSON, the only text that ParseManifest takes for it.
-func (m Manifest) Encode() ([]byte, error) {
-	text, err := json.Marshal(m)
+func (m Manifest) Encode() []byte { return encode(m) }
+
+// encode is for types that can always be written as JSON.
+func encode(value any) []byte {
+	text, err := json.Marshal(value)
 	if err != nil {
-		return nil, fmt.Errorf("encode the manifest: %w", err)
+		panic(fmt.Sprintf("encode %T: %v", value, err))
 	}
-	return text, nil
+	return text
 }
 
 // ParseManifest reads a manifest that was found at key, which is the manifest's own. It takes exactly what Encode
@@ -140,10 +139,10 @@ func parseUnplaced(text []byte) (Manifest, error) {
 		return Manifest{}, fail(ReasonManifestInvalid, "it has format %d, and this release reads %d", m.FormatVersion,
 			formatVersion)
 	}
-	if canonical, err := m.Encode(); err != nil || !bytes.Equal(canonical, text) {
+	if !bytes.Equal(m.Encode(), text) {
 		return Manifest{}, fail(ReasonManifestInvalid, "it is not as it was written")
 	}
-	if sealed, err := m.sealed(); err != nil || sealed.Digest != m.Digest {
+	if m.sealed().Digest != m.Digest {
 		return Manifest{}, fail(ReasonManifestInvalid, "its digest is not its own")
 	}
 	return m, m.plausible()

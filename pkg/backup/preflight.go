@@ -278,11 +278,7 @@ func freeBytes(dir string) (int64, error) {
 }
 
 func writeScratchManifest(dir string, m Manifest) error {
-	text, err := m.Encode()
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, scratchManifest), text, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, scratchManifest), m.Encode(), 0o600); err != nil {
 		return scratchFailure("write the manifest", err)
 	}
 	return nil

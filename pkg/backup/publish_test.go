@@ -68,10 +68,8 @@ func TestAManifestSaysWhetherItsBackupWasProvenAndThatOfAnEarlierReleaseDoesNot(
 	}
 	m := s.manifest
 	m.Proven = true
-	m, err = m.sealed()
-	must(t, err)
-	text, err := m.Encode()
-	must(t, err)
+	m = m.sealed()
+	text := m.Encode()
 	proven, err := ParseManifest(text, ManifestKey(m.Key))
 	if err != nil || !keptOf(proven).Proven {
 		t.Errorf("%s: %v", text, err)
@@ -114,12 +112,10 @@ func TestAManifestThatSomebodyElseWroteIsNotTakenForOurs(t *testing.T) {
 	restoreRestored(t, o.Scratch, l)
 	other := m
 	other.TotalKeys++
-	other, err := other.sealed()
-	must(t, err)
-	text, err := other.Encode()
-	must(t, err)
+	other = other.sealed()
+	text := other.Encode()
 	must(t, bucket.WriteSmall(ctx, ManifestKey(m.Key), text))
-	_, err = Compare(ctx, compareOptions(o))
+	_, err := Compare(ctx, compareOptions(o))
 	wantReason(t, err, ReasonManifestForeign)
 }
 

@@ -195,11 +195,7 @@ func readSurvivor(volume *os.Root, place Place) (Origin, error) {
 }
 
 func writeSurvivor(volume *os.Root, place Place, origin Origin) error {
-	text, err := json.Marshal(origin)
-	if err != nil {
-		return err
-	}
-	if err := writeThrough(volume, place.staged(stagedSurvivor), text); err != nil {
+	if err := writeThrough(volume, place.staged(stagedSurvivor), encode(origin)); err != nil {
 		return volumeFailure("write down what the survivor gave", err)
 	}
 	return nil

@@ -207,7 +207,7 @@ func (t *taking) prove(ctx context.Context, sent streamed) (Manifest, error) {
 			"at revision %d, compacted at %d, member %s hashes its keys to %d and the snapshot of member %s to %d",
 			online.Revision, online.CompactRevision, online.Member, online.Hash, t.member.Name, own)
 	}
-	return t.describe(sent, facts, online).sealed()
+	return t.describe(sent, facts, online).sealed(), nil
 }
 
 func (t *taking) describe(sent streamed, facts Facts, online KeysHash) Manifest {
@@ -239,14 +239,8 @@ func (t *taking) discard(ctx context.Context) {
 // publish writes a manifest to the store: from then on there is a backup. That the same one is there already is
 // success: the store's answer to an earlier request was lost, or the step is run again.
 func publish(ctx context.Context, t Transfer, manifest Manifest) error {
-	manifest, err := manifest.signed(t.Bucket.ManifestKey())
-	if err != nil {
-		return err
-	}
-	text, err := manifest.Encode()
-	if err != nil {
-		return err
-	}
+	manifest = manifest.signed(t.Bucket.ManifestKey())
+	text := manifest.Encode()
 	if _, err := ParseManifest(text, ManifestKey(manifest.Key)); err != nil {
 		return fmt.Errorf("check the manifest before it is written: %w", err)
 	}

@@ -10,7 +10,7 @@ var signatures = []mutant{
 	},
 	{
 		Name: "a signed record counts on another store", Peer: "",
-		From: "jsonOf(b.Spec.Store),",
+		From: "JSON(b.Spec.Store),",
 		To:   "\"\",",
 		Test: "TestARecordCountsOnlyWithASignatureOfItsOwnObjectAndCluster",
 	},
