@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -202,38 +201,24 @@ func largestOf(compare Step) []v1alpha1.KeyPrefix {
 	return said.Largest
 }
 
-// brokenBy reads the last words of a step that failed. The agent says why in JSON; what etcd says, or a kernel that
-// ended it, is text.
+// brokenBy says why a step failed. What ended the Pod speaks for a step that said nothing.
 func brokenBy(step Step, lost string) (reason, message string) {
-	var said struct{ Reason, Message string }
-	if err := json.Unmarshal([]byte(step.Message), &said); err == nil && words.IsReason(said.Reason) {
-		return said.Reason, words.Bounded(said.Message)
-	}
-	if etcdutil.LacksEtcdutl(step.Message) {
+	said, why := words.Failure(step.Message)
+	switch {
+	case words.IsReason(said):
+		return said, words.Bounded(why)
+	case why == etcdutil.NoEtcdutl:
 		return ReasonEtcdutlMissing, withoutEtcdutl
 	}
 	reason = ReasonStepFailed
 	if step.Name == stepRestore {
 		reason = ReasonRestoreFailed
 	}
-	last := lastLine(step.Message)
-	if last == "" {
-		last = lost
-	}
-	if last == "" {
-		last = "it said nothing"
-	}
-	return reason, words.Bounded(fmt.Sprintf("The step %s failed: %s", step.Name, last))
+	return reason, words.Bounded(fmt.Sprintf("The step %s failed: %s", step.Name, cmp.Or(why, lost, "it said nothing")))
 }
 
 // withoutEtcdutl is a sentence of its own.
 const withoutEtcdutl = "The step restore did not start: " + etcdutil.NoEtcdutl + "."
-
-// lastLine is where programs say why they stop.
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
-}
 
 // keysHash is what the manifest says of who gave the hash that the snapshot was compared with.
 type keysHash struct {

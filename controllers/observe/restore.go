@@ -17,6 +17,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -65,14 +66,14 @@ func (g *gathered) preflight(cluster *v1alpha1.EtcdCluster, images resources.Ima
 	p.OtherImage = facts.AwaitsImage(p.Waiting) && images.DifferFrom(cluster, pod)
 	p.Asked.Version, _ = etcdutil.ParseVersion(version) // one that cannot be read is another one than is asked for
 	if p.HasSucceeded() {
-		p.Found = foundBy(pod)
+		p.Found = FoundBy(pod)
 	}
 	return p
 }
 
-// foundBy reads what a preflight that succeeded left as its last words: what it found. Words that are none are nothing
+// FoundBy reads what a preflight that succeeded left as its last words: what it found. Words that are none are nothing
 // found.
-func foundBy(pod *corev1.Pod) record.Origin {
+func FoundBy(pod *corev1.Pod) record.Origin {
 	var found struct {
 		Key         string `json:"key"`
 		SHA256      string `json:"sha256"`
@@ -178,26 +179,13 @@ func fillTask(t *facts.Task, step resources.Step) {
 	case state.Terminated != nil && state.Terminated.ExitCode != 0:
 		t.Finished = state.Terminated.FinishedAt.Time
 		if t.Failure == "" {
-			t.Reason, t.Failure = lastWords(state.Terminated)
+			t.Reason, t.Failure = words.Failure(state.Terminated.Message)
 		}
 	case state.Terminated != nil:
 		t.Finished = state.Terminated.FinishedAt.Time
 	case state.Waiting != nil && state.Waiting.Message != "":
 		t.Waiting, t.Message = state.Waiting.Reason, state.Waiting.Message
 	}
-}
-
-// lastWords are what a step says of why it failed: the agent in words of its own, etcdutl at the end of what it
-// printed, and the runtime where there is none.
-func lastWords(ended *corev1.ContainerStateTerminated) (reason, message string) {
-	var said struct{ Reason, Message string }
-	if json.Unmarshal([]byte(ended.Message), &said) == nil && said.Message != "" {
-		return said.Reason, said.Message
-	}
-	if etcdutil.LacksEtcdutl(ended.Message) {
-		return "", etcdutil.NoEtcdutl
-	}
-	return "", strings.TrimSpace(etcdutil.LastWords(ended.Message))
 }
 
 // RestoresOf are the EtcdRestores that name a cluster, the oldest first. One that is being deleted asks for nothing.

@@ -94,7 +94,7 @@ func looking(key string) *corev1.Pod {
 func found(pod *corev1.Pod, key string) *corev1.Pod {
 	pod.Status = corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{
 		Name:  resources.StepPreflight,
-		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: `{"key":"` + key + `","revision":5}`}},
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Message: `{"key":"` + key + `","sha256":"a","etcdVersion":"3.6.0","revision":5}`}},
 	}}}
 	return pod
 }

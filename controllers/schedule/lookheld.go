@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,7 +98,7 @@ func (r *Reconciler) heldByPreflights(ctx context.Context, cluster *v1alpha1.Etc
 				"The Pod %s/%s chooses a backup of this cluster for a restore; nothing is removed until it has.",
 				pod.Namespace, pod.Name)}
 		}
-		if key := chosenBy(pod); key != "" {
+		if key := observe.FoundBy(pod).Key; key != "" {
 			keys = append(keys, key)
 		}
 	}
@@ -194,19 +193,6 @@ func hasNotChosen(pod *corev1.Pod, cluster *v1alpha1.EtcdCluster) bool {
 	return slices.ContainsFunc(resources.Steps(pod), func(s resources.Step) bool {
 		return slices.Contains(s.Args, asked)
 	})
-}
-
-// chosenBy is the key in the last words of a preflight; empty when it found none.
-func chosenBy(pod *corev1.Pod) string {
-	var manifest struct {
-		Key string `json:"key"`
-	}
-	for _, step := range resources.Steps(pod) {
-		if ended := step.State.Terminated; ended != nil && json.Unmarshal([]byte(ended.Message), &manifest) != nil {
-			return ""
-		}
-	}
-	return manifest.Key
 }
 
 func (b bootstraps) cameOf(request string) bool {

@@ -2,6 +2,7 @@
 package words
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // Event is something to tell people once.
@@ -114,4 +117,17 @@ func Sooner(a, b time.Duration) time.Duration {
 		return max(a, b)
 	}
 	return min(a, b)
+}
+
+// Failure is why a step of a Pod failed, by its last words: the agent says it in words of its own, etcdutl at the end
+// of what it printed, and the runtime where there is none.
+func Failure(text string) (reason, message string) {
+	var said struct{ Reason, Message string }
+	if json.Unmarshal([]byte(text), &said) == nil && said.Message != "" {
+		return said.Reason, said.Message
+	}
+	if etcdutil.LacksEtcdutl(text) {
+		return "", etcdutil.NoEtcdutl
+	}
+	return "", strings.TrimSpace(etcdutil.LastWords(text))
 }
