@@ -83,12 +83,8 @@ func (a *activation) inspect() error {
 	if err != nil || len(logs) == 0 {
 		return fail(ReasonRestoreIncomplete, "the restored data of member %s has no log", a.Member)
 	}
-	var facts Facts
-	err = withDatabaseIn(a.volume, a.staged(filepath.Join(stagedData, databaseFile)), func(tx *bolt.Tx) error {
-		var err error
-		facts, err = readFacts(tx)
-		return err
-	})
+	facts, err := readDatabase(a.volume, a.staged(filepath.Join(stagedData, databaseFile)),
+		func(tx *bolt.Tx, _ *tree) (Facts, error) { return readFacts(tx) })
 	if err != nil {
 		return fail(ReasonRestoreIncomplete, "read the restored data of member %s: %w", a.Member, err)
 	}

@@ -20,6 +20,14 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
+// withDatabase reads a database that is ours.
+func withDatabase(path string, do func(tx *bolt.Tx) error) error {
+	_, err := within(path, func(dir *os.Root, name string) (struct{}, error) {
+		return readDatabase(dir, name, func(tx *bolt.Tx, _ *tree) (struct{}, error) { return struct{}{}, do(tx) })
+	})
+	return err
+}
+
 // Of a copy as it is, and as if the members had compacted since.
 func TestKeysThatAreNotRememberedAtOnceAreCountedAndHashedAsOthers(t *testing.T) {
 	for seed := range uint64(seeds) {

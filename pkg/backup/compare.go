@@ -131,21 +131,19 @@ func Inspect(path string) (Facts, error) {
 
 // inspect is Inspect for a file that others may have made. It weighs the prefixes on its way.
 func inspect(dir *os.Root, name string, w *weights) (Facts, error) {
-	var facts Facts
-	err := withTree(dir, name, func(tx *bolt.Tx, t *tree) error {
-		var err error
-		if facts, err = readFacts(tx); err != nil {
-			return err
+	return readDatabase(dir, name, func(tx *bolt.Tx, t *tree) (Facts, error) {
+		facts, err := readFacts(tx)
+		if err != nil {
+			return facts, err
 		}
 		facts.InUseBytes = t.inUse()
 		d := databaseOf(tx)
 		if facts.BesideKeys, err = d.besideKeys(tx); err != nil {
-			return err
+			return facts, err
 		}
 		facts.TotalKeys, _, err = d.census(facts.span(), w)
-		return err
+		return facts, err
 	})
-	return facts, err
 }
 
 // minor is the minor of etcd that the data needs, as a version: 3.6.0; empty where nothing says. On the way up and on
@@ -176,21 +174,20 @@ func HashKeys(path string, revision, compactRevision int64) (uint32, error) {
 }
 
 // hashKeys is HashKeys for a file that others may have made. It weighs the prefixes on its way.
-func hashKeys(dir *os.Root, name string, s span, w *weights) (sum uint32, err error) {
-	err = withDatabaseIn(dir, name, func(tx *bolt.Tx) error {
+func hashKeys(dir *os.Root, name string, s span, w *weights) (uint32, error) {
+	return readDatabase(dir, name, func(tx *bolt.Tx, _ *tree) (uint32, error) {
 		facts, err := readFacts(tx)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if s.compact < facts.CompactRevision || s.compact > s.revision || s.revision > facts.Revision {
-			return fmt.Errorf("the database has the revisions %d to %d: it cannot be hashed at %d compacted at %d",
+			return 0, fmt.Errorf("the database has the revisions %d to %d: it cannot be hashed at %d compacted at %d",
 				facts.CompactRevision, facts.Revision, s.revision, s.compact)
 		}
 		s.settled = facts.settled && s.compact == facts.CompactRevision
-		sum, _, err = databaseOf(tx).hashSpan(s, w)
-		return err
+		sum, _, err := databaseOf(tx).hashSpan(s, w)
+		return sum, err
 	})
-	return sum, err
 }
 
 func readFacts(tx *bolt.Tx) (Facts, error) {

@@ -22,14 +22,6 @@ import (
 // errUnreadable marks a file that is not a sound database.
 var errUnreadable = errors.New("the database is not readable")
 
-// withDatabase is withDatabaseIn for a path that is ours.
-func withDatabase(path string, do func(tx *bolt.Tx) error) error {
-	_, err := within(path, func(dir *os.Root, name string) (struct{}, error) {
-		return struct{}{}, withDatabaseIn(dir, name, do)
-	})
-	return err
-}
-
 // within reads a file below its directory: no link that lies there leads out of it.
 func within[T any](path string, read func(dir *os.Root, name string) (T, error)) (T, error) {
 	dir, err := os.OpenRoot(filepath.Dir(path))
@@ -41,15 +33,10 @@ func within[T any](path string, read func(dir *os.Root, name string) (T, error))
 	return read(dir, filepath.Base(path))
 }
 
-// withDatabaseIn is withTree for what needs no page of it.
-func withDatabaseIn(dir *os.Root, name string, do func(tx *bolt.Tx) error) error {
-	return withTree(dir, name, func(tx *bolt.Tx, _ *tree) error { return do(tx) })
-}
-
-// withTree opens a copy that nothing writes any more, read-only. Others may have made the file. Its pages
+// readDatabase opens a copy that nothing writes any more, read-only. Others may have made the file. Its pages
 // are checked before bbolt follows them. A damaged page makes bbolt panic, and one past the end faults; both are errors
 // here.
-func withTree(dir *os.Root, name string, do func(tx *bolt.Tx, t *tree) error) (err error) {
+func readDatabase[T any](dir *os.Root, name string, read func(tx *bolt.Tx, t *tree) (T, error)) (out T, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
@@ -63,10 +50,10 @@ func withTree(dir *os.Root, name string, do func(tx *bolt.Tx, t *tree) error) (e
 			return file, err
 		}})
 	if err != nil {
-		return fmt.Errorf("%w: %w", errUnreadable, err)
+		return out, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	defer db.Close()
-	return db.View(func(tx *bolt.Tx) error {
+	err = db.View(func(tx *bolt.Tx) error {
 		t, err := checkTree(tx, file)
 		if err != nil {
 			return err
@@ -74,8 +61,10 @@ func withTree(dir *os.Root, name string, do func(tx *bolt.Tx, t *tree) error) (e
 		if tx.Bucket(bucketKey) == nil || tx.Bucket(bucketMeta) == nil {
 			return fmt.Errorf("%w: it is not etcd's", errUnreadable)
 		}
-		return do(tx, t)
+		out, err = read(tx, t)
+		return err
 	})
+	return out, err
 }
 
 // openPlain opens a file that others may have put there: a link is not followed, and a pipe, whose opening may never

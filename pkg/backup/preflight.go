@@ -171,11 +171,8 @@ var bucketMembers = []byte("members")
 // made from the token of its cluster and its incarnation, so no other cluster has it, nor an earlier incarnation of
 // this one.
 func CheckMember(database, name string, id etcdutil.ID) error {
-	var lived resident
-	err := withDatabase(database, func(tx *bolt.Tx) error {
-		var err error
-		lived, err = residentOf(tx, id)
-		return err
+	lived, err := within(database, func(dir *os.Root, name string) (resident, error) {
+		return readDatabase(dir, name, func(tx *bolt.Tx, _ *tree) (resident, error) { return residentOf(tx, id) })
 	})
 	switch {
 	case err != nil:
