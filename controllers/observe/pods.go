@@ -160,6 +160,8 @@ func isUncompared(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod, p *facts.Pod) 
 		(p.Process == "" || pod.Annotations[v1alpha1.AnnotationCompared] != p.Process)
 }
 
+const outOfMemory = "its container used more memory than its limit"
+
 // exit reads how the container ended: with FallbackToLogsOnError the message is the end of what etcd printed. Where
 // Kubernetes has a reason of its own, as for a container that could not be started, the message is Kubernetes'.
 func exit(t *corev1.ContainerStateTerminated) *facts.Exit {
@@ -170,7 +172,7 @@ func exit(t *corev1.ContainerStateTerminated) *facts.Exit {
 	switch t.Reason {
 	case "", "Error", "Completed":
 	case string(etcdutil.ExitOutOfMemory):
-		reason, words = etcdutil.ExitOutOfMemory, "its container used more memory than its limit"
+		reason, words = etcdutil.ExitOutOfMemory, outOfMemory
 	default:
 		words = t.Reason + ": " + cmp.Or(etcdutil.LastWords(t.Message), words)
 	}

@@ -181,6 +181,9 @@ func fillTask(t *facts.Task, step resources.Step) {
 		if t.Failure == "" {
 			t.Reason, t.Failure = words.Failure(state.Terminated.Message)
 		}
+		if t.Failure == "" && state.Terminated.Reason == string(etcdutil.ExitOutOfMemory) { // which says nothing itself
+			t.Message = outOfMemory
+		}
 	case state.Terminated != nil:
 		t.Finished = state.Terminated.FinishedAt.Time
 	case state.Waiting != nil && state.Waiting.Message != "":

@@ -148,6 +148,16 @@ func TestPreflight(t *testing.T) {
 			},
 			func(p *facts.Preflight) bool { return p.HasFailed() && p.Failure == etcdutil.NoEtcdutl },
 		},
+		"that used more memory than it may says so": {
+			func(w *world) *corev1.Pod {
+				pod := w.preflightPod(corev1.PodFailed, 137, "")
+				pod.Status.ContainerStatuses[0].State.Terminated.Reason = "OOMKilled"
+				return pod
+			},
+			func(p *facts.Preflight) bool {
+				return p.HasFailed() && p.Failure == "" && p.Message == "its container used more memory than its limit"
+			},
+		},
 		"that was evicted before it ran ended all the same": {
 			func(w *world) *corev1.Pod {
 				pod := w.preflightPod(corev1.PodPending, 0, "")
