@@ -200,8 +200,8 @@ var inCode = regexp.MustCompile("`([^`\n]+)`")
 
 // foreign are names that are not ours, and that our code has no use for.
 var foreign = []string{
-	"AbortIncompleteMultipartUpload", // of S3
-	"ClusterFirst", "DiskPressure",   // of Kubernetes
+	"AbortIncompleteMultipartUpload",                    // of S3
+	"ClusterFirst", "ContainerCreating", "DiskPressure", // of Kubernetes
 	"FailedToRetrieveImagePullSecret",           // of the kubelet
 	"ResourceQuota",                             // of Kubernetes
 	"DestinationRule",                           // of Istio
