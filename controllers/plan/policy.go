@@ -325,13 +325,3 @@ func RuleNames() []string {
 	}
 	return append(out, RuleSettled)
 }
-
-// RuleSays is the sentence of a rule, or "".
-func RuleSays(name string) string {
-	for _, r := range everyRule() {
-		if r.name == name {
-			return r.says
-		}
-	}
-	return ""
-}
