@@ -105,6 +105,11 @@ type EtcdClusterStatus struct {
 	// +optional
 	ClientSecretRef *SecretReference `json:"clientSecretRef,omitempty"`
 
+	// Maintenance says when windows of maintenance are open. Absent without
+	// spec.maintenance.window.
+	// +optional
+	Maintenance *MaintenanceStatus `json:"maintenance,omitempty"`
+
 	// KeptVolumes are the volumes of replaced members that the operator has put aside, the oldest member first.
 	// +optional
 	// +listType=map
@@ -247,6 +252,16 @@ type KeptVolume struct {
 	// Until is when the operator deletes the volume. Absent when it does not: a person deletes it.
 	// +optional
 	Until *metav1.Time `json:"until,omitempty"`
+}
+
+// MaintenanceStatus says when windows of maintenance are open.
+type MaintenanceStatus struct {
+	// OpenUntil is when the window closes that is open. Absent while none is.
+	// +optional
+	OpenUntil *metav1.Time `json:"openUntil,omitempty"`
+	// NextWindow is when the next one opens.
+	// +optional
+	NextWindow *metav1.Time `json:"nextWindow,omitempty"`
 }
 
 // QuorumStatus says how many failures the cluster survives now.

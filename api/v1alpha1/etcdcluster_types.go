@@ -143,7 +143,8 @@ type EtcdClusterSpec struct {
 	// +optional
 	Repair *RepairSpec `json:"repair,omitempty"`
 
-	// Maintenance says when members give back the room that they do not use.
+	// Maintenance says when members that serve may be restarted, and when they give
+	// back the room that they do not use.
 	// +optional
 	Maintenance *MaintenanceSpec `json:"maintenance,omitempty"`
 
@@ -262,8 +263,15 @@ type RepairSpec struct {
 	KeepVolumes *metav1.Duration `json:"keepVolumes,omitempty"`
 }
 
-// MaintenanceSpec says when members give back the room that they do not use.
+// MaintenanceSpec says when members that serve may be restarted, and when they give back the room that they do not use.
 type MaintenanceSpec struct {
+	// Window says when members that serve may be restarted or replaced for a change of
+	// the spec, and be defragmented for what spec.maintenance.defragment says.
+	// Repairs, alarms, certificates and the size never wait for it. Default: at any
+	// time.
+	// +optional
+	Window *WindowSpec `json:"window,omitempty"`
+
 	// Defragment says when members are defragmented, beside where that ends the alarm
 	// NOSPACE, and where a person asks for it. Default: at no other time.
 	// +optional
@@ -287,6 +295,33 @@ type MaintenanceSpec struct {
 	// Default: it does not.
 	// +optional
 	AutoGrow *AutoGrowSpec `json:"autoGrow,omitempty"`
+}
+
+// WindowSpec says when a window of maintenance opens, and for how long. No member is stopped once it closed. A member
+// that was stopped before starts again.
+type WindowSpec struct {
+	// Schedule says when a window opens, in the format of a CronJob, such as
+	// "0 2 * * 0". Also @daily and the like. It must name a time in every year.
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:XValidation:rule="!self.contains('TZ')",message="spec.maintenance.window.schedule must name no time zone: put it into timeZone beside it",messageExpression="'spec.maintenance.window.schedule is \"' + self + '\"; it must name no time zone: put it into timeZone beside it'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^ *(@[a-z]+|[^ @]+( +[^ ]+){4}) *$') || self.contains('TZ')",message="spec.maintenance.window.schedule must have five fields or be a word such as @daily",messageExpression="'spec.maintenance.window.schedule is \"' + self + '\"; it must have five fields (minute, hour, day of month, month, day of week), such as \"0 2 * * 0\", or be a word such as @daily'"
+	Schedule string `json:"schedule"`
+
+	// Duration is for how long a window is open: a time such as 2h, from 10m to 168h.
+	// One member is restarted after the other, so a window that is too short for all
+	// of them leaves the others for the next.
+	// +required
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,5}([.][0-9]{1,3})?(h|m|s))+$') && duration(self) >= duration('10m') && duration(self) <= duration('168h')",message="spec.maintenance.window.duration must be a time from 10m, so that one member can be restarted, to 168h, such as 2h",messageExpression="'spec.maintenance.window.duration is \"' + self + '\"; it must be a time from 10m, so that one member can be restarted, to 168h, such as 2h'"
+	Duration metav1.Duration `json:"duration"`
+
+	// TimeZone is the time zone of the schedule, such as Europe/Berlin. Default UTC.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$') && self != 'Local'",message="spec.maintenance.window.timeZone must be the name of a time zone, such as Europe/Berlin",messageExpression="'spec.maintenance.window.timeZone is \"' + self + '\"; it must be the name of a time zone, such as Europe/Berlin'"
+	TimeZone string `json:"timeZone,omitempty"`
 }
 
 // AutoGrowSpec says how far the quota of the database may grow.

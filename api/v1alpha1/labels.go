@@ -142,6 +142,9 @@ const (
 	// AnnotationDefragment has each member of an EtcdCluster defragmented once for every later time, in the format
 	// 2026-01-31T12:00:00Z; on the EtcdCluster. People write it.
 	AnnotationDefragment = Group + "/defragment"
+	// AnnotationMaintenance opens a window of maintenance at its time, in the format 2026-01-31T12:00:00Z, for as long
+	// as spec.maintenance.window says; on the EtcdCluster. People write it.
+	AnnotationMaintenance = Group + "/maintenance"
 	// AnnotationRenderer is the number of the renderer that made a Pod.
 	AnnotationRenderer = Group + "/renderer"
 	// AnnotationDressed is the canonical JSON of the keys of labels and annotations that an object has from the spec.
@@ -195,8 +198,13 @@ func (c *EtcdCluster) RestartedAt() string {
 
 // DefragmentAsked is the time for which each member is defragmented once; zero where the cluster names none, or one
 // that cannot be read.
-func (c *EtcdCluster) DefragmentAsked() time.Time {
-	asked, _ := time.Parse(time.RFC3339, c.Annotations[AnnotationDefragment])
+func (c *EtcdCluster) DefragmentAsked() time.Time { return c.timeIn(AnnotationDefragment) }
+
+// MaintenanceAsked is the time at which a window of maintenance is opened beside those of the spec; zero as above.
+func (c *EtcdCluster) MaintenanceAsked() time.Time { return c.timeIn(AnnotationMaintenance) }
+
+func (c *EtcdCluster) timeIn(annotation string) time.Time {
+	asked, _ := time.Parse(time.RFC3339, c.Annotations[annotation])
 	return asked
 }
 

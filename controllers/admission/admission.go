@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/scheduleplan"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -53,6 +54,7 @@ func ValidateExisting(c *v1alpha1.EtcdCluster) field.ErrorList {
 	errs = append(errs, validateExtraArgs(&c.Spec, spec.Child("etcd", "extraArgs"))...)
 	errs = append(errs, validateOrigin(&c.Spec, spec.Child("bootstrap"))...)
 	errs = append(errs, validatePod(c.Spec.Pod, spec.Child("pod"))...)
+	errs = append(errs, validateWindow(c.Spec.Maintenance)...)
 	errs = append(errs, validateSidecars(&c.Spec, spec.Child("pod", "sidecars"))...)
 	if tasks := c.Spec.Tasks; tasks != nil {
 		at := spec.Child("tasks")
@@ -100,9 +102,15 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 			"printable characters of ASCII, such as the time: 2026-01-31T12:00:00Z.", v1alpha1.AnnotationRestartedAt,
 			value))
 	}
-	if value, isSet := c.Annotations[v1alpha1.AnnotationDefragment]; isSet && c.DefragmentAsked().IsZero() {
-		warnings = append(warnings, fmt.Sprintf("The annotation %s is %.80q and defragments no member. Set it to the "+
-			"time, such as 2026-01-31T12:00:00Z.", v1alpha1.AnnotationDefragment, value))
+	for _, asked := range []struct{ annotation, does string }{
+		{v1alpha1.AnnotationDefragment, "defragments no member"},
+		{v1alpha1.AnnotationMaintenance, "opens no window of maintenance"},
+	} {
+		value, isSet := c.Annotations[asked.annotation]
+		if _, err := time.Parse(time.RFC3339, value); isSet && err != nil {
+			warnings = append(warnings, fmt.Sprintf("The annotation %s is %.80q and %s. Set it to the time, such as "+
+				"2026-01-31T12:00:00Z.", asked.annotation, value, asked.does))
+		}
 	}
 	return slices.Concat(warnings, comparisonWarnings(&c.Spec), timeWarnings(&c.Spec), versionWarnings(c))
 }
@@ -206,6 +214,18 @@ func invalid(at *field.Path, value any, what string) field.ErrorList {
 		shown = `"` + text + `"`
 	}
 	return field.ErrorList{field.Invalid(at, value, at.String()+" is "+shown+"; "+what)}
+}
+
+func validateWindow(maintenance *v1alpha1.MaintenanceSpec) field.ErrorList {
+	if maintenance == nil || maintenance.Window == nil {
+		return nil
+	}
+	_, fault := scheduleplan.ReadWindow(maintenance.Window)
+	if fault == nil {
+		return nil
+	}
+	return field.ErrorList{{Type: field.ErrorTypeInvalid, Field: fault.Field, BadValue: fault.Value,
+		Detail: strings.TrimSuffix(fault.Message, ".")}}
 }
 
 func validateExtraArgs(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.ErrorList {

@@ -222,6 +222,9 @@ func TestWhatIsAcceptedAndNotWiseIsWarnedOf(t *testing.T) {
 		{"a restart for nothing is warned of", `metadata: {annotations: {"etcdsteward.dev/restartedAt": ""}}`, 1},
 		{"a restart for what cannot be printed is warned of",
 			`metadata: {annotations: {"etcdsteward.dev/restartedAt": "now\n"}}`, 1},
+		{"a window that was asked for needs no warning",
+			`metadata: {annotations: {"etcdsteward.dev/maintenance": "2026-01-31T12:00:00Z"}}`, 0},
+		{"a window that opens at no time is warned of", `metadata: {annotations: {"etcdsteward.dev/maintenance": now}}`, 1},
 		{"annotations that loosen Pods are warned of, which an older definition let in",
 			"spec: {tasks: {annotations: {container.apparmor.security.beta.kubernetes.io/snapshot: unconfined}}, " +
 				"pod: {annotations: {container.apparmor.security.beta.kubernetes.io/etcd: unconfined}}}", 2},

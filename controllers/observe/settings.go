@@ -25,6 +25,7 @@ import (
 func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.WantedBackup,
 	now time.Time) facts.Desired {
 	inputs := resources.Inputs(cluster)
+	window, heldSince := windowOf(cluster, now)
 	version, err := etcdutil.ParseVersion(inputs.Version)
 	if err != nil && fault == "" {
 		fault = err.Error()
@@ -45,7 +46,8 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		Paused:       cluster.Spec.Paused,
 		Deleting:     cluster.DeletionTimestamp != nil,
 		Restore:      restore,
-		Upkeep:       upkeepOf(cluster, now),
+		Upkeep:       upkeepOf(cluster, now, heldSince),
+		Window:       window,
 		Operator:     cluster.Annotations[v1alpha1.AnnotationOperator],
 		BeginEmpty:   cluster.Annotations[v1alpha1.AnnotationBeginEmpty],
 		Fault:        fault,
@@ -58,7 +60,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 const askedFor = 24 * time.Hour
 
 // upkeepOf is when the cluster asks for its members to be defragmented. A time to come asks for nothing yet.
-func upkeepOf(cluster *v1alpha1.EtcdCluster, now time.Time) facts.Upkeep {
+func upkeepOf(cluster *v1alpha1.EtcdCluster, now, heldSince time.Time) facts.Upkeep {
 	asked := facts.Upkeep{Asked: cluster.DefragmentAsked(), Compacts: cluster.Spec.CompactsOnNoSpace(),
 		KeepHistory: cluster.Spec.KeepHistoryOrDefault()}
 	if asked.Asked.After(now) || now.Sub(asked.Asked) > askedFor {
@@ -72,10 +74,28 @@ func upkeepOf(cluster *v1alpha1.EtcdCluster, now time.Time) facts.Upkeep {
 		asked.Reclaimable = int64(*spec.Reclaimable)
 	}
 	if spec.Schedule != "" {
+		since := now.Add(-facts.ScheduledFor)
+		if heldSince.Before(since) {
+			since = heldSince
+		}
 		asked.Scheduled, asked.Next, asked.Fault = scheduleplan.Around("spec.maintenance.defragment.schedule",
-			spec.Schedule, spec.TimeZone, now.Add(-facts.ScheduledFor), now)
+			spec.Schedule, spec.TimeZone, since, now)
 	}
 	return asked
+}
+
+// windowOf is when members that serve may be stopped. What was to be done since the window before the one that is open
+// was held until now. A window that cannot be read is a fault of the spec, and closed.
+func windowOf(cluster *v1alpha1.EtcdCluster, now time.Time) (w facts.Window, heldSince time.Time) {
+	if cluster.Spec.Maintenance == nil || cluster.Spec.Maintenance.Window == nil {
+		return facts.Window{}, now
+	}
+	window, fault := scheduleplan.ReadWindow(cluster.Spec.Maintenance.Window)
+	if fault != nil {
+		return facts.Window{IsClosed: true}, now
+	}
+	at := window.At(cluster.MaintenanceAsked(), now)
+	return facts.Window{IsClosed: at.Until.IsZero(), Until: at.Until, Next: at.Next}, at.Before
 }
 
 // snapshotEach is zero where etcd's default counts.

@@ -22,24 +22,6 @@ type clock struct {
 	zone  *time.Location
 }
 
-// Around are the newest time of the schedule in a field that lies after one time and not after now, and the first after
-// now; zero where there is none. Why says, as a sentence, why it cannot be read.
-func Around(field, expression, timeZone string, after, now time.Time) (latest, next time.Time, why string) {
-	c, wrong := readClock(field, expression, timeZone)
-	if wrong != nil {
-		beside := strings.TrimSuffix(field, "schedule") + "timeZone"
-		return latest, next, strings.TrimSuffix(strings.ReplaceAll(wrong.Message, "spec.timeZone", beside), ".") + "."
-	}
-	base, from := after, now
-	if c.every > 0 { // counted from one fixed day, so that each look finds the same
-		base, from = after.Truncate(c.every), now.Truncate(c.every)
-	}
-	if latest = c.newest(base, now); !latest.After(after) {
-		latest = time.Time{}
-	}
-	return latest, c.after(from), ""
-}
-
 // readClock reads the schedule of a field of the spec as kubernetes/kubernetes:pkg/apis/batch/validation does, with the
 // library that CronJobs use.
 func readClock(field, expression, timeZone string) (c clock, wrong *backupplan.Trouble) {

@@ -133,7 +133,7 @@ var rooms = []room{
 		foreign: []string{"k8s.io/api/", "k8s.io/apimachinery/", "k8s.io/component-helpers/resource", "k8s.io/utils/", "sigs.k8s.io/yaml"},
 		never:   clients,
 	},
-	{path: "controllers/admission", enters: []string{"api", "pkg/etcdutil"}, foreign: []string{"*"}},
+	{path: "controllers/admission", enters: []string{"controllers/scheduleplan", "api", "pkg/etcdutil"}, foreign: []string{"*"}},
 	{
 		path: "controllers/plan",
 		enters: []string{

@@ -138,6 +138,7 @@ type Desired struct {
 	ReplaceAfter time.Duration // how long a member must be dead before it is replaced; 0 never
 	Operator     string        // namespace/name of the install that is asked to look after it; empty for none
 	Upkeep       Upkeep        // when members are defragmented
+	Window       Window        // when members that serve may be stopped for the spec
 	// UID of an earlier cluster of this name: where it left CAs alone, the cluster is to begin without its data
 	BeginEmpty string
 	Fault      string       // a sentence, when the spec itself is refused; empty otherwise

@@ -61,6 +61,7 @@ const (
 	ReasonCompare      = "Compare"     // the copy of a member that started is compared with the others'
 	ReasonMoveLeader   = "MoveLeader"
 	ReasonDefragment   = "Defragment"         // a member gives the room that it does not use back
+	ReasonWindow       = "MaintenanceWindow"  // members that serve are not restarted before the next window opens
 	ReasonRoll         = "Roll"               // a running member is brought to the settings of the spec
 	ReasonNotSupported = "ChangeNotSupported" // a change of a running cluster that this release cannot make
 	// the guard vetoed a change

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -33,6 +34,18 @@ func (o Observation) AwaitsSchedule() bool {
 	}
 	_, isBusy := o.Busy()
 	return !at.IsZero() && (!o.Current.Membership.Known && !isBusy || slices.ContainsFunc(o.Current.Voters(), isLeft))
+}
+
+// Window says when members that serve may be stopped for the spec: docs/decisions/0044. The zero value is at any time.
+type Window struct {
+	IsClosed bool
+	Until    time.Time // when the one closes that is open; zero while none is
+	Next     time.Time // when the next one opens, in the zone of the spec; zero where none is known
+}
+
+// Says is when the next window opens, as a part of a sentence.
+func (w Window) Says() string {
+	return fmt.Sprintf("%s %s", w.Next.Format("Monday 2006-01-02 15:04"), w.Next.Location())
 }
 
 // History is what is known of the revisions that members keep.
