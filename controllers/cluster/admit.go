@@ -116,6 +116,9 @@ func whatRestarts(before, now *v1alpha1.EtcdCluster) string {
 	}
 	const onlyWhile = " The operator goes on only while the others are healthy. To %s none, put the former settings " +
 		"back."
+	if now.Spec.Maintenance != nil && now.Spec.Maintenance.Window != nil {
+		each += " while a window of spec.maintenance.window is open"
+	}
 	switch {
 	case now.Spec.IsEphemeral():
 		return fmt.Sprintf("This change replaces each of the %d members %s, one member at a time, because ephemeral "+

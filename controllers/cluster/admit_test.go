@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -186,6 +187,10 @@ func TestAChangeThatRestartsMembersIsToldAndNoOther(t *testing.T) {
 	}{
 		"another version": {func(c *v1alpha1.EtcdCluster) { c.Spec.Version = "3.6.17" },
 			"restarts each of the 3 members once, one member at a time"},
+		"another version, with a window": {func(c *v1alpha1.EtcdCluster) {
+			c.Spec.Version = "3.6.17"
+			c.Spec.Maintenance = &v1alpha1.MaintenanceSpec{Window: &v1alpha1.WindowSpec{Schedule: "@daily", Duration: metav1.Duration{Duration: time.Hour}}}
+		}, "restarts each of the 3 members once while a window of spec.maintenance.window is open, one member at a time"},
 		"versions that lie on the way": {func(c *v1alpha1.EtcdCluster) {
 			c.Status.Version, c.Spec.Version = "3.5.33", "3.7.3"
 		}, "restarts each of the 3 members 2 times, for etcd 3.6."},

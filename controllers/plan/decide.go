@@ -41,7 +41,7 @@ func Decide(seen facts.Observation) Decision {
 // hear takes down what a rule proposes, once the guard was asked about its change.
 func (r rule) hear(o pass, p *proposal) (Decision, Said) {
 	if note, isRefused := refused(o.Observation, r); isRefused {
-		return Decision{}, Said{Note: note, Verdict: Wait} // it is tried again in the next pass
+		return Decision{}, Said{Note: note, Verdict: Wait, Recheck: recheckWait} // it is tried again in the next pass
 	}
 	if p == nil {
 		return Decision{}, Said{Note: facts.Note{Rule: r.name}}
@@ -49,7 +49,7 @@ func (r rule) hear(o pass, p *proposal) (Decision, Said) {
 	p.Rule, p.GivesWay = r.name, r.givesWay
 	d, isVetoed := guarded(o, p.Decision)
 	yields := p.yields || isVetoed && r.givesWay
-	return d, Said{Note: d.Note(), Verdict: d.Verdict, Ends: !yields}
+	return d, Said{Note: d.Note(), Verdict: d.Verdict, Ends: !yields, Recheck: d.Recheck}
 }
 
 // StandBy names what a replica may do that does not lead: to lead clients away from a member that serves nothing while
@@ -101,14 +101,15 @@ func settled(o pass, trace Trace) Decision {
 		return Decision{Verdict: Settled, Rule: RuleSettled, Reason: facts.ReasonSettled, Recheck: recheckSettled,
 			Message: allHealthy(len(o.Voters())), Trace: trace}
 	}
-	worst := said[0]
+	worst, recheck := said[0], said[0].Recheck
 	for _, s := range said {
+		recheck = min(recheck, s.Recheck)
 		if gravity(s.Verdict, s.NeedsHuman) > gravity(worst.Verdict, worst.NeedsHuman) {
 			worst = s
 		}
 	}
 	d := Decision{Verdict: Wait, Rule: worst.Rule, Reason: worst.Reason, Message: worst.Message,
-		NeedsHuman: worst.NeedsHuman, Overdue: worst.Overdue, Recheck: recheckWait, Trace: trace}
+		NeedsHuman: worst.NeedsHuman, Overdue: worst.Overdue, Recheck: recheck, Trace: trace}
 	if gravity(worst.Verdict, worst.NeedsHuman) > 0 {
 		d.Verdict, d.Recheck = Refuse, recheckSlow
 	}
@@ -235,8 +236,9 @@ type Trace []Said
 // Said is what a rule said, with the guard's words where that held its change back.
 type Said struct {
 	facts.Note
-	Verdict Verdict // "" where it had nothing to say
-	Ends    bool    // no later rule was asked
+	Verdict Verdict       // "" where it had nothing to say
+	Ends    bool          // no later rule was asked
+	Recheck time.Duration // of the rule's decision
 }
 
 // Spoken leaves out the rules that had nothing to say.

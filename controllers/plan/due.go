@@ -29,8 +29,9 @@ func passOf(v facts.View) pass {
 
 // Due is what the spec and the judgement ask of members. An empty replica is none.
 type Due struct {
-	HeldBy       string        // a change of the spec that no member can follow: none is restarted or resized; or ""
-	OtherVersion facts.Replica // it runs another version than it was made for: no other one is restarted with that
+	HeldBy       string          // a change of the spec that no member can follow: none is restarted or resized; or ""
+	Waiting      []facts.Replica // the voters that serve, and get the settings of the spec once a window opens
+	OtherVersion facts.Replica   // it runs another version than it was made for: no other one is restarted with that
 
 	Restarts  []facts.Replica // the voters that get the settings of the spec by a restart
 	Restart   facts.Replica   // the next of them, where all others are well
@@ -75,7 +76,8 @@ func dueOf(o judge.Judged) Due {
 	d := Due{HeldBy: whyHeld(o), Unplaced: unplaced(o), Dispensable: dispensable(o)}
 	d.InTheWay = d.inTheWay(o)
 	outdated := d.outdated(o)
-	d.Restarts = facts.Filter(outdated, func(r facts.Replica) bool { return !isResizable(o, r) })
+	d.Waiting = facts.Filter(outdated, func(r facts.Replica) bool { return awaitsWindow(o, r) })
+	d.Restarts = facts.Filter(outdated, func(r facts.Replica) bool { return !isResizable(o, r) && !awaitsWindow(o, r) })
 	d.Restart = d.nextOf(o, d.Restarts)
 	d.Resize = d.nextOf(o, toResize(o, outdated))
 	d.OtherVersion = d.otherVersion(o)
@@ -125,6 +127,27 @@ func (d Due) outdated(o judge.Judged) []facts.Replica {
 	})
 }
 
+// awaitsWindow reports a member that follows the spec once the next window of maintenance opens, and no sooner: it
+// serves, and would stop. What was begun ends: a member that stopped starts, and a successor that is there takes the
+// place of its ephemeral one. While an alarm stands, members are restarted to end it. See docs/decisions/0044.
+func awaitsWindow(o judge.Judged, r facts.Replica) bool {
+	return o.Desired.Window.IsClosed && !isFailing(o.Observation, r) && !isSucceeding(o) && len(o.Raised()) == 0 &&
+		(!isResizable(o, r) || getsLessMemory(o, r))
+}
+
+// isFailing reports a member that has not served for longer than a start takes, by its kubelet's word as well: it takes
+// what the spec asks for at any time.
+func isFailing(o facts.Observation, r facts.Replica) bool {
+	isSilent := r.Answer == nil && !r.Pod.Ready && !r.IsBusy(o.Now)
+	return (isSilent || r.Pod.HeldUnready) && o.Now.Sub(facts.PodChange(r.Pod)) > facts.StartDeadline
+}
+
+// getsLessMemory reports a member whose process may end although it gets the amounts of the spec while it runs.
+func getsLessMemory(o judge.Judged, r facts.Replica) bool {
+	has, gets := r.Pod.Settings.MemoryBytes, o.Desired.Settings.MemoryBytes
+	return gets != 0 && (has == 0 || gets < has)
+}
+
 // isOutdated reports whether a recorded member runs, or will run, with other settings than the spec asks for. A stop of
 // a doomed one would be its end. One that does not say what it was made from is not restarted for that, but for the
 // version that it answers with.
@@ -168,7 +191,7 @@ func toResize(o judge.Judged, outdated []facts.Replica) []facts.Replica {
 	if slices.ContainsFunc(outdated, func(r facts.Replica) bool { return isStuck(o, r) }) {
 		return nil
 	}
-	return facts.Filter(outdated, func(r facts.Replica) bool { return isResizable(o, r) })
+	return facts.Filter(outdated, func(r facts.Replica) bool { return isResizable(o, r) && !awaitsWindow(o, r) })
 }
 
 // nextOf is the voter of these that is brought to the settings of the spec next, or an empty replica: there is none, or

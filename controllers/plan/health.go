@@ -33,7 +33,7 @@ func memberHealth(o pass) *proposal {
 func versionsMoving(o pass) *proposal {
 	at := o.Progress()
 	awaited := awaitedAtStop(o, at)
-	if awaited == "" {
+	if awaited == "" || isHeldByWindow(o) {
 		return nil
 	}
 	p := wait(facts.ReasonVersions, "%s", awaited).yielding()

@@ -219,7 +219,9 @@ var follow = []rule{
 	{nameResize,
 		"CPU and memory follow the spec on members that run, one at a time, where the kubelet can change them.",
 		resize, givesWay},
-	{"roll", "One member at a time is restarted with the settings of the spec, the leader last.",
+	{"roll",
+		"One member at a time is restarted with the settings of the spec, the leader last. One that serves waits for " +
+			"spec.maintenance.window.",
 		roll, givesWay},
 	{"enable-downgrade", "A downgrade of etcd is enabled by one minor at a time, once every member serves.",
 		enableDowngrade, givesWay},

@@ -109,6 +109,8 @@ func whyDefrag(o judge.Judged, r facts.Replica) string {
 		return ""
 	case asks.Asked.After(last):
 		return "etcdsteward.dev/defragment asks for it."
+	case o.Desired.Window.IsClosed:
+		return ""
 	case asks.Scheduled.After(last):
 		return "spec.maintenance.defragment.schedule asks for it."
 	case isReclaimable(r, asks.Reclaimable) && o.Now.Sub(last) > restAfterShare:

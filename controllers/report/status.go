@@ -67,6 +67,7 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 		Members:            in.members(),
 		Quorum:             quorum(o),
 		DefragmentSchedule: in.defragmentSchedule(s),
+		Maintenance:        in.maintenance(),
 		LastProvenBackup:   in.lastProven(),
 		KeptVolumes:        in.keptVolumes(),
 		Evidence:           in.evidence(),
@@ -185,6 +186,22 @@ func quorum(o facts.Observation) *v1alpha1.QuorumStatus {
 		return nil
 	}
 	return &v1alpha1.QuorumStatus{Margin: int32(o.Current.Margin())}
+}
+
+// maintenance is when windows are open; nothing where members that serve may be stopped at any time.
+func (in Input) maintenance() *v1alpha1.MaintenanceStatus {
+	w, old := in.Observation.Desired.Window, v1alpha1.MaintenanceStatus{}
+	if w.Next.IsZero() {
+		return nil
+	}
+	if known := in.old().Maintenance; known != nil {
+		old = *known
+	}
+	status := &v1alpha1.MaintenanceStatus{NextWindow: holdTime(old.NextWindow, w.Next)}
+	if !w.Until.IsZero() {
+		status.OpenUntil = holdTime(old.OpenUntil, w.Until)
+	}
+	return status
 }
 
 // largest is the size of the largest member; the old value itself while it is the same.

@@ -346,3 +346,49 @@ func TestOfARejectedChangeAndAStepThatNeedsAPersonTheLatterIsShownFirst(t *testi
 		t.Errorf("%+v", next)
 	}
 }
+
+func TestTheStatusSaysWhenWindowsAreOpenAndIsNotWrittenForThat(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := demo(3, begin).settled()
+	if got := Status(w.input()).Maintenance; got != nil {
+		t.Errorf("without windows: %+v", got)
+	}
+	next := begin.Add(24 * time.Hour).In(berlin)
+	w.o.Desired.Window = facts.Window{IsClosed: true, Next: next}
+	w.written(t)
+	if got := w.cluster.Status.Maintenance; got.OpenUntil != nil || !got.NextWindow.Time.Equal(next) {
+		t.Errorf("while none is open: %+v", got)
+	}
+	if again := Status(w.later(time.Hour).input()); !reflect.DeepEqual(again, w.cluster.Status) {
+		t.Errorf("an hour later it is another status: %+v", again.Maintenance)
+	}
+	w.o.Desired.Window = facts.Window{Until: begin.Add(time.Hour).In(berlin), Next: next}
+	w.written(t)
+	if got := w.cluster.Status.Maintenance; !got.OpenUntil.Time.Equal(begin.Add(time.Hour)) {
+		t.Errorf("while one is open: %+v", got)
+	}
+	if again := Status(w.input()); !reflect.DeepEqual(again, w.cluster.Status) {
+		t.Errorf("in the next pass it is another status: %+v", again.Maintenance)
+	}
+}
+
+// A cluster that waits is not ready, is not stalled and not degraded, and its status stays as it is for days.
+func TestWaitingForAWindowIsWrittenOnce(t *testing.T) {
+	w := demo(3, begin).settled()
+	w.o.Desired.Window = facts.Window{IsClosed: true, Next: begin.Add(72 * time.Hour)}
+	w.o.Desired.Settings.Inputs = `{"a":"b"}`
+	w.written(t)
+	got := w.cluster.Status
+	ready := meta.FindStatusCondition(got.Conditions, v1alpha1.ConditionReady)
+	if ready.Status != "False" || ready.Reason != facts.ReasonWindow || got.NextStep.Verdict != string(plan.Wait) ||
+		!meta.IsStatusConditionFalse(got.Conditions, v1alpha1.ConditionDegraded) ||
+		meta.FindStatusCondition(got.Conditions, v1alpha1.ConditionStalled) != nil {
+		t.Errorf("%+v", got.Conditions)
+	}
+	if again := Status(w.later(71 * time.Hour).input()); !reflect.DeepEqual(again, got) {
+		t.Errorf("three days later it is another status: %+v", again)
+	}
+}

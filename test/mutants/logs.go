@@ -197,8 +197,8 @@ var logs = []mutant{
 	},
 	{
 		Name: "a downgrade is enabled for a spec that asks for what cannot be done",
-		From: "if o.due.HeldBy != \"\" || len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn false",
-		To:   "if len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn false",
+		From: "if o.due.HeldBy != \"\" || o.Desired.Window.IsClosed || len(o.Crowded(o.Desired.Settings)) > 0 {",
+		To:   "if o.Desired.Window.IsClosed || len(o.Crowded(o.Desired.Settings)) > 0 {",
 		Test: "TestADowngradeIsEnabledOnlyOnceNothingElseIsLeftToDo",
 	},
 	{

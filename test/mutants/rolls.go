@@ -402,7 +402,7 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a member is restarted for CPU and memory that it could get while it runs", Peer: "",
-		From: "bool { return !isResizable(o, r) }",
+		From: "bool { return !isResizable(o, r) && !awaitsWindow(o, r) }",
 		To:   "bool { return r.Pod != nil }",
 		Test: "TestANodeWithoutRoomIsToldAsOverdueAndRestartsNobody",
 	},
