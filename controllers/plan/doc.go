@@ -83,7 +83,7 @@
 // incarnations have a quorum at the same time. I14 one approval leads to one move at most. I15 no etcd starts on data
 // that it cannot read. I16 what is restored begins above every revision that the cluster served. I17 no certificate is
 // of another CA than members trust. I18 no process that started from another copy of the data than a majority holds is
-// called compared.
+// called compared. I19 no member that serves is stopped outside of a window of maintenance, but for what never waits.
 //
 // Package world plays the changes in a toy world and checks these after every step.
 //

@@ -43,6 +43,7 @@ func (w *World) Apply(c changes.Change, refused []facts.Note, diesAfter int) err
 func (w *World) effect(c changes.Change, diesAfter int, refusal error) error {
 	written := w.clusters[w.objects.bootstrap.ClusterID]
 	w.ledger.before = w.health()
+	w.checkWindow(c)
 	before, copies := w.snapshot(), w.countCopies(written)
 	w.ledger.found = before
 	effects := &budgetOfEffects{left: diesAfter, between: w.meanwhile}

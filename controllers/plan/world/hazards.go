@@ -28,6 +28,7 @@ type Hazards struct {
 	OtherCAs       bool // people write another CA into the Secret of the CA
 	Finalizers     bool // finalizers of another controller keep Pods that were asked to go
 	Bloat          bool // much is stored and deleted again
+	Windows        bool // members that serve may be stopped now and then only
 	FullNodes      bool // no node is left beside those that the first members are on
 }
 
@@ -46,10 +47,15 @@ type trouble struct {
 }
 
 // Suffer turns hazards on. Calm ends all that a person or time would end.
-func (w *World) Suffer(h Hazards) { w.trouble.Hazards = h }
+func (w *World) Suffer(h Hazards) {
+	w.trouble.Hazards = h
+	if h.Windows {
+		w.Windows = inTurns
+	}
+}
 
 // Calm takes the hazards back, so that a cluster of which enough is left must settle. Clocks stay as wrong as they
-// are, and disks and metadata as they were left. Of clusters that changed their minor, clients leave every other one.
+// are, disks and metadata as they were left, and windows open as they did. Of clusters that changed their minor, clients leave every other one.
 func (w *World) Calm() {
 	w.trouble.isLate, w.trouble.date = false, 0
 	w.trouble.isQuiet = w.trouble.Minors && w.chance(2, "clients leave", "") == 0

@@ -34,6 +34,8 @@ var hazardRuns = []struct {
 	{"other-cas", Hazards{OtherCAs: true}, []string{"holds ca-2 by now", "holds ca-1 again"}},
 	{"finalizers", Hazards{Finalizers: true}, []string{"a finalizer keeps"}},
 	{"bloat", Hazards{Bloat: true}, []string{"compact Compact", "defragment StartDefrag", "the Pod is killed", "alarms DisarmAlarms"}},
+	{"windows", Hazards{Windows: true, Bloat: true}, []string{"roll EvictPod", "defragment StartDefrag"}},
+	{"windows-across-minors", Hazards{Windows: true, Minors: true, Amounts: true}, []string{"enable-downgrade EnableDowngrade"}},
 	{"full-nodes", Hazards{FullNodes: true}, []string{"volume demo-", "only its Pod keeps its successor"}},
 	{"shared-nodes", Hazards{SharedNodes: true}, []string{"the node of"}},
 	{"many-at-once", Hazards{RolledBack: true, SkewedCaches: true, StaleSpecs: true, Restless: true, Overlap: true,
@@ -65,6 +67,9 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	}
 	if hazards.Bloat {
 		spec.Settings.QuotaBytes, spec.Upkeep.Compacts = 2<<30, true
+	}
+	if hazards.Windows {
+		spec.Upkeep.Reclaimable = 50
 	}
 	w := t.begin(spec)
 	w.Suffer(hazards)

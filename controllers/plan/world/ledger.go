@@ -123,7 +123,9 @@ type snapshot struct {
 }
 
 func (w *World) snapshot() snapshot {
-	s := snapshot{w.objects.clone(), w.Spec, map[etcdutil.ID][]etcdutil.Member{}, map[etcdutil.ID]etcdutil.ID{},
+	spec := w.Spec
+	spec.Window = w.window() // it opens, and closes, by itself
+	s := snapshot{w.objects.clone(), spec, map[etcdutil.ID][]etcdutil.Member{}, map[etcdutil.ID]etcdutil.ID{},
 		map[etcdutil.ID]bool{}, len(w.trouble.late), 0, 0, map[etcdutil.ID]etcdutil.Version{}}
 	for id, c := range w.clusters {
 		s.members[id], s.leaders[id], s.alarms[id] = slices.Clone(c.members), c.leader, c.alarm

@@ -24,6 +24,9 @@ type World struct {
 	Crowded string
 	Nowhere bool
 
+	// Windows says when windows of maintenance are open, by the API server's clock; nil: the spec says so itself.
+	Windows func(now time.Time) facts.Window
+
 	// Broken names settings whose Pods cannot start, such as an image that does not exist.
 	Broken map[facts.Settings]bool
 	// Withdrawn names StorageClasses that are gone: of these no volume is made any more.
