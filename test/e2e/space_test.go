@@ -248,7 +248,7 @@ var _ = Describe("Room that etcd does not use", Label("space"), func() {
 		Expect(err).NotTo(HaveOccurred())
 		quota := limitNamespace(ctx, corev1.ResourceList{corev1.ResourcePods: resource.MustParse("3")}) // so that none begins
 		for _, row := range []struct{ ask, takeBack func() }{
-			{func() { askToDefragment(ctx, cluster) }, func() { annotate(ctx, cluster, "null") }},
+			{func() { askToDefragment(ctx, cluster) }, func() { annotate(ctx, cluster, v1alpha1.AnnotationDefragment, "null") }},
 			{
 				func() { cluster.Change(ctx, defragment(&v1alpha1.DefragmentSpec{Schedule: "@every 1m"})) },
 				func() { cluster.Change(ctx, defragment(nil)) },
@@ -467,13 +467,16 @@ func defragment(when *v1alpha1.DefragmentSpec) func(*v1alpha1.EtcdClusterSpec) {
 // askToDefragment writes what a person writes.
 func askToDefragment(ctx context.Context, c *world.Cluster) {
 	GinkgoHelper()
-	annotate(ctx, c, time.Now().UTC().Format(`"`+time.RFC3339+`"`))
+	annotate(ctx, c, v1alpha1.AnnotationDefragment, rightNow())
 }
 
-// annotate writes the annotation as JSON; null takes it away.
-func annotate(ctx context.Context, c *world.Cluster, value string) {
+// rightNow is the time as a person writes it, as JSON.
+func rightNow() string { return time.Now().UTC().Format(`"` + time.RFC3339 + `"`) }
+
+// annotate writes an annotation as JSON; null takes it away.
+func annotate(ctx context.Context, c *world.Cluster, annotation, value string) {
 	GinkgoHelper()
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, v1alpha1.AnnotationDefragment, value)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, annotation, value)
 	object, err := c.Get(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(kube.Client.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
