@@ -199,6 +199,44 @@ func (p program) defragmentCommand() *cobra.Command {
 	}
 }
 
+func (p program) maintainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "maintain NAME", Short: "Open a window of maintenance now", Args: oneCluster,
+		Long: "Writes the annotation " + v1alpha1.AnnotationMaintenance + " on the EtcdCluster. A window is open from " +
+			"now on, for as long as spec.maintenance.window.duration says. What waits for a window begins.",
+		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
+			said, err := s.maintain(c.Context(), name)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(p.out, said)
+			return err
+		}),
+	}
+}
+
+// maintain asks the operator to open a window, and returns what comes of it.
+func (s *session) maintain(ctx context.Context, name string) (string, error) {
+	c, err := s.cluster(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	if !hasWindow(c) {
+		return "EtcdCluster " + name + " has no spec.maintenance.window, so nothing waits for one. Nothing was written.", nil
+	}
+	c, err = s.askByTime(ctx, name, v1alpha1.AnnotationMaintenance)
+	if err != nil {
+		return "", err
+	}
+	until := c.MaintenanceAsked().Add(c.Spec.Maintenance.Window.Duration.Duration)
+	return fmt.Sprintf("A window of maintenance of EtcdCluster %s is open until %s. To close it: `kubectl annotate etcd %s "+
+		"%s-`.", name, until.Format(time.RFC3339), name, v1alpha1.AnnotationMaintenance), nil
+}
+
+func hasWindow(c *v1alpha1.EtcdCluster) bool {
+	return c.Spec.Maintenance != nil && c.Spec.Maintenance.Window != nil
+}
+
 // fieldOwner does not begin with "kubectl": what does, Flux takes back
 // (fluxcd/kustomize-controller:internal/controller/kustomization_controller.go).
 const fieldOwner = client.FieldOwner("etcd-steward-plugin")
@@ -220,6 +258,9 @@ func restartOf(c *v1alpha1.EtcdCluster) string {
 	case c.Spec.Mode == v1alpha1.ModeDryRun:
 		return "spec.mode is DryRun: the operator shows each step in `status`, and restarts members once you set it " +
 			"to Enforce."
+	case hasWindow(c) && (c.Status.Maintenance == nil || c.Status.Maintenance.OpenUntil == nil):
+		return "It waits for the next window of spec.maintenance.window. `kubectl etcd-steward maintain " + c.Name +
+			"` opens one now."
 	case c.Spec.Storage != nil && c.Spec.Storage.Ephemeral != nil:
 		return "The data is ephemeral: the operator replaces each member by a new one, one at a time. " +
 			"`kubectl etcd-steward status " + c.Name + "` shows how far it is."

@@ -44,10 +44,29 @@ func TestADefragmentationIsTheAnnotationThatTheOperatorReads(t *testing.T) {
 	}
 }
 
+func TestAWindowIsOpenedByTheAnnotationThatTheOperatorReadsWhereThereAreWindows(t *testing.T) {
+	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "demo"}}
+	s := sessionOf([]client.Object{c}, interceptor.Funcs{})
+	if got := plugin(t, s, "maintain", "demo"); got.code != 0 || !strings.Contains(got.out, "Nothing was written") {
+		t.Errorf("without windows: %+v", got)
+	}
+	c.Spec.Maintenance = &v1alpha1.MaintenanceSpec{Window: &v1alpha1.WindowSpec{Schedule: "@daily", Duration: metav1.Duration{Duration: time.Hour}}}
+	s = sessionOf([]client.Object{c}, interceptor.Funcs{})
+	got := plugin(t, s, "maintain", "demo")
+	now, err := s.cluster(t.Context(), "demo")
+	if got.code != 0 || err != nil || now.MaintenanceAsked().Format(time.RFC3339) != "2026-05-04T12:00:00Z" ||
+		!strings.Contains(got.out, "is open until 2026-05-04T13:00:00Z") {
+		t.Errorf("got %+v, %s: %v", got, now.MaintenanceAsked(), err)
+	}
+}
+
 func TestARestartSaysWhatTheOperatorWaitsFor(t *testing.T) {
 	for want, change := range map[string]func(*v1alpha1.EtcdClusterSpec){
 		"once you set it to false":   func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },
 		"once you set it to Enforce": func(s *v1alpha1.EtcdClusterSpec) { s.Mode = v1alpha1.ModeDryRun },
+		"waits for the next window": func(s *v1alpha1.EtcdClusterSpec) {
+			s.Maintenance = &v1alpha1.MaintenanceSpec{Window: &v1alpha1.WindowSpec{}}
+		},
 		"replaces each member by a new one": func(s *v1alpha1.EtcdClusterSpec) {
 			s.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
 		},

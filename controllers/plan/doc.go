@@ -56,7 +56,7 @@
 //  8. replace, shrink, grow, wake-member. A doomed voter does not count, so grow also makes its successor.
 //  9. What the spec asks of members that run: pod-metadata, check-minor, resize, roll,
 //     enable-downgrade, cover-log. Then room, where all members serve: compact, defragment; then member-health,
-//     settled.
+//     maintenance-window, settled.
 //
 // # When later rules are asked
 //
@@ -104,7 +104,7 @@
 //   - replace.go: replace, shrink, grow
 //   - alarms.go: alarms, check-room, and what adds entries to the log: cover-log, wake-member
 //   - rollout.go: pod-metadata, resize, roll, cancel-downgrade, enable-downgrade, check-minor
-//   - upkeep.go: compact, defragment. health.go: member-health. decide.go: settled
+//   - upkeep.go: compact, defragment. health.go: member-health. window.go: maintenance-window. decide.go: settled
 //   - due.go: no rule, but who is restarted, resized or succeeded next. joining.go: who leaves or joins, and why
 //
 // # The packages below

@@ -127,27 +127,6 @@ func (d Due) outdated(o judge.Judged) []facts.Replica {
 	})
 }
 
-// awaitsWindow reports a member that follows the spec once the next window of maintenance opens, and no sooner: it
-// serves, and would stop. What was begun ends: a member that stopped starts, and a successor that is there takes the
-// place of its ephemeral one. While an alarm stands, members are restarted to end it. See docs/decisions/0044.
-func awaitsWindow(o judge.Judged, r facts.Replica) bool {
-	return o.Desired.Window.IsClosed && !isFailing(o.Observation, r) && !isSucceeding(o) && len(o.Raised()) == 0 &&
-		(!isResizable(o, r) || getsLessMemory(o, r))
-}
-
-// isFailing reports a member that has not served for longer than a start takes, by its kubelet's word as well: it takes
-// what the spec asks for at any time.
-func isFailing(o facts.Observation, r facts.Replica) bool {
-	isSilent := r.Answer == nil && !r.Pod.Ready && !r.IsBusy(o.Now)
-	return (isSilent || r.Pod.HeldUnready) && o.Now.Sub(facts.PodChange(r.Pod)) > facts.StartDeadline
-}
-
-// getsLessMemory reports a member whose process may end although it gets the amounts of the spec while it runs.
-func getsLessMemory(o judge.Judged, r facts.Replica) bool {
-	has, gets := r.Pod.Settings.MemoryBytes, o.Desired.Settings.MemoryBytes
-	return gets != 0 && (has == 0 || gets < has)
-}
-
 // isOutdated reports whether a recorded member runs, or will run, with other settings than the spec asks for. A stop of
 // a doomed one would be its end. One that does not say what it was made from is not restarted for that, but for the
 // version that it answers with.

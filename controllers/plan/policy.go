@@ -38,6 +38,7 @@ var phases = []phase{
 	{isFollowing, follow},
 	{isLiving, upkeep},
 	{isLiving, health},
+	{isFollowing, putOff},
 }
 
 // Rules that more than one phase asks.
@@ -219,9 +220,7 @@ var follow = []rule{
 	{nameResize,
 		"CPU and memory follow the spec on members that run, one at a time, where the kubelet can change them.",
 		resize, givesWay},
-	{"roll",
-		"One member at a time is restarted with the settings of the spec, the leader last. One that serves waits for " +
-			"spec.maintenance.window.",
+	{"roll", "One member at a time is restarted with the settings of the spec, the leader last.",
 		roll, givesWay},
 	{"enable-downgrade", "A downgrade of etcd is enabled by one minor at a time, once every member serves.",
 		enableDowngrade, givesWay},
@@ -247,6 +246,14 @@ var health = []rule{
 	{"member-health",
 		"The cluster is settled only when every member is healthy, and etcd's own versions followed the members'.",
 		memberHealth, holds},
+}
+
+// putOff: what waits for another day is told last, so that it hides nothing.
+var putOff = []rule{
+	{"maintenance-window",
+		"What members that serve would be stopped for waits for spec.maintenance.window, and is told when nothing " +
+			"else is left to do.",
+		maintenanceWindow, holds},
 }
 
 // rebuild are the rules that carry out a restore in place, which quorum-lost waits for.

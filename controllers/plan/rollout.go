@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,8 +105,6 @@ func roll(o pass) *proposal {
 	}
 	r := o.due.Restart
 	switch {
-	case r.Member == nil && isHeldByWindow(o):
-		return untilWindow(o)
 	case r.Member == nil:
 		return catchingUp(o)
 	case o.Desired.Ephemeral:
@@ -126,22 +123,6 @@ func roll(o pass) *proposal {
 	}
 	return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r), PastBudget: isHeldByBudget(o, r)},
 		"it is to run %s.%s%s", difference(r.Settings(), r.Pod.Settings), whyRestarted(o, r), without(o.Desired))
-}
-
-// isHeldByWindow reports that the spec asks for what no member is stopped for before the next window opens.
-func isHeldByWindow(o pass) bool {
-	isNext := o.Desired.Needs == etcdutil.NeedDowngrade || o.Desired.Needs == etcdutil.NeedCover
-	return o.Desired.Window.IsClosed && (len(o.due.Waiting) > 0 || isNext)
-}
-
-// untilWindow says when that is. Nothing else is looked for meanwhile but what a settled cluster is looked at for.
-func untilWindow(o pass) *proposal {
-	who := strings.Join(facts.Names(o.due.Waiting), ", ")
-	p := wait(facts.ReasonWindow, "Members that serve follow the spec once the next window of maintenance opens, %s: "+
-		"%s. To open one now, set the annotation etcdsteward.dev/maintenance to the time.", o.Desired.Window.Says(),
-		cmp.Or(who, "on the way to etcd "+o.Desired.Target.String()))
-	p.Recheck = max(recheckWait, min(recheckSettled, o.Desired.Window.Next.Sub(o.Now)))
-	return p.yielding()
 }
 
 // restartOf is the Pod that follows one of a recorded member.

@@ -46,29 +46,29 @@ func windowsOfRolls() []row {
 	}
 	return []row{
 		{"a settled cluster waits for no window", closed(three), Settled, RuleSettled, facts.ReasonSettled, "", ""},
-		{"a change of the spec waits for the window", closed(changed), Wait, "roll", facts.ReasonWindow, "",
+		{"a change of the spec waits for the window", closed(changed), Wait, "maintenance-window", facts.ReasonWindow, "",
 			opensAt + "demo-0, demo-1, demo-2. To open one now, set the annotation etcdsteward.dev/maintenance"},
 		{"and begins while one is open", opened(changed), Act, "roll", "", "WriteSettings", "demo-2"},
 		{"a member that is to be restarted, and was not, waits for the next window",
-			closed(changed.edit(2, func(r *facts.Replica) { r.Volume.Settings = other })), Wait, "roll",
+			closed(changed.edit(2, func(r *facts.Replica) { r.Volume.Settings = other })), Wait, "maintenance-window",
 			facts.ReasonWindow, "", opensAt + "demo-0, demo-1, demo-2"},
 		{"one that stopped starts with what it stopped for",
 			closed(changed.edit(2, func(r *facts.Replica) { r.Volume.Settings, r.Pod = other, nil })), Act, "pods", "",
 			"StartPods", "demo-2"},
-		{"then the next member waits", closed(changed.edit(2, rolled)), Wait, "roll", facts.ReasonWindow, "",
+		{"then the next member waits", closed(changed.edit(2, rolled)), Wait, "maintenance-window", facts.ReasonWindow, "",
 			opensAt + "demo-0, demo-1."},
 		{"another version waits as well, where minors are mixed", closed(wanting(three.edit(2, inNewer(settings.Version)),
-			newer)), Wait, "roll", facts.ReasonWindow, "", opensAt + "demo-0, demo-1."},
+			newer)), Wait, "maintenance-window", facts.ReasonWindow, "", opensAt + "demo-0, demo-1."},
 		{"a downgrade is not enabled before the window", closed(needing(etcdutil.NeedDowngrade, settings.Version)), Wait,
-			"roll", facts.ReasonWindow, "", "on the way to etcd"},
+			"maintenance-window", facts.ReasonWindow, "", "on the way to etcd"},
 		{"nor are entries added for the next minor", closed(covered(needing(etcdutil.NeedCover, settings.Version))), Wait,
-			"roll", facts.ReasonWindow, "", "on the way to etcd"},
+			"maintenance-window", facts.ReasonWindow, "", "on the way to etcd"},
 		{"more memory comes at once, where no process ends for it", closed(withAmounts(narrow, wide)), Act, "resize", "",
 			"WriteSettings", "demo-2"},
-		{"less memory may end one, and waits", closed(withAmounts(wide, narrow)), Wait, "roll", facts.ReasonWindow, "",
+		{"less memory may end one, and waits", closed(withAmounts(wide, narrow)), Wait, "maintenance-window", facts.ReasonWindow, "",
 			opensAt + "demo-0, demo-1, demo-2"},
-		{"so does a first limit of memory", closed(withAmounts(few, narrow)), Wait, "roll", facts.ReasonWindow, "", opensAt},
-		{"an ephemeral member gets no successor before the window", closed(inMemory(changed)), Wait, "roll",
+		{"so does a first limit of memory", closed(withAmounts(few, narrow)), Wait, "maintenance-window", facts.ReasonWindow, "", opensAt},
+		{"an ephemeral member gets no successor before the window", closed(inMemory(changed)), Wait, "maintenance-window",
 			facts.ReasonWindow, "", opensAt},
 		{"a successor that came takes the place of its ephemeral member", closed(inMemory(changed.with(newcomer(3)))).budgeting(3), Act,
 			"shrink", "", "LabelRole", "demo-2"},
@@ -91,7 +91,7 @@ func windowsOfRepairs() []row {
 			closed(wanting(three.edit(2, rolled).edit(2, deadFor(3*time.Minute)), settings)), Act, "roll", "",
 			"WriteSettings", "demo-2"},
 		{"but one that was silent for a moment keeps what it has",
-			closed(changed.edit(2, deadFor(time.Second))), Wait, "roll", facts.ReasonWindow, "", opensAt + "demo-0, demo-1, demo-2"},
+			closed(changed.edit(2, deadFor(time.Second))), Wait, "member-health", facts.ReasonNotReady, "", "it is starting"},
 		{"and so does one that only the operator does not reach",
 			closed(changed.edit(2, ledAway).edit(2, func(r *facts.Replica) { r.Answer, r.Pod.ReadySince = nil, now.Add(-time.Hour) })),
 			Refuse, "member-health", facts.ReasonNotReady, "", "Look for what keeps the operator from its client port"},
@@ -140,9 +140,20 @@ func TestWhatWaitsForAWindowIsLookedAtWhenItOpensAndNoMoreThanASettledCluster(t 
 
 // While members wait nothing is overdue, however long that is: no condition and no alert tells of a fault.
 func TestWhatWaitsForAWindowIsNoFault(t *testing.T) {
-	mixed := closed(wanting(settledWorld(3).edit(2, inNewer(settings.Version)), newer))
-	mixed.Desired.Target = newer.Version
-	if d := Decide(mixed.Observation); d.Overdue || d.NeedsHuman || d.Verdict != Wait || len(d.Trace.Yielded()) != 1 {
+	down := needing(etcdutil.NeedDowngrade, settings.Version).edit(2, readyFor(time.Hour))
+	down.Desired.Target = older.Version
+	if d := Decide(down.Observation); d.Verdict != Act {
+		t.Errorf("without a window: %s", d.Message)
+	}
+	if d := Decide(closed(down).Observation); d.Overdue || d.NeedsHuman || d.Verdict != Wait || len(d.Trace.Yielded()) != 1 {
 		t.Errorf("%s\n%s", d.Verdict, d.Trace)
+	}
+}
+
+// A member that is not well, and what else is left to do, is told before what waits for its window.
+func TestAWindowHidesNothing(t *testing.T) {
+	o := closed(wanting(settledWorld(3).edit(1, deadFor(time.Second)), other))
+	if d := Decide(o.Observation); d.Rule != "member-health" || len(d.Trace.Yielded()) != 2 {
+		t.Errorf("%s: %s\n%s", d.Rule, d.Message, d.Trace)
 	}
 }

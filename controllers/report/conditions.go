@@ -51,10 +51,10 @@ func (in Input) health(s step) []metav1.Condition {
 }
 
 // isAtRest reports that nothing is under way and nothing is held up: all is done, or the user asked for nothing to be
-// done.
+// done, or for all that is left to be done later.
 func (in Input) isAtRest(s step) bool {
 	o := in.Observation
-	return s.verdict == plan.Settled || o.Desired.Paused || o.Desired.Deleting || in.isDryRun()
+	return s.verdict == plan.Settled || s.reason == facts.ReasonWindow || o.Desired.Paused || o.Desired.Deleting || in.isDryRun()
 }
 
 // ready is True when everything that the spec asks for is so, and was seen to be so. A paused cluster may be ready: it

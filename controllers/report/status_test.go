@@ -375,7 +375,7 @@ func TestTheStatusSaysWhenWindowsAreOpenAndIsNotWrittenForThat(t *testing.T) {
 	}
 }
 
-// A cluster that waits is not ready, is not stalled and not degraded, and its status stays as it is for days.
+// A cluster that waits is not ready. It is at rest, so no alert about what goes on too long fires, and its status stays as it is for days.
 func TestWaitingForAWindowIsWrittenOnce(t *testing.T) {
 	w := demo(3, begin).settled()
 	w.o.Desired.Window = facts.Window{IsClosed: true, Next: begin.Add(72 * time.Hour)}
@@ -385,6 +385,7 @@ func TestWaitingForAWindowIsWrittenOnce(t *testing.T) {
 	ready := meta.FindStatusCondition(got.Conditions, v1alpha1.ConditionReady)
 	if ready.Status != "False" || ready.Reason != facts.ReasonWindow || got.NextStep.Verdict != string(plan.Wait) ||
 		!meta.IsStatusConditionFalse(got.Conditions, v1alpha1.ConditionDegraded) ||
+		meta.FindStatusCondition(got.Conditions, v1alpha1.ConditionReconciling) != nil ||
 		meta.FindStatusCondition(got.Conditions, v1alpha1.ConditionStalled) != nil {
 		t.Errorf("%+v", got.Conditions)
 	}

@@ -230,4 +230,16 @@ var upkeep = []mutant{
 		To:   "false && closes.After(at.Until)",
 		Test: "TestAWindowOpensByItsScheduleOrByAPerson",
 	},
+	{
+		Name: "a cluster that waits for a window is called changing, and alerts fire for that", Peer: "",
+		From: "s.verdict == plan.Settled || s.reason == facts.ReasonWindow ||",
+		To:   "s.verdict == plan.Settled ||",
+		Test: "TestWaitingForAWindowIsWrittenOnce",
+	},
+	{
+		Name: "what waits for a window hides a member that is not well", Peer: "",
+		From: "\t{isLiving, health},\n\t{isFollowing, putOff},",
+		To:   "\t{isFollowing, putOff},\n\t{isLiving, health},",
+		Test: "TestAWindowHidesNothing",
+	},
 }
