@@ -202,8 +202,8 @@ func (p program) defragmentCommand() *cobra.Command {
 func (p program) maintainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "maintain NAME", Short: "Open a window of maintenance now", Args: oneCluster,
-		Long: "Writes the annotation " + v1alpha1.AnnotationMaintenance + " on the EtcdCluster. A window is open from " +
-			"now on, for as long as spec.maintenance.window.duration says. What waits for a window begins.",
+		Long: "Writes the annotation " + v1alpha1.AnnotationMaintenance + " on the EtcdCluster. A window is open " +
+			"from now on, for as long as spec.maintenance.window.duration says. What waits for a window begins.",
 		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
 			said, err := s.maintain(c.Context(), name)
 			if err != nil {
@@ -222,15 +222,16 @@ func (s *session) maintain(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	if !hasWindow(c) {
-		return "EtcdCluster " + name + " has no spec.maintenance.window, so nothing waits for one. Nothing was written.", nil
+		return "EtcdCluster " + name + " has no spec.maintenance.window, so nothing waits for one. Nothing was " +
+			"written.", nil
 	}
 	c, err = s.askByTime(ctx, name, v1alpha1.AnnotationMaintenance)
 	if err != nil {
 		return "", err
 	}
 	until := c.MaintenanceAsked().Add(c.Spec.Maintenance.Window.Duration.Duration)
-	return fmt.Sprintf("A window of maintenance of EtcdCluster %s is open until %s. To close it: `kubectl annotate etcd %s "+
-		"%s-`.", name, until.Format(time.RFC3339), name, v1alpha1.AnnotationMaintenance), nil
+	return fmt.Sprintf("A window of maintenance of EtcdCluster %s is open until %s. To close it: `kubectl annotate "+
+		"etcd %s %s-`.", name, until.Format(time.RFC3339), name, v1alpha1.AnnotationMaintenance), nil
 }
 
 func hasWindow(c *v1alpha1.EtcdCluster) bool {

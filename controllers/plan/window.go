@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -20,11 +21,14 @@ func awaitsWindow(o judge.Judged, r facts.Replica) bool {
 		(!isResizable(o, r) || getsLessMemory(o, r))
 }
 
-// isFailing reports a member that has not served for longer than a start takes, by its kubelet's word as well: it takes
-// what the spec asks for at any time.
+// isFailing reports a member that takes what the spec asks for at any time. It has not served for longer than a start
+// takes, by its kubelet's word as well. Or a sidecar cannot run, which keeps the member unready, and the spec asks for
+// other sidecars.
 func isFailing(o facts.Observation, r facts.Replica) bool {
 	isSilent := r.Answer == nil && !r.Pod.Ready && !r.IsBusy(o.Now)
-	return (isSilent || r.Pod.HeldUnready) && o.Now.Sub(facts.PodChange(r.Pod)) > facts.StartDeadline
+	return isSilent && o.Now.Sub(facts.PodChange(r.Pod)) > facts.StartDeadline ||
+		r.Pod.HeldUnready && r.Pod.Settings.Sidecars != o.Desired.Settings.Sidecars &&
+			slices.ContainsFunc(r.Pod.Sidecars, func(s facts.Sidecar) bool { return s.Waiting != "" })
 }
 
 // getsLessMemory reports a member whose process may end although it gets the amounts of the spec while it runs.

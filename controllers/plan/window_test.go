@@ -75,6 +75,14 @@ func windowsOfRolls() []row {
 	}
 }
 
+// withSidecar gives a member a sidecar that is not ready, and that the spec does not ask for.
+func withSidecar(waiting string) func(*facts.Replica) {
+	return func(r *facts.Replica) {
+		r.Pod.Settings.Sidecars, r.Volume.Settings.Sidecars = "bad", "bad"
+		r.Pod.HeldUnready, r.Pod.Sidecars = true, []facts.Sidecar{{Name: "proxy", Waiting: waiting}}
+	}
+}
+
 func windowsOfRepairs() []row {
 	three := settledWorld(3)
 	changed := wanting(three, other)
@@ -95,9 +103,10 @@ func windowsOfRepairs() []row {
 		{"and so does one that only the operator does not reach",
 			closed(changed.edit(2, ledAway).edit(2, func(r *facts.Replica) { r.Answer, r.Pod.ReadySince = nil, now.Add(-time.Hour) })),
 			Refuse, "member-health", facts.ReasonNotReady, "", "Look for what keeps the operator from its client port"},
-		{"nor does one that a sidecar keeps unready",
-			closed(changed.edit(2, func(r *facts.Replica) { r.Pod.HeldUnready, r.Pod.ReadySince = true, now.Add(-time.Hour) })),
-			Act, "roll", "", "WriteSettings", "demo-2"},
+		{"nor do other sidecars, where one cannot run and keeps its member unready",
+			closed(changed.edit(2, withSidecar("CrashLoopBackOff"))), Act, "roll", "", "WriteSettings", "demo-2"},
+		{"but where one is unready for a moment its member keeps what it has", closed(changed.edit(2, withSidecar(""))), Wait,
+			"member-health", facts.ReasonSidecar, "", "demo-2"},
 		{"while an alarm stands, a larger quota waits for no window",
 			closed(wanting(raising(three, 90, noSpace), larger)), Act, "roll", "", "WriteSettings", "demo-2"},
 	}

@@ -54,7 +54,8 @@ func (in Input) health(s step) []metav1.Condition {
 // done, or for all that is left to be done later.
 func (in Input) isAtRest(s step) bool {
 	o := in.Observation
-	return s.verdict == plan.Settled || s.reason == facts.ReasonWindow || o.Desired.Paused || o.Desired.Deleting || in.isDryRun()
+	return s.verdict == plan.Settled || s.reason == facts.ReasonWindow || o.Desired.Paused || o.Desired.Deleting ||
+		in.isDryRun()
 }
 
 // ready is True when everything that the spec asks for is so, and was seen to be so. A paused cluster may be ready: it

@@ -172,8 +172,8 @@ var upkeep = []mutant{
 	},
 	{
 		Name: "a member that was silent for a moment is restarted outside of a window", Peer: "",
-		From: "return (isSilent || r.Pod.HeldUnready) && o.Now.Sub(facts.PodChange(r.Pod)) > facts.StartDeadline",
-		To:   "return isSilent || r.Pod.HeldUnready",
+		From: "return isSilent && o.Now.Sub(facts.PodChange(r.Pod)) > facts.StartDeadline ||",
+		To:   "return isSilent ||",
 		Test: row("but one that was silent for a moment keeps what it has"),
 	},
 	{
@@ -241,5 +241,11 @@ var upkeep = []mutant{
 		From: "\t{isLiving, health},\n\t{isFollowing, putOff},",
 		To:   "\t{isFollowing, putOff},\n\t{isLiving, health},",
 		Test: "TestAWindowHidesNothing",
+	},
+	{
+		Name: "a sidecar that is unready for a moment has its member restarted outside of a window", Peer: "",
+		From: "func(s facts.Sidecar) bool { return s.Waiting != \"\" })",
+		To:   "func(s facts.Sidecar) bool { return !s.Ready })",
+		Test: row("but where one is unready for a moment its member keeps what it has"),
 	},
 }

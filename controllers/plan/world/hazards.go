@@ -55,7 +55,8 @@ func (w *World) Suffer(h Hazards) {
 }
 
 // Calm takes the hazards back, so that a cluster of which enough is left must settle. Clocks stay as wrong as they
-// are, disks and metadata as they were left, and windows open as they did. Of clusters that changed their minor, clients leave every other one.
+// are, disks and metadata as they were left, and windows open as they did. Of clusters that changed their minor,
+// clients leave every other one.
 func (w *World) Calm() {
 	w.trouble.isLate, w.trouble.date = false, 0
 	w.trouble.isQuiet = w.trouble.Minors && w.chance(2, "clients leave", "") == 0
