@@ -136,6 +136,9 @@ const (
 	// AnnotationStorageClass is the StorageClass that the spec asked for when a volume was made, unless that was the
 	// default one; on the PVC.
 	AnnotationStorageClass = Group + "/storage-class"
+	// AnnotationAccessMode is the access mode that the spec asked for when a volume was made; on the PVC. Of an older
+	// release none is written, and that of the claim counts.
+	AnnotationAccessMode = Group + "/access-mode"
 	// AnnotationRestartedAt restarts each member of an EtcdCluster once for every new value; on the EtcdCluster. People
 	// write it, as kubectl rollout restart writes its own.
 	AnnotationRestartedAt = Group + "/restartedAt"

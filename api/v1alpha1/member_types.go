@@ -150,16 +150,18 @@ type StorageSpec struct {
 	// +kubebuilder:validation:Pattern=`^(.*[eE][+-]?[0-9]{1,2}|.*[^0-9.]|[^eE]*)$`
 	Size *resource.Quantity `json:"size,omitempty"`
 
-	// StorageClassName is the class of new volumes. Default: the default
-	// StorageClass. "" means existing volumes without a class. Members that have a
-	// volume keep it when this changes; status.members names the class of each.
+	// StorageClassName is the class of members' volumes. Default: the default
+	// StorageClass, whichever that is. "" means existing volumes without a class.
+	// Where it names another class than a member's volume has, the operator moves
+	// members, one at a time: a new member joins on a new volume, and the old one
+	// goes. status.members names the class of each.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="spec.storage.storageClassName must be the name of a StorageClass",messageExpression="'spec.storage.storageClassName is \"' + self + '\"; it must be the name of a StorageClass: lower-case letters, digits, \"-\" and \".\"'"
 	StorageClassName *string `json:"storageClassName,omitempty"`
 
 	// AccessMode is ReadWriteOnce (default), or ReadWriteOncePod if the CSI driver
-	// supports it. It cannot change on an existing cluster.
+	// supports it. A change moves members to new volumes, one at a time.
 	// +optional
 	// +kubebuilder:validation:Enum=ReadWriteOnce;ReadWriteOncePod
 	AccessMode corev1.PersistentVolumeAccessMode `json:"accessMode,omitempty"`

@@ -4,7 +4,6 @@ import "strings"
 
 const (
 	noOtherTLS       = " on an existing cluster; create a new cluster with the mode that you want"
-	noOtherAccess    = " on an existing cluster: volumes keep the mode they were made with"
 	noOtherEphemeral = "spec.storage.ephemeral cannot be added or removed on an existing cluster; create a new cluster with the storage that you want"
 	noOtherMedium    = "spec.storage.ephemeral.medium cannot change on an existing cluster; create a new cluster with the medium that you want"
 	noOtherBalancer  = "spec.service.loadBalancerClass cannot be changed, added or removed while spec.service.type stays LoadBalancer: " +
@@ -65,10 +64,8 @@ var changes = []change{
 	{"a storage class is added to ephemeral data", "spec: {storage: {ephemeral: {}}}",
 		"spec: {storage: {ephemeral: {}, storageClassName: a}}", "spec.storage.ephemeral", volumeFields},
 
-	{"the access mode changes", "", "spec: {storage: {accessMode: ReadWriteOncePod}}", "spec.storage",
-		"spec.storage.accessMode cannot change from ReadWriteOnce to ReadWriteOncePod" + noOtherAccess},
-	{"the access mode is removed with its section", "spec: {storage: {accessMode: ReadWriteOncePod}}", "", "spec.storage",
-		"spec.storage.accessMode cannot change from ReadWriteOncePod to ReadWriteOnce" + noOtherAccess},
+	{"the access mode changes", "", "spec: {storage: {accessMode: ReadWriteOncePod}}", "", ""},
+	{"the access mode is removed with its section", "spec: {storage: {accessMode: ReadWriteOncePod}}", "", "", ""},
 	{"the default access mode is spelled out", "", "spec: {storage: {accessMode: ReadWriteOnce}}", "", ""},
 
 	{"volumes become ephemeral", "", "spec: {storage: {ephemeral: {}}}", "spec.storage", noOtherEphemeral},

@@ -91,8 +91,8 @@ func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
 	d := w.look().Desired
 	want := facts.Desired{
 		Size: 3, Settings: d.Settings, AtTarget: d.Settings, Target: d.Settings.Version,
-		StorageBytes: 8 << 30,
-		Retain:       true, HasBudget: true,
+		StorageBytes: 8 << 30, AccessMode: "ReadWriteOnce",
+		Retain: true, HasBudget: true,
 		ReplaceAfter: 5 * time.Minute, KeepVolumes: 24 * time.Hour,
 		Upkeep: facts.Upkeep{Compacts: true, KeepHistory: 5 * time.Minute},
 	}

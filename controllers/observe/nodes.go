@@ -16,6 +16,7 @@ import (
 	scheduling "k8s.io/component-helpers/scheduling/corev1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
@@ -43,16 +44,18 @@ type nodeAnswer struct {
 }
 
 // addNodes says of each member that does not answer whether its node, or the only one that can use its volume, is gone
-// for good, and of each that is not ready since when its node is not.
-func (o *Observer) addNodes(ctx context.Context, bootstrap record.Bootstrap, g gathered, joined replicas) error {
+// for good, of each that is not ready since when its node is not, and of each that runs whether it could be restarted.
+func (o *Observer) addNodes(ctx context.Context, cluster *v1alpha1.EtcdCluster, bootstrap record.Bootstrap,
+	g gathered, joined replicas) error {
 	look := &nodeSearch{observer: o, reader: cmp.Or(o.Live, o.Reader), seen: map[string]nodeAnswer{}}
 	var group errgroup.Group
 	group.SetLimit(parallelReads)
-	incarnations := incarnationsOf(bootstrap, g)
+	incarnations, places := incarnationsOf(bootstrap, g), look.placesOf(cluster)
 	for _, replica := range joined.byName {
 		if incarnations.isFormer(replica.Name) && replica.Pod == nil { // it is not there to answer
 			continue
 		}
+		group.Go(func() error { return places.add(ctx, g, replica) })
 		switch {
 		case isUnheard(replica) && incarnations.isWorthIt(replica):
 			group.Go(func() error { return look.add(ctx, g, replica) })

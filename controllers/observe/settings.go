@@ -36,6 +36,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		Target:       version,
 		StorageBytes: resources.StorageBytes(cluster),
 		StorageClass: resources.AskedClass(cluster),
+		AccessMode:   string(resources.AskedMode(cluster)),
 		SnapshotEach: snapshotEach(inputs.Etcd),
 		TLS:          cluster.Spec.IsTLS(),
 		Ephemeral:    cluster.Spec.IsEphemeral(),

@@ -41,6 +41,7 @@ func volumeOf(cluster *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim
 		Bytes:        size.Value(),
 		Class:        class,
 		MadeFor:      resources.ClassOf(cluster, claim),
+		AccessMode:   string(resources.ModeOf(claim)),
 		Backing:      claim.Spec.VolumeName,
 		Record:       member,
 		Request:      claim.Annotations[v1alpha1.AnnotationRequest],

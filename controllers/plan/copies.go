@@ -132,7 +132,7 @@ func removeCorrupt(o pass, r facts.Replica) *proposal {
 	case r.IsUp() && r.Pod.Role != "":
 		return act(changes.LabelRole{Pod: r.PodRef()},
 			"its data differs from that of a majority (%s).", hashes(o.Incarnation))
-	case r.Volume != nil && r.Volume.RemovedFor == facts.NoCause:
+	case r.Volume != nil && r.Volume.RemovedFor != facts.CauseCorruption:
 		return act(changes.MarkVolume{Volume: r.VolumeRef(), For: facts.CauseCorruption},
 			"the member will be removed, and a person may look at its data.")
 	}

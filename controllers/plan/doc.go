@@ -105,7 +105,8 @@
 //   - alarms.go: alarms, check-room, and what adds entries to the log: cover-log, wake-member
 //   - rollout.go: pod-metadata, resize, roll, cancel-downgrade, enable-downgrade, check-minor
 //   - upkeep.go: compact, defragment. health.go: member-health. window.go: maintenance-window. decide.go: settled
-//   - due.go: no rule, but who is restarted, resized or succeeded next. joining.go: who leaves or joins, and why
+//   - due.go: no rule, but who is restarted or resized next. succession.go: who is succeeded instead. joining.go: who
+//     leaves or joins, and why
 //
 // # The packages below
 //

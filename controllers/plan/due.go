@@ -36,7 +36,7 @@ type Due struct {
 	Restarts  []facts.Replica // the voters that get the settings of the spec by a restart
 	Restart   facts.Replica   // the next of them, where all others are well
 	Resize    facts.Replica   // the next voter that gets its CPU and memory while it runs
-	Succeeded facts.Replica   // the ephemeral voter that a new member follows, before it goes
+	Succeeded facts.Replica   // the voter that a new member follows, before it goes: see succession.go
 
 	Unplaced    facts.Replica // a learner that no node takes
 	Dispensable facts.Replica // the doomed voter that the others can do without
@@ -105,15 +105,16 @@ func whyHeld(o judge.Judged) string {
 		return fmt.Sprintf("Members run %s and the spec asks for %s. %s; put spec.version back to %s.x.",
 			version, o.Desired.Target, o.Desired.NoWay, version.MinorString())
 	}
-	smallest := facts.SmallestVolume(running)
+	smallest := facts.SmallestVolume(facts.Filter(running, func(r facts.Replica) bool { return whyMoved(o, r) == "" }))
 	if smallest == nil || smallest.Volume.Bytes >= o.Desired.StorageBytes {
 		return "" // the spec is the least size: larger volumes are no fault
 	}
 	has, asked := facts.FormatBytes(smallest.Volume.Bytes), facts.FormatBytes(o.Desired.StorageBytes)
-	return fmt.Sprintf("The volume of %s has %s and the spec asks for %s. This release cannot change the size of a "+
-		"volume, and new members get the new one. Put spec.storage.size back, or expand each member's claim to it. "+
-		"Where the StorageClass cannot expand volumes, replace one member after the other: "+
-		pages.Docs+"docs/alerts.md#a-volume-that-is-full.", smallest.Name, has, asked)
+	return fmt.Sprintf("The volume of %s has %s and the spec asks for %s. This release cannot make a volume larger, "+
+		"and new members get the new size. Put spec.storage.size back, or expand each member's claim to it. Where the "+
+		"StorageClass cannot expand volumes, name one in spec.storage.storageClassName that can: the operator moves "+
+		"one member after the other. Or replace them yourself: "+pages.Docs+"docs/alerts.md#a-volume-that-is-full.",
+		smallest.Name, has, asked)
 }
 
 // outdated are the voters that are brought to the settings of the spec; none while that is not supported or would stop
@@ -123,18 +124,22 @@ func (d Due) outdated(o judge.Judged) []facts.Replica {
 		return nil
 	}
 	return facts.Filter(o.Voters(), func(r facts.Replica) bool {
-		return (isOutdated(o.Observation, r) || isStuck(o, r)) && !isHeldByAlarm(o, r)
+		return (isOutdated(o, r) || isStuck(o, r)) && !isHeldByAlarm(o, r)
 	})
 }
 
 // isOutdated reports whether a recorded member runs, or will run, with other settings than the spec asks for. A stop of
 // a doomed one would be its end. One that does not say what it was made from is not restarted for that, but for the
 // version that it answers with.
-func isOutdated(o facts.Observation, r facts.Replica) bool {
-	if r.Pod == nil || !r.Pod.Running || r.Pod.Terminating || !r.IsSealed() || r.IsDoomed() {
+func isOutdated(o judge.Judged, r facts.Replica) bool {
+	switch {
+	case isBegun(o, r):
+		return true
+	case r.Pod == nil || !r.Pod.Running || r.Pod.Terminating || !r.IsSealed() || r.IsDoomed():
 		return false
-	}
-	if r.Pod.Settings.IsZero() {
+	case whyMoved(o, r) != "":
+		return true
+	case r.Pod.Settings.IsZero():
 		return answersOther(r, o.Desired.Settings.Version)
 	}
 	return r.Settings() != o.Desired.Settings || isBehindVolume(r)
@@ -161,7 +166,7 @@ func isStuck(o judge.Judged, r facts.Replica) bool {
 func isResizable(o judge.Judged, r facts.Replica) bool {
 	wanted := o.Desired.Settings
 	return r.IsHealthy(o.Membership) && wanted.IsLike(r.Pod.Settings) && wanted.IsLike(r.Settings()) &&
-		!cannotResize(o.Observation, r) && !isRejected(o.Observation, nameResize)
+		!cannotResize(o.Observation, r) && !isRejected(o.Observation, nameResize) && whyMoved(o, r) == ""
 }
 
 // toResize are the voters that lack nothing of the spec but CPU and memory, and can get these while they run. There are
@@ -176,6 +181,7 @@ func toResize(o judge.Judged, outdated []facts.Replica) []facts.Replica {
 // nextOf is the voter of these that is brought to the settings of the spec next, or an empty replica: there is none, or
 // another member is not well.
 func (d Due) nextOf(o judge.Judged, outdated []facts.Replica) facts.Replica {
+	outdated = begunFirst(o, outdated)
 	if len(outdated) == 0 {
 		return facts.Replica{}
 	}
@@ -184,7 +190,7 @@ func (d Due) nextOf(o judge.Judged, outdated []facts.Replica) facts.Replica {
 			cmp.Compare(b.Ordinal, a.Ordinal))
 	})
 	for _, other := range o.Voters() {
-		if other.Name != r.Name && !isWell(o.Incarnation, other) && !isSucceeding(o) &&
+		if other.Name != r.Name && !isWell(o.Incarnation, other) && !isSucceeding(o, r) &&
 			!d.mayChangeBeside(o, r, other) {
 			return facts.Replica{}
 		}
@@ -225,7 +231,7 @@ func isTriedInVain(o facts.Observation, r facts.Replica) bool {
 func (d Due) mayChangeBeside(o judge.Judged, r, other facts.Replica) bool {
 	isInVain := !r.IsHealthy(o.Membership) ||
 		d.Unplaced.Member != nil && (!isCrowdedOut(d.Unplaced) || isResizable(o, r))
-	return isInVain && other.IsDoomed() && o.IsServing(other)
+	return isInVain && whyNotInPlace(o, r) == "" && other.IsDoomed() && o.IsServing(other)
 }
 
 // otherVersion is a member that runs the settings of the spec, at this stop or at the end of the way, and answers with
@@ -244,18 +250,4 @@ func (d Due) otherVersion(o judge.Judged) facts.Replica {
 		}
 	}
 	return facts.Replica{}
-}
-
-// succeeded is the ephemeral voter that a successor with the settings of the spec is to follow, or an empty
-// replica. Its data goes with its Pod, so it stays until the successor votes.
-func (d Due) succeeded(o judge.Judged) facts.Replica {
-	if !o.Desired.Ephemeral || len(o.Voters()) <= o.Desired.Size && d.OtherVersion.Member != nil {
-		return facts.Replica{}
-	}
-	return d.Restart
-}
-
-// isSucceeding reports whether a successor is on its way or there: what was begun is gone on with.
-func isSucceeding(o judge.Judged) bool {
-	return o.Desired.Ephemeral && (len(o.Learners()) > 0 || len(o.Voters()) > o.Desired.Size)
 }

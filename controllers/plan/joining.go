@@ -49,6 +49,9 @@ func (d Due) whyLeave(o judge.Judged, r facts.Replica) string {
 		return fmt.Sprintf("its volume is being deleted, and only its Pod keeps its successor %s from every node",
 			d.Unplaced.Name)
 	}
+	if why := whyNotInPlace(o, r); r.Name == d.Succeeded.Name && !o.Desired.Ephemeral {
+		return "a new member has its place: " + why
+	}
 	return fmt.Sprintf("spec.size is %d, the cluster has %d", o.Desired.Size, len(o.Voters()))
 }
 
@@ -141,7 +144,11 @@ func (d Due) whyJoin(o judge.Judged) string {
 	}
 	leaving := facts.Filter(voters,
 		func(r facts.Replica) bool { return !slices.Contains(facts.Names(d.Lasting), r.Name) })
-	return "it will take the place of " + strings.Join(facts.Names(leaving), " or ")
+	says := "it will take the place of " + strings.Join(facts.Names(leaving), " or ")
+	if d.Succeeded.Member == nil || o.Desired.Ephemeral {
+		return says
+	}
+	return fmt.Sprintf("%s (%s)", says, whyNotInPlace(o, d.Succeeded))
 }
 
 // promise is the name that was promised to the member to be added, or "". The bootstrap record names it, so that a
@@ -153,7 +160,8 @@ func (d Due) promise(o judge.Judged) string {
 		slices.Contains(takenNames(o.Observation), r.Name) {
 		return ""
 	}
-	if r.Volume != nil && (o.LacksVolume(r) || r.Volume.Incarnation != o.Bootstrap.Incarnation) {
+	if r.Volume != nil && (o.LacksVolume(r) || isToMoveAtOnce(o, r) ||
+		r.Volume.Incarnation != o.Bootstrap.Incarnation) {
 		return ""
 	}
 	return o.Bootstrap.Promised
@@ -171,7 +179,7 @@ func (d Due) newMember(o judge.Judged) changes.NewVolume {
 // memberSettings are the settings that a new member is made from: those of the spec once a member serves with them, and
 // those of the members that there are until then, so that a change which does not work keeps nobody from being
 // replaced. Those that the data outgrew do not count. While minors differ, a new member gets the lowest: the cluster is
-// of that version. A successor of an ephemeral member is the first to try the new ones.
+// of that version. A successor is the first to try the new ones: see succession.go.
 func (d Due) memberSettings(o judge.Judged) facts.Settings {
 	if len(o.Voters()) >= o.Desired.Size && d.Succeeded.Member != nil {
 		return o.Desired.Settings

@@ -188,6 +188,8 @@ func whyAbandon(o pass, r facts.Replica) string {
 		return "its volume was never made, and the spec asks for another StorageClass or a smaller volume"
 	case r.IsDoomed():
 		return "its volume is being deleted"
+	case o.Desired.Fault == "" && isToMoveAtOnce(o.Judged, r):
+		return whyMoved(o.Judged, r)
 	case r.Pod == nil:
 		return ""
 	case hasStaleFlags(r):

@@ -18,7 +18,7 @@ import (
 func keepSettings(o pass) *proposal {
 	var takers []facts.Replica
 	for _, r := range o.Members {
-		if p := cmp.Or(writtenBack(o, r), madeLikeOthers(o, r)); p != nil {
+		if p := cmp.Or(writtenBack(o, r), madeLikeOthers(o, r), leftInPlace(o, r)); p != nil {
 			return p
 		}
 		if r.Volume != nil && !r.Volume.Terminating && r.Volume.Settings != o.Desired.Settings && takesSpec(o, r) {
@@ -122,7 +122,7 @@ func takesSpec(o pass, r facts.Replica) bool {
 	case r.CannotRun():
 		return mayAdopt(o, r)
 	}
-	return mayStopBlind(o, r)
+	return !isMisplaced(r) && mayStopBlind(o, r)
 }
 
 // mayNotStart reports a member whose volume asks for a version that cannot start on its data any more, as when the
@@ -151,7 +151,7 @@ func isRejected(o facts.Observation, rule string) bool {
 // is not known to work is tried on one member at a time, and what works is not given up for it.
 func mayAdopt(o pass, r facts.Replica) bool {
 	current := r.Settings()
-	if current == o.Desired.Settings || !mayTakeSpec(o, r) {
+	if current == o.Desired.Settings || isMisplaced(r) || !mayTakeSpec(o, r) {
 		return false
 	}
 	isGiven := slices.ContainsFunc(o.Members, func(other facts.Replica) bool {

@@ -107,8 +107,8 @@ func roll(o pass) *proposal {
 	switch {
 	case r.Member == nil:
 		return catchingUp(o)
-	case o.Desired.Ephemeral:
-		return nil // ephemeral members are succeeded, not restarted: see Due.Succeeded
+	case whyNotInPlace(o.Judged, r) != "":
+		return nil // it is succeeded, not restarted: see Due.Succeeded
 	case isMislabelled(o, r):
 		return nil // member-health says so
 	}
@@ -257,7 +257,7 @@ func isReadyToLeave(o pass) bool {
 	if o.due.HeldBy != "" || o.Desired.Window.IsClosed || len(o.Crowded(o.Desired.Settings)) > 0 {
 		return false
 	}
-	isUnfit := func(r facts.Replica) bool { return isOutdated(o.Observation, r) || !isWell(o.Incarnation, r) }
+	isUnfit := func(r facts.Replica) bool { return isOutdated(o.Judged, r) || !isWell(o.Incarnation, r) }
 	return len(o.Learners()) == 0 && len(facts.Filter(o.Voters(), isUnfit)) == 0
 }
 

@@ -17,7 +17,7 @@ import (
 // serves, and would stop. What was begun ends: a member that stopped starts, and a successor that is there takes the
 // place of its ephemeral one. While an alarm stands, members are restarted to end it.
 func awaitsWindow(o judge.Judged, r facts.Replica) bool {
-	return o.Desired.Window.IsClosed && !isFailing(o.Observation, r) && !isSucceeding(o) && len(o.Raised()) == 0 &&
+	return o.Desired.Window.IsClosed && !isFailing(o.Observation, r) && !isSucceeding(o, r) && len(o.Raised()) == 0 &&
 		(!isResizable(o, r) || getsLessMemory(o, r))
 }
 

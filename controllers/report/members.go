@@ -141,7 +141,8 @@ func stoppedMembers(o facts.Observation) []string {
 func outdatedMembers(o facts.Observation) []string {
 	return namesOf(o, func(r facts.Replica) bool {
 		isMember := r.Member != nil || !o.Current.Membership.Known && r.Pod != nil
-		return isMember && !r.Settings().IsZero() && !o.Desired.IsMetBy(r.Settings())
+		isSo := r.WhyMoved(o.Desired) == "" && o.Desired.IsMetBy(r.Settings())
+		return isMember && !r.Settings().IsZero() && !isSo
 	})
 }
 

@@ -94,6 +94,35 @@ func TestAVolumeSaysForWhichStorageClassItWasMade(t *testing.T) {
 	}
 }
 
+func TestAVolumeSaysForWhichAccessModeItWasMade(t *testing.T) {
+	const one, many = corev1.ReadWriteOncePod, corev1.ReadWriteOnce
+	asking := func(mode corev1.PersistentVolumeAccessMode) *v1alpha1.EtcdCluster {
+		return cluster(func(c *v1alpha1.EtcdCluster) { c.Spec.Storage = &v1alpha1.StorageSpec{AccessMode: mode} })
+	}
+	for _, row := range []struct {
+		name             string
+		asked, has, want corev1.PersistentVolumeAccessMode
+		isOld            bool // of a release that wrote nothing down
+	}{
+		{"the default", "", many, many, false},
+		{"another one", one, one, one, false},
+		{"what a webhook made of it", "", one, many, false},
+		{"that of an old claim", "", one, one, true},
+	} {
+		claim := BuildVolume(asking(row.asked), Volume{Name: "demo-0"})
+		claim.Spec.AccessModes[0] = row.has
+		if row.isOld {
+			delete(claim.Annotations, v1alpha1.AnnotationAccessMode)
+		}
+		if got := ModeOf(claim); got != row.want {
+			t.Errorf("%s: %s", row.name, got)
+		}
+	}
+	if claim := BuildVolume(asking(one), Volume{}); claim.Spec.AccessModes[0] != one {
+		t.Errorf("the claim asks for %v", claim.Spec.AccessModes)
+	}
+}
+
 func TestNothingThatMustBeKeptHasAnOwner(t *testing.T) {
 	for _, c := range []*v1alpha1.EtcdCluster{cluster(), cluster(deletedWithCluster)} {
 		isOwned := c.Spec.DeletionPolicyOrDefault() == v1alpha1.DeletionDelete

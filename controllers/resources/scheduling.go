@@ -111,6 +111,12 @@ func (b beside) term(term corev1.PodAffinityTerm, isApart bool) []corev1.PodAffi
 	return []corev1.PodAffinityTerm{its, others}
 }
 
+// Scheduling is where members made from these settings may run.
+func Scheduling(c *v1alpha1.EtcdCluster, in *v1alpha1.PodSpec) (spec corev1.PodSpec) {
+	schedule(&spec, c, in)
+	return spec
+}
+
 // schedule fills in where a member may run, what it asks for names, and how long it may take to stop.
 func schedule(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, in *v1alpha1.PodSpec) {
 	if in == nil {

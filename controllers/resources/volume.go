@@ -30,7 +30,7 @@ func BuildVolume(c *v1alpha1.EtcdCluster, v Volume) *corev1.PersistentVolumeClai
 	claim := &corev1.PersistentVolumeClaim{
 		ObjectMeta: dataMeta(c, v.Name),
 		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			AccessModes: []corev1.PersistentVolumeAccessMode{AskedMode(c)},
 			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{
 				corev1.ResourceStorage: *resource.NewQuantity(v.Bytes, resource.BinarySI),
 			}},
@@ -44,20 +44,36 @@ func BuildVolume(c *v1alpha1.EtcdCluster, v Volume) *corev1.PersistentVolumeClai
 	if asked := AskedClass(c); asked != "" {
 		claim.Annotations[v1alpha1.AnnotationStorageClass] = asked
 	}
+	claim.Annotations[v1alpha1.AnnotationAccessMode] = string(AskedMode(c))
 	if v.Request != "" {
 		claim.Annotations[v1alpha1.AnnotationRequest] = v.Request
 	}
 	if storage := c.Spec.Storage; storage != nil {
 		claim.Spec.StorageClassName = storage.StorageClassName
-		if storage.AccessMode != "" {
-			claim.Spec.AccessModes[0] = storage.AccessMode
-		}
 	}
 	return dress(c, claim)
 }
 
 // noClass is how AskedClass tells "no class" from "the default one"; no StorageClass can have this name.
 const noClass = "(none)"
+
+// AskedMode is the access mode that the spec asks for.
+func AskedMode(c *v1alpha1.EtcdCluster) corev1.PersistentVolumeAccessMode {
+	if c.Spec.Storage == nil {
+		return corev1.ReadWriteOnce
+	}
+	return cmp.Or(c.Spec.Storage.AccessMode, corev1.ReadWriteOnce)
+}
+
+// ModeOf is the access mode that a volume was made for. What the claim itself says may be a webhook's choice, and
+// counts where nothing else is written.
+func ModeOf(claim *corev1.PersistentVolumeClaim) corev1.PersistentVolumeAccessMode {
+	asked, isSaid := claim.Annotations[v1alpha1.AnnotationAccessMode]
+	if isSaid || len(claim.Spec.AccessModes) == 0 {
+		return corev1.PersistentVolumeAccessMode(asked)
+	}
+	return claim.Spec.AccessModes[0]
+}
 
 // AskedClass is the StorageClass that the spec asks for, as a volume says what it was made for; empty for the default
 // one. What the claim itself says may be Kubernetes' or a webhook's choice.

@@ -39,7 +39,6 @@ func expectOtherSettings(ctx context.Context, c *world.Cluster) {
 var _ = Describe("A spec that no member can run with", Label("specs"), first, func() {
 	ownNamespace()
 
-	nowhere := map[string]string{"e2e.etcdsteward.dev/no-such": "node"}
 	specs := map[string]struct {
 		change  func(*v1alpha1.EtcdClusterSpec)
 		reasons []string // any of these
@@ -47,18 +46,8 @@ var _ = Describe("A spec that no member can run with", Label("specs"), first, fu
 		"an image that does not exist": {func(s *v1alpha1.EtcdClusterSpec) {
 			s.Image = &v1alpha1.ImageSpec{Repository: "registry.invalid/no/etcd"}
 		}, []string{"ImagePullFailed"}},
-		"a node selector that matches nothing": {func(s *v1alpha1.EtcdClusterSpec) {
-			s.Pod.NodeSelector = nowhere
-		}, []string{"Unschedulable"}},
 		"a scheduler that does not exist": {func(s *v1alpha1.EtcdClusterSpec) {
 			s.Pod.SchedulerName = "no-such-scheduler"
-		}, []string{"Unschedulable"}},
-		"an affinity that nothing satisfies": {func(s *v1alpha1.EtcdClusterSpec) {
-			s.Pod.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-				RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-					MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "e2e.etcdsteward.dev/no-such", Operator: corev1.NodeSelectorOpExists}},
-				}}},
-			}}
 		}, []string{"Unschedulable"}},
 		"more memory than any node has": {func(s *v1alpha1.EtcdClusterSpec) {
 			s.Pod.Resources.Requests[corev1.ResourceMemory] = "500Gi"

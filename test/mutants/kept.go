@@ -34,7 +34,7 @@ var kept = []mutant{
 	},
 	{
 		Name: "the volume of a corrupt member is not marked", Peer: "",
-		From: "case r.Volume != nil && r.Volume.RemovedFor == facts.NoCause:",
+		From: "case r.Volume != nil && r.Volume.RemovedFor != facts.CauseCorruption:",
 		To:   "case false:",
 		Test: row("then its volume is marked"),
 	},

@@ -61,7 +61,7 @@ var logs = []mutant{
 	},
 	{
 		Name: "entries are added beside a roll",
-		From: "return isOutdated(o.Observation, r) || !isWell(o.Incarnation, r)", To: "return r.Member == nil",
+		From: "return isOutdated(o.Judged, r) || !isWell(o.Incarnation, r)", To: "return r.Member == nil",
 		Test: added,
 	},
 	{

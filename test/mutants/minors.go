@@ -63,7 +63,7 @@ var minors = []mutant{
 	},
 	{
 		Name: "a minor is left while a learner copies the data",
-		From: "len(learners) > 0 && !d.Ephemeral {", To: "len(learners) > 9 {", Test: leaving,
+		From: "case r.IsLearner():\n\t\t\treturn Hold", To: "case false:\n\t\t\treturn Hold", Test: leaving,
 	},
 	{
 		Name: "members go up from a patch that must not be left, beside others that are up",

@@ -95,8 +95,8 @@ var places = []mutant{
 	},
 	{
 		Name: "a member is restarted beside a doomed one that does not serve", Peer: "",
-		From: "return isInVain && other.IsDoomed() && o.IsServing(other)",
-		To:   "return isInVain && other.IsDoomed()",
+		From: "whyNotInPlace(o, r) == \"\" && other.IsDoomed() && o.IsServing(other)",
+		To:   "whyNotInPlace(o, r) == \"\" && other.IsDoomed()",
 		Test: placeRow("and as long as the doomed member does not serve"),
 	},
 	{

@@ -4,9 +4,9 @@ package main
 var rolls = []mutant{
 	{
 		Name: "a roll goes on although the member before did not come back", Peer: "coreos/etcd-operator#1211",
-		From: `if other.Name != r.Name && !isWell(o.Incarnation, other) && !isSucceeding(o) &&
+		From: `if other.Name != r.Name && !isWell(o.Incarnation, other) && !isSucceeding(o, r) &&
 			!d.mayChangeBeside(o, r, other) {`,
-		To: "if other.Name == r.Name && !isWell(o.Incarnation, other) && !isSucceeding(o) && " +
+		To: "if other.Name == r.Name && !isWell(o.Incarnation, other) && !isSucceeding(o, r) && " +
 			"!d.mayChangeBeside(o, r, other) {",
 		Test: row("nobody is restarted while another one is not well"),
 	},
@@ -66,8 +66,8 @@ var rolls = []mutant{
 	},
 	{
 		Name: "new settings never reach ephemeral members", Peer: "etcd-io/etcd-operator#327",
-		From: `if !o.Desired.Ephemeral ||`,
-		To:   `if o.Desired.Size > 0 ||`,
+		From: "if d.Ephemeral {\n\t\treturn \"its data",
+		To:   "if false {\n\t\treturn \"its data",
 		Test: row("an ephemeral member is never restarted: a successor joins first"),
 	},
 	{
@@ -316,10 +316,8 @@ var rolls = []mutant{
 	{
 		Name: "a member that runs and never answers is not given the corrected settings",
 		Peer: "coreos/etcd-operator#1301",
-		From: `return mayStopBlind(o, r)
-}`,
-		To: `return false
-}`,
+		From: "return !isMisplaced(r) && mayStopBlind(o, r)",
+		To:   "return false",
 		Test: row("the only member, which runs and never answers, takes a corrected setting"),
 	},
 	{
@@ -408,8 +406,8 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a member whose node never has room for its memory is not restarted", Peer: "",
-		From: "(isOutdated(o.Observation, r) || isStuck(o, r))",
-		To:   "isOutdated(o.Observation, r)",
+		From: "(isOutdated(o, r) || isStuck(o, r))",
+		To:   "isOutdated(o, r)",
 		Test: "TestOtherAmountsReachMembersThatRunOneAfterTheOther",
 	},
 	{

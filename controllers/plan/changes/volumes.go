@@ -102,7 +102,8 @@ func guardUncovered(o facts.View, r facts.Replica, version etcdutil.Version) Vet
 }
 
 // MarkVolume writes on a volume why its member is to be removed, so that it is kept when that is done. Or it writes
-// that a previous member said that its data is gone, so that the cluster does not go back to it.
+// that a previous member said that its data is gone, so that the cluster does not go back to it. Without a cause it
+// takes back what stands there.
 type MarkVolume struct {
 	Volume facts.VolumeRef
 	For    facts.Cause
@@ -110,7 +111,13 @@ type MarkVolume struct {
 
 func (MarkVolume) traits() Traits { return Traits{Unconfirmed: "a mark deletes nothing"} }
 
-func (c MarkVolume) words() Words { return marked([]facts.VolumeRef{c.Volume}, "to be kept") }
+func (c MarkVolume) words() Words {
+	how := "to be kept"
+	if c.For == facts.NoCause {
+		how = "as one that its member stays on"
+	}
+	return marked([]facts.VolumeRef{c.Volume}, how)
+}
 
 func (MarkVolume) veto(facts.View) Veto { return Veto{} }
 

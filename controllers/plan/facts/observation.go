@@ -127,6 +127,7 @@ type Desired struct {
 	GrownFrom    int64  // the quota that the spec names, where that of the members has grown; 0 where it has not
 	StorageBytes int64  // size of a new volume
 	StorageClass string // of a new volume, as Volume.MadeFor has it
+	AccessMode   string // of a new volume
 	SnapshotEach int64  // entries after which etcd writes a snapshot of raft's state; 0 for its default
 	TLS          bool
 	Ephemeral    bool          // data in the Pod's emptyDir
@@ -380,8 +381,11 @@ type Volume struct {
 	Backing    string // the PersistentVolume that it is bound to; empty while it is bound to none
 	Class      string // its StorageClass, as the claim says; for display
 	MadeFor    string // the StorageClass that the spec asked for when it was made; empty for the default one
-	Unmade     string // why Kubernetes cannot make it, while its Pod waits for that; empty otherwise; for display
-	Stranded   string // why the only node that can use it will not come back; empty otherwise
+	AccessMode string // that the spec asked for when it was made
+	// why no node that can use it would take a Pod of the spec; empty where one may, and where that is not known
+	Misplaced string
+	Unmade    string // why Kubernetes cannot make it, while its Pod waits for that; empty otherwise; for display
+	Stranded  string // why the only node that can use it will not come back; empty otherwise
 }
 
 // KeptVolume is the volume of a member that was replaced. It is kept for a while, so that a wrong judgement can be

@@ -290,6 +290,7 @@ const (
 	CauseDisk     Cause = "Disk"     // the disk fails, or what lies on it cannot be read
 	CauseNode     Cause = "Node"     // the node is gone, stopped answering, or does not take the Pod
 	CauseIdentity Cause = "Identity" // the data is of another cluster or of another member
+	CausePlace    Cause = "Place"    // no node that can use the volume takes the Pod as the spec is
 
 	CauseSettings Cause = "Settings" // a flag, a certificate, a version
 	CauseImage    Cause = "Image"    // the image cannot be had
@@ -316,7 +317,7 @@ const (
 // Kind is the kind of the cause; empty where there is none.
 func (c Cause) Kind() Kind {
 	switch c {
-	case CauseVolume, CausePod, CauseDisk, CauseNode, CauseIdentity:
+	case CauseVolume, CausePod, CauseDisk, CauseNode, CauseIdentity, CausePlace:
 		return OwnKind
 	case CauseSettings, CauseImage, CauseRoom, CauseSpace, CauseOutside:
 		return RecursKind

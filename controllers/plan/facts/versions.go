@@ -229,8 +229,19 @@ func (o Incarnation) WhyStay(d Desired, schedules []Schedule) Hold {
 				"next good one ends this. Or suspend the schedule (spec.suspend: true)", s.Name)}
 		}
 	}
-	if learners := o.Learners(); len(learners) > 0 && !d.Ephemeral {
-		return Hold{Why: learners[0].Name + " has no vote yet", Passes: true}
+	return o.whoIsToVote(d)
+}
+
+// whoIsToVote says which member has no vote yet. Ephemeral members are succeeded at each stop.
+func (o Incarnation) whoIsToVote(d Desired) Hold {
+	for _, r := range o.Members {
+		switch {
+		case d.Ephemeral:
+		case r.IsLearner():
+			return Hold{Why: r.Name + " has no vote yet", Passes: true}
+		case r.IsVoter() && r.WhyNotInPlace(d) != "":
+			return Hold{Why: "a new member is to follow " + r.Name + ": " + r.WhyNotInPlace(d), Passes: true}
+		}
 	}
 	return Hold{}
 }

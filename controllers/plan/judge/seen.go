@@ -194,12 +194,14 @@ func hasUnheardNode(_ Judged, r facts.Replica) bool {
 
 func nodeUnheardSince(r facts.Replica) time.Time { return r.Pod.NodeUnheard }
 
-// isTiedToNode reports a Pod that only nodes which do not take it could use the volume of, while others serve with the
-// settings it was made from: a member on another volume would start. What the Pod asks too much, a new one would ask as
-// well.
-func isTiedToNode(o Judged, r facts.Replica) bool {
+// isTiedToNode reports such a Pod while others serve with the settings it was made from: a member on another volume
+// would start. What the Pod asks too much, a new one would ask as well.
+func isTiedToNode(o Judged, r facts.Replica) bool { return IsTied(r) && o.IsServedWith(r.Pod.Settings) }
+
+// IsTied reports a Pod that only nodes which do not take it could use the volume of.
+func IsTied(r facts.Replica) bool {
 	says := func(words string) bool { return strings.Contains(r.Pod.Message, words) }
-	return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says) && o.IsServedWith(r.Pod.Settings)
+	return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says)
 }
 
 // tiedToNode are the scheduler's words for it, of today and of Kubernetes before 1.36

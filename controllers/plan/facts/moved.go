@@ -1,0 +1,31 @@
+package facts
+
+import "fmt"
+
+// WhyMoved says what of a member's volume is other than the spec asks for, as a part of a sentence, or "". No restart
+// changes that: a new member follows this one, on another volume. Where the spec names no StorageClass, any will do: a
+// default that changes moves no member.
+func (r Replica) WhyMoved(d Desired) string {
+	v := r.Volume
+	switch {
+	case v == nil:
+	case d.StorageClass != "" && v.MadeFor != d.StorageClass:
+		return fmt.Sprintf("its volume is of StorageClass %q, and the spec names %q", v.MadeFor, d.StorageClass)
+	case v.AccessMode != d.AccessMode:
+		return fmt.Sprintf("its volume is %s, and the spec asks for %s", v.AccessMode, d.AccessMode)
+	}
+	return ""
+}
+
+// WhyNotInPlace says why a restart on its own data does not bring a member to the spec, as a part of a sentence, or "".
+func (r Replica) WhyNotInPlace(d Desired) string {
+	switch {
+	case d.Ephemeral:
+		return "its data ends with its Pod"
+	case r.Volume != nil && r.Volume.Misplaced != "":
+		return r.Volume.Misplaced
+	case r.Volume != nil && r.Volume.RemovedFor == CausePlace:
+		return "no node that can use its volume took it as the spec is"
+	}
+	return r.WhyMoved(d)
+}

@@ -1,0 +1,95 @@
+package main
+
+import "strings"
+
+// moveRow is the name of a test of one row of the table of members that no restart brings to the spec.
+func moveRow(name string) string {
+	return "TestAMemberThatNoRestartBringsToTheSpecIsSucceeded/" + strings.ReplaceAll(name, " ", "_")
+}
+
+// tiedRow is the same of members that no node takes as the spec is.
+func tiedRow(name string) string {
+	return "TestAMemberThatNoNodeTakesAsTheSpecIsServesOnAsItWasUntilItIsSucceeded/" + strings.ReplaceAll(name, " ", "_")
+}
+
+// moves are bugs of how members come to other volumes and nodes.
+var moves = []mutant{
+	{
+		Name: "a member is restarted for a node that cannot use its volume", Peer: "FoundationDB/fdb-kubernetes-operator#460",
+		From: "if r.Volume != nil && r.Volume.Misplaced != \"\" {\n\t\treturn r.Volume.Misplaced",
+		To:   "if false {\n\t\treturn r.Volume.Misplaced",
+		Test: moveRow("so do nodes that would not take a member where its volume is"),
+	},
+	{
+		Name: "a default class that changes moves every member", Peer: "",
+		From: "case d.StorageClass != \"\" && v.MadeFor != d.StorageClass:",
+		To:   "case v.MadeFor != d.StorageClass:",
+		Test: moveRow("one that names no class moves no member"),
+	},
+	{
+		Name: "a second member moves before the first serves", Peer: "",
+		From: "return whyNotInPlace(o, r) != \"\" && hasOneMore(o)",
+		To:   "return whyNotInPlace(o, r) != \"\"",
+		Test: moveRow("and not before"),
+	},
+	{
+		Name: "a new member on a volume that nobody asks for any more gets its vote", Peer: "",
+		From: "case o.Desired.Fault == \"\" && isToMoveAtOnce(o.Judged, r):\n\t\treturn whyMoved(o.Judged, r)",
+		To:   "case false:\n\t\treturn whyMoved(o.Judged, r)",
+		Test: moveRow("a third class gives the new member up"),
+	},
+	{
+		Name: "the new member of another pool is made from the settings of the old one", Peer: "",
+		From: "if len(o.Voters()) >= o.Desired.Size && d.Succeeded.Member != nil {",
+		To:   "if len(o.Voters()) >= o.Desired.Size && d.Succeeded.Member != nil && o.Desired.Ephemeral {",
+		Test: "TestASuccessorIsMadeFromTheSettingsOfTheSpec",
+	},
+	{
+		Name: "a successor is given up when the old member stops meanwhile", Peer: "",
+		From: "case isBegun(o, r):\n\t\treturn true",
+		To:   "case false:\n\t\treturn true",
+		Test: moveRow("and may stop meanwhile"),
+	},
+	{
+		Name: "a member that no node takes as the spec is waits for ever", Peer: "cloudnative-pg/cloudnative-pg#3671",
+		From: "if former.IsZero() || r.Settings() != o.Desired.Settings || !isTiedForGood(o, r) {",
+		To:   "if true {",
+		Test: tiedRow("then it gets the settings of the others"),
+	},
+	{
+		Name: "a member that went back takes the settings of the spec again and again", Peer: "",
+		From: "if current == o.Desired.Settings || isMisplaced(r) || !mayTakeSpec(o, r) {",
+		To:   "if current == o.Desired.Settings || !mayTakeSpec(o, r) {",
+		Test: tiedRow("and a Pod with them"),
+	},
+	{
+		Name: "a member that could stay is succeeded for what was true of a former spec", Peer: "",
+		From: "if r.Volume.RemovedFor == facts.CausePlace && r.IsRunning() &&",
+		To:   "if false && r.IsRunning() &&",
+		Test: tiedRow("the mark goes when the spec is put back"),
+	},
+	{
+		Name: "a member on a cordoned node is given up in a roll", Peer: "",
+		From: "case c.Version == o.Desired.Settings.Version && asksOtherNodes(o.Desired.Settings, c):",
+		To:   "case c != o.Desired.Settings:",
+		Test: tiedRow("nor where nodes are asked the same: a cordon ends"),
+	},
+	{
+		Name: "a cordon of the only node of a volume is not seen before its member is stopped", Peer: "",
+		From: "case why != \"\":\n\t\treturn fmt.Sprintf(\"only node",
+		To:   "case false:\n\t\treturn fmt.Sprintf(\"only node",
+		Test: "TestAMemberSaysWhyTheOnlyNodeOfItsVolumeWouldNotTakeItAgain",
+	},
+	{
+		Name: "a settled cluster has its volumes and nodes read in every look", Peer: "",
+		From: "r.Volume.Phase != facts.VolumeBound || !p.isAskedAnew(r) {",
+		To:   "r.Volume.Phase != facts.VolumeBound {",
+		Test: "TestAMemberSaysWhyTheOnlyNodeOfItsVolumeWouldNotTakeItAgain",
+	},
+	{
+		Name: "what a webhook made of an access mode moves every member for ever", Peer: "",
+		From: "if isSaid || len(claim.Spec.AccessModes) == 0 {",
+		To:   "if len(claim.Spec.AccessModes) == 0 {",
+		Test: "TestAVolumeSaysForWhichAccessModeItWasMade",
+	},
+}
