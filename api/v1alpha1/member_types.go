@@ -153,8 +153,8 @@ type StorageSpec struct {
 	// StorageClassName is the class of members' volumes. Default: the default
 	// StorageClass, whichever that is. "" means existing volumes without a class.
 	// Where it names another class than a member's volume has, the operator moves
-	// members, one at a time: a new member joins on a new volume, and the old one
-	// goes. status.members names the class of each.
+	// members. One at a time a new member joins on a new volume, and an old one goes.
+	// status.members names the class of each.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="spec.storage.storageClassName must be the name of a StorageClass",messageExpression="'spec.storage.storageClassName is \"' + self + '\"; it must be the name of a StorageClass: lower-case letters, digits, \"-\" and \".\"'"

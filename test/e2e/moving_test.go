@@ -169,8 +169,8 @@ func expectMoved(ctx context.Context, c *world.Cluster, was identity) {
 
 // pools are the nodes of this story: those of "a", and one of "b". No node is of "c".
 type pools struct {
-	label string
-	of    map[string]string // by node
+	label  string
+	poolOf map[string]string // by node
 }
 
 // makePools gives every node a pool, by a label that is this story's own.
@@ -187,9 +187,9 @@ func makePools(ctx context.Context) pools {
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"`+p.label+`":"b"}}}`))
 	Expect(kube.Client.Patch(ctx, last, patch)).To(Succeed())
 	for _, node := range nodes.Items {
-		p.of[node.Name] = "a"
+		p.poolOf[node.Name] = "a"
 	}
-	p.of[last.Name] = "b"
+	p.poolOf[last.Name] = "b"
 	return p
 }
 
@@ -206,6 +206,6 @@ func (p pools) expectIn(ctx context.Context, c *world.Cluster, pool string) {
 	pods, err := c.Pods(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	for i := range pods {
-		Expect(p.of[pods[i].Spec.NodeName]).To(Equal(pool), pods[i].Name)
+		Expect(p.poolOf[pods[i].Spec.NodeName]).To(Equal(pool), pods[i].Name)
 	}
 }

@@ -52,8 +52,8 @@ var deaths = []mutant{
 	},
 	{
 		Name: "a Pod that no node takes is replaced by one that no node takes", Peer: "",
-		From: `return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says) && o.IsServedWith(r.Pod.Settings)`,
-		To:   `return r.Pod.Waiting == "Unschedulable" || slices.ContainsFunc(tiedToNode, says) && o.IsServedWith(r.Pod.Settings)`,
+		From: `return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says)`,
+		To:   `return r.Pod.Waiting == "Unschedulable" || slices.ContainsFunc(tiedToNode, says)`,
 		Test: row("a Pod that no node takes for its own demands is not"),
 	},
 	{

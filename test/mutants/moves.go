@@ -16,8 +16,8 @@ func tiedRow(name string) string {
 var moves = []mutant{
 	{
 		Name: "a member is restarted for a node that cannot use its volume", Peer: "FoundationDB/fdb-kubernetes-operator#460",
-		From: "if r.Volume != nil && r.Volume.Misplaced != \"\" {\n\t\treturn r.Volume.Misplaced",
-		To:   "if false {\n\t\treturn r.Volume.Misplaced",
+		From: "case r.Volume != nil && r.Volume.Misplaced != \"\":",
+		To:   "case false:",
 		Test: moveRow("so do nodes that would not take a member where its volume is"),
 	},
 	{

@@ -66,8 +66,8 @@ var rolls = []mutant{
 	},
 	{
 		Name: "new settings never reach ephemeral members", Peer: "etcd-io/etcd-operator#327",
-		From: "if d.Ephemeral {\n\t\treturn \"its data",
-		To:   "if false {\n\t\treturn \"its data",
+		From: "case d.Ephemeral:\n\t\treturn \"its data",
+		To:   "case false:\n\t\treturn \"its data",
 		Test: row("an ephemeral member is never restarted: a successor joins first"),
 	},
 	{
@@ -277,8 +277,8 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a member that asks too much is replaced by one that asks the same, for ever", Peer: "",
-		From: `return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says) && o.IsServedWith(r.Pod.Settings)`,
-		To:   `return r.Pod.Waiting == "Unschedulable" && slices.ContainsFunc(tiedToNode, says)`,
+		From: "{ return IsTied(r) && o.IsServedWith(r.Pod.Settings) }",
+		To:   "{ return IsTied(r) }",
 		Test: row("one whose new settings no node has room for is not"),
 	},
 	{

@@ -36,7 +36,7 @@ func samples() []Change {
 		StartPods{Pods: []Start{{Name: "demo-1"}}}, SealPods{Pods: []Seal{{Pod: pod}}},
 		LabelRole{Pod: pod, Role: facts.RoleVoter}, LabelRole{Pod: pod},
 		DressPods{Pods: pods}, RestoreInputs{Pod: pod}, ResizePod{Pod: pod}, EvictPod{Pod: pod}, DeletePods{Pods: pods},
-		WriteSettings{Volumes: volumes}, MarkVolume{Volume: volume}, KeepVolume{Volume: volume},
+		WriteSettings{Volumes: volumes}, MarkVolume{Volume: volume, For: facts.CauseDisk}, KeepVolume{Volume: volume},
 		DeleteVolumes{Volumes: volumes},
 		PrepareMember{Volume: NewVolume{Name: "demo-3"}}, AddLearner{Name: "demo-3"}, Promote{Name: "demo-3"},
 		RecordMembers{Members: []MemberRecord{{Name: "demo-1"}}},

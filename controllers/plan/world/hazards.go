@@ -30,6 +30,7 @@ type Hazards struct {
 	Bloat          bool // much is stored and deleted again
 	Windows        bool // members that serve may be stopped now and then only
 	FullNodes      bool // no node is left beside those that the first members are on
+	Moves          bool // the user asks for another StorageClass or pool of nodes, and puts that back
 }
 
 // trouble is how the world stands with its hazards.
@@ -91,6 +92,7 @@ func (w *World) hazardFaults() []fault {
 			{"LoseWhileWithdrawn", 2, w.loseMember}}},
 		{w.trouble.OtherCAs, []fault{{"ReplaceCA", 4, by(w.ReplaceCA)}, {"PutCABack", 6, by(w.PutCABack)},
 			{"LoseUnderAnotherCA", 2, w.loseMember}}},
+		{w.trouble.Moves, []fault{{"Move", 12, by(w.Move)}}},
 		{w.trouble.FullNodes, []fault{{"DoomVolume", 12, w.DeleteVolume}}},
 		{w.trouble.SharedNodes, []fault{{"LoseSharedNode", 1, w.LoseSharedNode},
 			{"RestartSharedNode", 1, w.RestartSharedNode}}},

@@ -40,6 +40,8 @@ var hazardRuns = []struct {
 	{"shared-nodes", Hazards{SharedNodes: true}, []string{"the node of"}},
 	{"many-at-once", Hazards{RolledBack: true, SkewedCaches: true, StaleSpecs: true, Restless: true, Overlap: true,
 		LostReplies: true, SlowEtcd: true, Collection: true, SharedNodes: true}, []string{"in the middle of a pass"}},
+	{"moved", Hazards{Moves: true}, []string{"(its volume is of StorageClass", "(only node", "It serves on as it was",
+		"abandon-learner RemoveMember", "a new member has its place"}},
 }
 
 // playHazard is one story under hazards, of a cluster that is restored in place or of one that is not.
@@ -64,6 +66,9 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	}
 	if hazards.Amounts {
 		spec.Settings.Inputs, spec.Settings.Fixed = "small", "amounts"
+	}
+	if hazards.Moves {
+		spec.Ephemeral, spec.Settings.Inputs, spec.StorageClass = false, inPool("a"), "a"
 	}
 	if hazards.Bloat {
 		spec.Settings.QuotaBytes, spec.Upkeep.Compacts = 2<<30, true

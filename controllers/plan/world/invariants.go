@@ -150,6 +150,7 @@ func (w *World) checkEviction(ref facts.PodRef) {
 		return
 	}
 	c := w.clusters[proc.disk.cluster]
+	w.checkPlaced(ref.Name)
 	w.checkAlone(c, proc.disk.member, "EvictPod")
 	if w.serves(c, proc.disk.member) {
 		w.ledger.stopped[proc.disk.member] = true

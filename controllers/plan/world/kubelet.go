@@ -130,8 +130,15 @@ func (w *World) volumeKeeps(name string, p *pod) string {
 		return "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector."
 	case v.Stranded != "":
 		return "1 node(s) had volume node affinity conflict"
+	case v.isOutside(p.made):
+		return "0/3 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 2 node(s) had volume " +
+			"node affinity conflict."
 	case !w.bind(name):
 		return "pod has unbound immediate PersistentVolumeClaims"
+	}
+	if v = w.objects.volumes[name]; v.pool == "" {
+		v.pool = poolOf(p.made)
+		w.objects.volumes[name] = v
 	}
 	return ""
 }

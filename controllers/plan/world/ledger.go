@@ -267,4 +267,5 @@ func (w *World) checkSettled(c *cluster) {
 		}
 	}
 	w.checkRolled()
+	w.checkAllMoved()
 }

@@ -161,6 +161,9 @@ func (w *World) replica(from objects, m facts.Membership, answers map[string]*fa
 		copied := v.Volume
 		r.Volume = &copied
 	}
+	if r.Volume != nil {
+		r.Volume.Misplaced = w.misplaced(from.volumes[name], r)
+	}
 	for _, member := range m.Members {
 		if w.nameOfURL(member.PeerURLs[0]) == name {
 			copied := member

@@ -114,8 +114,9 @@ type volume struct {
 	kept      facts.Cause // why it was put aside; NoCause while it is a member's
 	keptSince time.Time
 
-	isUnlabelled bool // the label that says of which cluster it is was taken off
-	isReleased   bool // its owner is as deletionPolicy Delete wants it
+	pool         string // of the node that it is on
+	isUnlabelled bool   // the label that says of which cluster it is was taken off
+	isReleased   bool   // its owner is as deletionPolicy Delete wants it
 }
 
 // New is an empty world in which somebody just created a cluster.

@@ -1,0 +1,69 @@
+package world
+
+import (
+	"encoding/json"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+)
+
+// Pools of nodes, and volumes that live on a node: the spec asks for a pool, and a volume is in the one that its first
+// Pod was taken by.
+
+// inPool are the settings of a member in a pool.
+func inPool(pool string) string { return `{"pod":{"nodeSelector":{"pool":"` + pool + `"}}}` }
+
+// poolOf is the pool that settings ask for; empty for any.
+func poolOf(c facts.Settings) string {
+	var in struct {
+		Pod struct{ NodeSelector struct{ Pool string } }
+	}
+	if json.Unmarshal([]byte(c.Inputs), &in) != nil {
+		return ""
+	}
+	return in.Pod.NodeSelector.Pool
+}
+
+// Move is a user who asks for another pool, or for another StorageClass, or for what there was before.
+func (w *World) Move() {
+	if w.chance(2, "a pool", "") == 0 {
+		w.Spec.StorageClass = []string{"a", "b"}[w.chance(2, "StorageClass", "")]
+		w.logf("spec: StorageClass %q", w.Spec.StorageClass)
+		return
+	}
+	w.Spec.Settings.Inputs = inPool([]string{"a", "b"}[w.chance(2, "pool", "")])
+	w.logf("spec: inputs %s", w.Spec.Settings.Inputs)
+}
+
+// isOutside reports a Pod of another pool than the volume is in.
+func (v volume) isOutside(c facts.Settings) bool {
+	return v.pool != "" && poolOf(c) != "" && v.pool != poolOf(c)
+}
+
+// misplaced is what the operator finds out of a member's volume while its Pod asks for other nodes than the spec does.
+// In half of all worlds nodes may not be read.
+func (w *World) misplaced(v volume, r facts.Replica) string {
+	isAskedAnew := poolOf(r.RunsWith()) != poolOf(w.Spec.Settings)
+	if w.seed/2%2 == 0 || !isAskedAnew || !v.isOutside(w.Spec.Settings) {
+		return ""
+	}
+	return "only node " + v.pool + " can use its volume, and spec.pod asks for others"
+}
+
+// checkPlaced holds the operator to what it saw: no member is stopped for nodes that do not take it where its volume is.
+func (w *World) checkPlaced(name string) {
+	v := w.objects.volumes[name]
+	isKnown := w.misplaced(v, w.Observe().Current.Find(name)) != ""
+	if isKnown && v.Settings == w.Spec.Settings && w.ledger.isFresh && !w.trouble.isRaced {
+		w.violate("%s was evicted for pool %s, and its volume is in %s", name, poolOf(v.Settings), v.pool)
+	}
+}
+
+// checkAllMoved holds a cluster that is called settled to the StorageClass and the pool of the spec.
+func (w *World) checkAllMoved() {
+	for _, r := range w.Observe().Current.Voters() {
+		v := w.objects.volumes[r.Name]
+		if why := r.WhyMoved(w.Spec); why != "" || v.isOutside(w.Spec.Settings) {
+			w.violate("settled, and of %s: in pool %q, %s", r.Name, v.pool, why)
+		}
+	}
+}
