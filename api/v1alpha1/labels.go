@@ -139,6 +139,9 @@ const (
 	// AnnotationAccessMode is the access mode that the spec asked for when a volume was made; on the PVC. Of an older
 	// release none is written, and that of the claim counts.
 	AnnotationAccessMode = Group + "/access-mode"
+	// AnnotationStorageSize is spec.storage.size as it was when a volume was made; on the PVC. People and tools may ask
+	// for more on the claim itself.
+	AnnotationStorageSize = Group + "/storage-size"
 	// AnnotationRestartedAt restarts each member of an EtcdCluster once for every new value; on the EtcdCluster. People
 	// write it, as kubectl rollout restart writes its own.
 	AnnotationRestartedAt = Group + "/restartedAt"

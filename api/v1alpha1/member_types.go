@@ -143,7 +143,8 @@ type Digest string
 type StorageSpec struct {
 	// Size is the size of each member's volume. Default 8Gi. At least twice
 	// spec.etcd.quotaBackendBytes and 1Gi more, so that defragmentation and snapshots
-	// have room.
+	// have room. A smaller size moves members to new volumes, one at a time, but for
+	// volumes that were expanded. A larger one waits until you expand each claim.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=32

@@ -39,6 +39,7 @@ func volumeOf(cluster *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim
 		Incarnation:  claim.Labels[v1alpha1.LabelIncarnation],
 		Settings:     settingsOf(cluster, claim),
 		Bytes:        size.Value(),
+		AskedBytes:   resources.SizeOf(claim),
 		Class:        class,
 		MadeFor:      resources.ClassOf(cluster, claim),
 		AccessMode:   string(resources.ModeOf(claim)),

@@ -105,6 +105,9 @@ func whyHeld(o judge.Judged) string {
 		return fmt.Sprintf("Members run %s and the spec asks for %s. %s; put spec.version back to %s.x.",
 			version, o.Desired.Target, o.Desired.NoWay, version.MinorString())
 	}
+	if why := whyNoSmaller(o, running); why != "" {
+		return why
+	}
 	smallest := facts.SmallestVolume(facts.Filter(running, func(r facts.Replica) bool { return whyMoved(o, r) == "" }))
 	if smallest == nil || smallest.Volume.Bytes >= o.Desired.StorageBytes {
 		return "" // the spec is the least size: larger volumes are no fault
@@ -113,8 +116,8 @@ func whyHeld(o judge.Judged) string {
 	return fmt.Sprintf("The volume of %s has %s and the spec asks for %s. This release cannot make a volume larger, "+
 		"and new members get the new size. Put spec.storage.size back, or expand each member's claim to it. Where the "+
 		"StorageClass cannot expand volumes, name one in spec.storage.storageClassName that can: the operator moves "+
-		"one member after the other. Or replace them yourself: "+pages.Docs+"docs/alerts.md#a-volume-that-is-full.",
-		smallest.Name, has, asked)
+		"one member after the other. Or replace one yourself, and it moves the others: "+
+		pages.Docs+"docs/alerts.md#a-volume-that-is-full.", smallest.Name, has, asked)
 }
 
 // outdated are the voters that are brought to the settings of the spec; none while that is not supported or would stop

@@ -7,6 +7,17 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
+func TestANewMemberGetsASmallerVolumeThanThoseThatTheSpecWantsSmaller(t *testing.T) {
+	o := desire(settledWorld(3), func(d *facts.Desired) { d.StorageBytes = 6 << 30 })
+	for i := range 3 {
+		o = o.edit(i, func(r *facts.Replica) { r.Volume.AskedBytes = 8 << 30 })
+	}
+	d := Decide(o.Observation)
+	if made, isMade := d.Change.(changes.PrepareMember); !isMade || made.Volume.Bytes != 6<<30 {
+		t.Errorf("%+v: %s", d.Change, d.Message)
+	}
+}
+
 // Where a StorageClass cannot expand volumes, replacing members one after the other is the only way to larger ones.
 func TestANewMemberGetsTheVolumeOfTheSpecButNoneSmallerThanThoseOfTheOthers(t *testing.T) {
 	for _, row := range []struct {

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,7 +16,7 @@ import (
 
 // whyNotInPlace says why a restart on its own data does not bring a member to the spec, as a part of a sentence, or "".
 func whyNotInPlace(o judge.Judged, r facts.Replica) string {
-	why := r.WhyNotInPlace(o.Desired)
+	why := cmp.Or(r.WhyNotInPlace(o.Desired), whyLarger(o, r))
 	if why != "" && !o.Desired.Ephemeral && isGoingDown(o) {
 		return ""
 	}
@@ -23,7 +25,7 @@ func whyNotInPlace(o judge.Judged, r facts.Replica) string {
 
 // whyMoved says what of its volume is other than the spec asks for, as a part of a sentence, or "".
 func whyMoved(o judge.Judged, r facts.Replica) string {
-	why := r.WhyMoved(o.Desired)
+	why := cmp.Or(r.WhyMoved(o.Desired), whyLarger(o, r))
 	if why != "" && isGoingDown(o) {
 		return ""
 	}
@@ -34,6 +36,19 @@ func whyMoved(o judge.Judged, r facts.Replica) string {
 // voters enough. Otherwise it joins first, and moves afterwards.
 func isToMoveAtOnce(o judge.Judged, r facts.Replica) bool {
 	return len(o.Voters()) >= o.Desired.Size && whyMoved(o, r) != ""
+}
+
+// whyLarger says that a member's volume has less than the spec asks for, where another one was made for that: a smaller
+// size was put back, or a person replaced a member since. Volumes that people expand do not count.
+func whyLarger(o judge.Judged, r facts.Replica) string {
+	isMadeForIt := func(other facts.Replica) bool {
+		return other.Volume != nil && !other.Volume.IsUnbound() && other.Volume.AskedBytes >= o.Desired.StorageBytes
+	}
+	if r.Volume == nil || r.Volume.Bytes >= o.Desired.StorageBytes || !slices.ContainsFunc(o.Voters(), isMadeForIt) {
+		return ""
+	}
+	return fmt.Sprintf("its volume has %s, and others have the %s of the spec", facts.FormatBytes(r.Volume.Bytes),
+		facts.FormatBytes(o.Desired.StorageBytes))
 }
 
 // isGoingDown reports a downgrade that is enabled: no new member can join until it is done.
@@ -73,6 +88,22 @@ func begunFirst(o judge.Judged, outdated []facts.Replica) []facts.Replica {
 		return outdated
 	}
 	return begun
+}
+
+// whyNoSmaller says that members cannot move to the smaller volumes that the spec asks for, as sentences, or "".
+func whyNoSmaller(o judge.Judged, running []facts.Replica) string {
+	if o.Desired.HasRoomForQuota() {
+		return ""
+	}
+	for _, r := range running {
+		if r.Volume != nil && r.Volume.AskedBytes > o.Desired.StorageBytes {
+			asked := facts.FormatBytes(o.Desired.StorageBytes)
+			return fmt.Sprintf("Members have a quota of %s by now, and volumes of %s have no room for that. Put "+
+				"spec.storage.size back to %s, or lower spec.maintenance.autoGrow.limit.",
+				facts.FormatBytes(o.Desired.Settings.QuotaBytes), asked, facts.FormatBytes(r.Volume.AskedBytes))
+		}
+	}
+	return ""
 }
 
 // isMisplaced reports a member that would not start again where its volume is, with the settings of the spec.

@@ -62,6 +62,14 @@ func TestAMemberThatNoRestartBringsToTheSpecIsSucceeded(t *testing.T) {
 	const why = `its volume is of StorageClass "a", and the spec names "b"`
 	mode := desire(settledWorld(3), func(d *facts.Desired) { d.AccessMode = "ReadWriteOncePod" })
 	larger := desire(reclassed(3), func(d *facts.Desired) { d.StorageBytes = 20 << 30 })
+	madeFor := func(asked, has int64) func(*facts.Replica) {
+		return func(r *facts.Replica) { r.Volume.AskedBytes, r.Volume.Bytes = asked, has }
+	}
+	smaller := settledWorld(3)
+	for i := range 3 {
+		smaller = smaller.edit(i, madeFor(20<<30, 20<<30))
+	}
+	grownQuota := desire(smaller, func(d *facts.Desired) { d.Settings.QuotaBytes = 6 << 30 })
 	noPlace := leavingPool(3).with(starting(3)).promising(3).edit(3, rolled).edit(3,
 		tied("0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector")).edit(3,
 		func(r *facts.Replica) {
@@ -75,6 +83,16 @@ func TestAMemberThatNoRestartBringsToTheSpecIsSucceeded(t *testing.T) {
 			""},
 		{"another access mode gets one as well", mode, Act, "grow", "", "PrepareMember",
 			"and the spec asks for ReadWriteOncePod"},
+		{"so does a smaller size", smaller, Act, "grow", "", "PrepareMember",
+			"the place of demo-2 (its volume was made for 20Gi, and the spec asks for 8Gi)"},
+		{"and a size that is put back", settledWorld(3).edit(0, madeFor(8<<30, 8<<30)).edit(1, madeFor(6<<30, 6<<30)).edit(2,
+			madeFor(6<<30, 6<<30)), Act, "grow", "", "PrepareMember", "(its volume has 6Gi, and others have the 8Gi"},
+		{"unless every member has moved", settledWorld(3).edit(0, madeFor(6<<30, 6<<30)), Refuse, "roll",
+			facts.ReasonNotSupported, "", "The volume of demo-0 has 6Gi"},
+		{"but not volumes that a person made larger", smaller.edit(0, madeFor(8<<30, 20<<30)).edit(1,
+			madeFor(8<<30, 20<<30)).edit(2, madeFor(0, 20<<30)), Settled, RuleSettled, facts.ReasonSettled, "", ""},
+		{"nor where a quota has grown beyond it", grownQuota, Refuse, "roll", facts.ReasonNotSupported, "",
+			"Members have a quota of 6Gi by now, and volumes of 8Gi have no room for that. Put spec.storage.size back to 20Gi"},
 		{"so do nodes that would not take a member where its volume is", leavingPool(3), Act, "grow", "",
 			"PrepareMember", "it will take the place of demo-2 (only node node-1 can use its volume"},
 		{"one that can stay where it is is restarted", leavingPool(3).edit(2, func(r *facts.Replica) {

@@ -45,6 +45,8 @@ func BuildVolume(c *v1alpha1.EtcdCluster, v Volume) *corev1.PersistentVolumeClai
 		claim.Annotations[v1alpha1.AnnotationStorageClass] = asked
 	}
 	claim.Annotations[v1alpha1.AnnotationAccessMode] = string(AskedMode(c))
+	asked := c.Spec.StorageSizeOrDefault()
+	claim.Annotations[v1alpha1.AnnotationStorageSize] = asked.String()
 	if v.Request != "" {
 		claim.Annotations[v1alpha1.AnnotationRequest] = v.Request
 	}
@@ -73,6 +75,16 @@ func ModeOf(claim *corev1.PersistentVolumeClaim) corev1.PersistentVolumeAccessMo
 		return corev1.PersistentVolumeAccessMode(asked)
 	}
 	return claim.Spec.AccessModes[0]
+}
+
+// SizeOf is the size in bytes that the spec asked for when a volume was made; zero where that is not written. The claim
+// may ask for more by now.
+func SizeOf(claim *corev1.PersistentVolumeClaim) int64 {
+	asked, err := resource.ParseQuantity(claim.Annotations[v1alpha1.AnnotationStorageSize])
+	if err != nil {
+		return 0
+	}
+	return asked.Value()
 }
 
 // AskedClass is the StorageClass that the spec asks for, as a volume says what it was made for; empty for the default

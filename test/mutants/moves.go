@@ -75,6 +75,30 @@ var moves = []mutant{
 		Test: tiedRow("nor where nodes are asked the same: a cordon ends"),
 	},
 	{
+		Name: "a volume that a person made larger is moved off", Peer: "VictoriaMetrics/operator#1747",
+		From: "return v.AskedBytes > d.StorageBytes }",
+		To:   "return v.Bytes > d.StorageBytes }",
+		Test: moveRow("but not volumes that a person made larger"),
+	},
+	{
+		Name: "members move to volumes that have no room for their quota", Peer: "",
+		From: "case v.isTooLarge(d) && d.HasRoomForQuota():",
+		To:   "case v.isTooLarge(d):",
+		Test: moveRow("nor where a quota has grown beyond it"),
+	},
+	{
+		Name: "a successor gets a volume as large as those that are to be smaller", Peer: "",
+		From: "!r.Volume.IsUnbound() && !isToShrink {",
+		To:   "!r.Volume.IsUnbound() {",
+		Test: "TestANewMemberGetsASmallerVolumeThanThoseThatTheSpecWantsSmaller",
+	},
+	{
+		Name: "a size that is put back midway stays where it is", Peer: "",
+		From: "other.Volume.AskedBytes >= o.Desired.StorageBytes\n",
+		To:   "other.Volume == nil\n",
+		Test: moveRow("and a size that is put back"),
+	},
+	{
 		Name: "a cordon of the only node of a volume is not seen before its member is stopped", Peer: "",
 		From: "case why != \"\":\n\t\treturn fmt.Sprintf(\"only node",
 		To:   "case false:\n\t\treturn fmt.Sprintf(\"only node",

@@ -13,9 +13,20 @@ func (r Replica) WhyMoved(d Desired) string {
 		return fmt.Sprintf("its volume is of StorageClass %q, and the spec names %q", v.MadeFor, d.StorageClass)
 	case v.AccessMode != d.AccessMode:
 		return fmt.Sprintf("its volume is %s, and the spec asks for %s", v.AccessMode, d.AccessMode)
+	case v.isTooLarge(d) && d.HasRoomForQuota():
+		return fmt.Sprintf("its volume was made for %s, and the spec asks for %s", FormatBytes(v.AskedBytes),
+			FormatBytes(d.StorageBytes))
 	}
 	return ""
 }
+
+// isTooLarge reports a volume for which the spec asked for more than it does now. What people or tools made of it is no
+// reason to move a member.
+func (v *Volume) isTooLarge(d Desired) bool { return v.AskedBytes > d.StorageBytes }
+
+// HasRoomForQuota reports a size of volumes with room for a database at its quota, for a second file of it and for
+// snapshots. A spec that is stored has that room, and a quota may have grown since.
+func (d Desired) HasRoomForQuota() bool { return 2*d.Settings.QuotaBytes+1<<30 <= d.StorageBytes }
 
 // WhyNotInPlace says why a restart on its own data does not bring a member to the spec, as a part of a sentence, or "".
 func (r Replica) WhyNotInPlace(d Desired) string {

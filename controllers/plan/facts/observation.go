@@ -369,6 +369,7 @@ type Volume struct {
 	Incarnation string
 	Settings    Settings // what the member's Pod is made from
 	Bytes       int64    // requested size
+	AskedBytes  int64    // the size that the spec asked for when it was made; zero where that is not written
 	Record      record.Member
 	Request     string // the Request.ID of the EtcdRestore that it was made for; empty for none
 	Restored    string // the incarnation whose data was restored there from its backup, completely; empty when none was

@@ -88,11 +88,12 @@ func (o View) IsQuorumGone() bool {
 }
 
 // NewBytes is the size of a new member's volume: that of the spec, or the largest that a voter has, whose data it may
-// have to hold.
+// have to hold. Those that the spec wants smaller do not count.
 func (o View) NewBytes() int64 {
 	largest := o.Desired.StorageBytes
 	for _, r := range o.Voters() {
-		if r.Volume != nil && !r.Volume.IsUnbound() {
+		isToShrink := r.Volume != nil && r.Volume.isTooLarge(o.Desired) && o.Desired.HasRoomForQuota()
+		if r.Volume != nil && !r.Volume.IsUnbound() && !isToShrink {
 			largest = max(largest, r.Volume.Bytes)
 		}
 	}

@@ -40,7 +40,7 @@ var hazardRuns = []struct {
 	{"shared-nodes", Hazards{SharedNodes: true}, []string{"the node of"}},
 	{"many-at-once", Hazards{RolledBack: true, SkewedCaches: true, StaleSpecs: true, Restless: true, Overlap: true,
 		LostReplies: true, SlowEtcd: true, Collection: true, SharedNodes: true}, []string{"in the middle of a pass"}},
-	{"moved", Hazards{Moves: true}, []string{"(its volume is of StorageClass", "(only node", "It serves on as it was",
+	{"moved", Hazards{Moves: true}, []string{"(its volume is of StorageClass", "(its volume was made for", "(only node", "It serves on as it was",
 		"abandon-learner RemoveMember", "a new member has its place"}},
 }
 

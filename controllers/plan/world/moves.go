@@ -23,15 +23,19 @@ func poolOf(c facts.Settings) string {
 	return in.Pod.NodeSelector.Pool
 }
 
-// Move is a user who asks for another pool, or for another StorageClass, or for what there was before.
+// Move is a user who asks for another pool, StorageClass or size, or for what there was before.
 func (w *World) Move() {
-	if w.chance(2, "a pool", "") == 0 {
+	switch w.chance(3, "what moves members", "") {
+	case 0:
 		w.Spec.StorageClass = []string{"a", "b"}[w.chance(2, "StorageClass", "")]
 		w.logf("spec: StorageClass %q", w.Spec.StorageClass)
-		return
+	case 1:
+		w.Spec.StorageBytes = []int64{6 << 30, 7 << 30, 8 << 30}[w.chance(3, "size of volumes", "")]
+		w.logf("spec: volumes of %d", w.Spec.StorageBytes)
+	default:
+		w.Spec.Settings.Inputs = inPool([]string{"a", "b"}[w.chance(2, "pool", "")])
+		w.logf("spec: inputs %s", w.Spec.Settings.Inputs)
 	}
-	w.Spec.Settings.Inputs = inPool([]string{"a", "b"}[w.chance(2, "pool", "")])
-	w.logf("spec: inputs %s", w.Spec.Settings.Inputs)
 }
 
 // isOutside reports a Pod of another pool than the volume is in.

@@ -13,7 +13,8 @@ func (w *World) createVolume(v changes.NewVolume, incarnation string) {
 	w.disks[uid] = &disk{}
 	w.objects.volumes[v.Name] = volume{owner: w.Cluster.UID, claim: w.Cluster.Operator, isReleased: !w.Spec.Retain,
 		Volume: facts.Volume{UID: uid, Created: w.Now, Phase: facts.VolumePending,
-			Incarnation: incarnation, Settings: v.Settings, Bytes: v.Bytes, MadeFor: w.Spec.StorageClass}}
+			Incarnation: incarnation, Settings: v.Settings, Bytes: v.Bytes, AskedBytes: w.Spec.StorageBytes,
+			MadeFor: w.Spec.StorageClass}}
 }
 
 // bind makes what a claim asks for, unless the StorageClass is gone. It says whether there is a volume.
