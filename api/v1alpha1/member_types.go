@@ -167,6 +167,14 @@ type StorageSpec struct {
 	// +kubebuilder:validation:Enum=ReadWriteOnce;ReadWriteOncePod
 	AccessMode corev1.PersistentVolumeAccessMode `json:"accessMode,omitempty"`
 
+	// Replace says how a member is followed that no restart brings to the spec. With
+	// Surge (default) the new one joins first. InPlace is for where no node or quota
+	// has room for one more. Then the old one goes first, while all others serve and
+	// are at least two. Fewer members may fail until the new one votes.
+	// +optional
+	// +kubebuilder:validation:Enum=Surge;InPlace
+	Replace ReplaceMode `json:"replace,omitempty"`
+
 	// Ephemeral keeps data in an emptyDir instead of a volume. A member whose Pod is
 	// gone has lost its data and is replaced. Draining a node then needs
 	// --delete-emptydir-data. It cannot be added or removed on an existing cluster.
@@ -180,6 +188,17 @@ type StorageSpec struct {
 	// +kubebuilder:validation:Enum=Retain;Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
+
+// ReplaceMode says which goes first, a new member or an old one.
+type ReplaceMode string
+
+// The modes.
+const (
+	// The new member joins first.
+	ReplaceSurge ReplaceMode = "Surge"
+	// The old member goes first.
+	ReplaceInPlace ReplaceMode = "InPlace"
+)
 
 // EphemeralSpec describes the emptyDir of a member without a volume.
 type EphemeralSpec struct {

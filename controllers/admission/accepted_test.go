@@ -20,6 +20,7 @@ var accepted = []struct{ name, change string }{
 	{"a repository behind an IPv6 address", "spec: {image: {repository: '[fd00::1]:5000/etcd'}}"},
 	{"a repository of a short name", "spec: {image: {repository: etcd}}"},
 	{"a digest and a pull secret", `spec: {image: {digests: {"3.6.16": "` + someDigest + `"}, pullPolicy: Always, pullSecrets: [{name: registry}]}}`},
+	{"members that go before their successors join", "spec: {storage: {replace: InPlace}}"},
 	{"a volume that is just large enough", "spec: {storage: {size: 5Gi, storageClassName: fast.ssd, accessMode: ReadWriteOncePod, deletionPolicy: Delete}}"},
 	{"a volume in plain bytes", "spec: {storage: {size: 5368709120}}"},
 	{"a small quota on a small volume", "spec: {storage: {size: 1056Mi}, etcd: {quotaBackendBytes: 16Mi}}"},

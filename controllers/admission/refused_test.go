@@ -156,6 +156,8 @@ var refusedStorage = []refusal{
 	{"an access mode for many nodes", "spec: {storage: {accessMode: ReadWriteMany}}", "spec.storage.accessMode",
 		`supported values: "ReadWriteOnce", "ReadWriteOncePod"`,
 		""},
+	{"a way to follow members that does not exist", "spec: {storage: {replace: Recreate}}", "spec.storage.replace",
+		`supported values: "Surge", "InPlace"`, ""},
 	{"a deletion policy that does not exist", "spec: {storage: {deletionPolicy: Recycle}}", "spec.storage.deletionPolicy",
 		`supported values: "Retain", "Delete"`, ""},
 	{"ephemeral data with the size of a volume", "spec: {storage: {ephemeral: {}, size: 8Gi}}", "spec.storage.ephemeral", volumeFields, ""},

@@ -30,7 +30,7 @@ func (d Due) leaving(o judge.Judged) Leaving {
 func (d Due) nextToLeave(o judge.Judged) facts.Replica {
 	voters := o.Voters()
 	if len(voters) <= o.Desired.Size || len(d.Lasting) < o.Desired.Size {
-		return d.InTheWay
+		return cmp.Or(d.InTheWay, d.leavesFirst(o))
 	}
 	succeeded := d.Succeeded.Name
 	r := slices.MinFunc(voters, func(a, b facts.Replica) int {
@@ -49,7 +49,12 @@ func (d Due) whyLeave(o judge.Judged, r facts.Replica) string {
 		return fmt.Sprintf("its volume is being deleted, and only its Pod keeps its successor %s from every node",
 			d.Unplaced.Name)
 	}
-	if why := whyNotInPlace(o, r); r.Name == d.Succeeded.Name && !o.Desired.Ephemeral {
+	why := whyNotInPlace(o, r)
+	switch {
+	case r.Name != d.Succeeded.Name:
+	case len(o.Voters()) <= o.Desired.Size:
+		return "a new member follows it, and spec.storage.replace is InPlace: " + why
+	case !o.Desired.Ephemeral:
 		return "a new member has its place: " + why
 	}
 	return fmt.Sprintf("spec.size is %d, the cluster has %d", o.Desired.Size, len(o.Voters()))
@@ -181,7 +186,7 @@ func (d Due) newMember(o judge.Judged) changes.NewVolume {
 // replaced. Those that the data outgrew do not count. While minors differ, a new member gets the lowest: the cluster is
 // of that version. A successor is the first to try the new ones: see succession.go.
 func (d Due) memberSettings(o judge.Judged) facts.Settings {
-	if len(o.Voters()) >= o.Desired.Size && d.Succeeded.Member != nil {
+	if d.Succeeded.Member != nil && (len(o.Voters()) >= o.Desired.Size || o.Desired.LeavesFirst) {
 		return o.Desired.Settings
 	}
 	known := facts.Filter(o.Voters(), func(r facts.Replica) bool { return r.IsRecorded() && !r.RunsWith().IsZero() })
@@ -259,16 +264,20 @@ func (d Due) inTheWay(o judge.Judged) facts.Replica {
 // dispensable is the doomed voter that the others can do without, or an empty replica: all of them serve on data that
 // stays, and they are more than one.
 func dispensable(o judge.Judged) facts.Replica {
-	well := facts.Filter(o.Voters(), func(r facts.Replica) bool { return isWell(o.Incarnation, r) })
-	if len(well) < 2 || len(well) < len(o.Voters())-1 {
-		return facts.Replica{}
-	}
 	for _, r := range o.Voters() {
-		if r.IsDoomed() {
+		if r.IsDoomed() && canSpare(o, r) {
 			return r
 		}
 	}
 	return facts.Replica{}
+}
+
+// canSpare reports that all other voters serve on data that stays, and are more than one.
+func canSpare(o judge.Judged, r facts.Replica) bool {
+	others := facts.Filter(o.Voters(), func(other facts.Replica) bool {
+		return other.Name != r.Name && isWell(o.Incarnation, other)
+	})
+	return len(others) > 1 && len(others) == len(o.Voters())-1
 }
 
 // isKeptApart reports a learner that every node with a member would take, but for a rule that keeps Pods apart. The

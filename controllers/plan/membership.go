@@ -251,7 +251,8 @@ func wayToPlace(o pass, r facts.Replica) string {
 			"and the others serve on. Until then no other member is restarted: %s would take its room.",
 			says, doomed.Name, doomed.Pod.Node, r.Name)
 	case o.due.Succeeded.Member != nil:
-		return says + ", or put the spec back. Nothing is stopped until then."
+		return says + ", or put the spec back. Nothing is stopped until then. With spec.storage.replace: InPlace the " +
+			"old member goes first, which leaves a place to the new one."
 	}
 	return says + "."
 }

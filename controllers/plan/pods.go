@@ -122,7 +122,7 @@ func takesSpec(o pass, r facts.Replica) bool {
 	case r.CannotRun():
 		return mayAdopt(o, r)
 	}
-	return !isMisplaced(r) && mayStopBlind(o, r)
+	return !isMisplaced(o, r) && mayStopBlind(o, r)
 }
 
 // mayNotStart reports a member whose volume asks for a version that cannot start on its data any more, as when the
@@ -151,7 +151,7 @@ func isRejected(o facts.Observation, rule string) bool {
 // is not known to work is tried on one member at a time, and what works is not given up for it.
 func mayAdopt(o pass, r facts.Replica) bool {
 	current := r.Settings()
-	if current == o.Desired.Settings || isMisplaced(r) || !mayTakeSpec(o, r) {
+	if current == o.Desired.Settings || isMisplaced(o, r) || !mayTakeSpec(o, r) {
 		return false
 	}
 	isGiven := slices.ContainsFunc(o.Members, func(other facts.Replica) bool {

@@ -215,7 +215,19 @@ func shrink(o pass) *proposal {
 	if r.Pod != nil && r.Pod.Role != "" && !r.Pod.Terminating {
 		return act(changes.LabelRole{Pod: r.PodRef()}, "it will be removed, because %s.", r.Because)
 	}
-	return act(changes.RemoveMember{Name: r.Name, ID: r.Member.ID}, "%s.", r.Because)
+	removal := changes.RemoveMember{Name: r.Name, ID: r.Member.ID}
+	if r.Name == o.due.leavesFirst(o.Judged).Name && len(o.Voters()) <= o.Desired.Size {
+		removal = replacement(o, r.Replica, removedFor(r.Replica))
+	}
+	return act(removal, "%s.", r.Because)
+}
+
+// removedFor is why the volume of a member is kept when it goes.
+func removedFor(r facts.Replica) facts.Cause {
+	if r.Volume == nil {
+		return facts.NoCause
+	}
+	return r.Volume.RemovedFor
 }
 
 // handOver moves leadership away from a member that is about to stop, to one of these.

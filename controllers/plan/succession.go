@@ -64,6 +64,17 @@ func (d Due) succeeded(o judge.Judged) facts.Replica {
 	return d.Restart
 }
 
+// leavesFirst is that voter where it goes before its successor joins, or an empty replica: the spec asks for that, none
+// is on its way that a node has taken, and all others serve on data that stays, and are more than one.
+func (d Due) leavesFirst(o judge.Judged) facts.Replica {
+	isJoining := len(o.Learners()) > 0 && d.Unplaced.Member == nil
+	if !o.Desired.LeavesFirst || d.Succeeded.Member == nil || isJoining || len(o.Voters()) < o.Desired.Size ||
+		!canSpare(o, d.Succeeded) {
+		return facts.Replica{}
+	}
+	return d.Succeeded
+}
+
 // isSucceeding reports that the successor of such a member is on its way or there: what was begun is gone on with.
 func isSucceeding(o judge.Judged, r facts.Replica) bool {
 	return whyNotInPlace(o, r) != "" && hasOneMore(o)
@@ -106,9 +117,11 @@ func whyNoSmaller(o judge.Judged, running []facts.Replica) string {
 	return ""
 }
 
-// isMisplaced reports a member that would not start again where its volume is, with the settings of the spec.
-func isMisplaced(r facts.Replica) bool {
-	return r.Volume != nil && (r.Volume.Misplaced != "" || r.Volume.RemovedFor == facts.CausePlace)
+// isMisplaced reports a member that would not start again where its volume is, with the settings of the spec. One that
+// was found out has none to stay with where the spec was put back before it got those of the others.
+func isMisplaced(o pass, r facts.Replica) bool {
+	return r.Volume != nil && (r.Volume.Misplaced != "" ||
+		r.Volume.RemovedFor == facts.CausePlace && o.IsServedWith(r.Settings()))
 }
 
 // leftInPlace has a member that was restarted for the spec, and that no node takes where its volume is, serve on with

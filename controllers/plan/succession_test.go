@@ -70,6 +70,7 @@ func TestAMemberThatNoRestartBringsToTheSpecIsSucceeded(t *testing.T) {
 		smaller = smaller.edit(i, madeFor(20<<30, 20<<30))
 	}
 	grownQuota := desire(smaller, func(d *facts.Desired) { d.Settings.QuotaBytes = 6 << 30 })
+	leavingFirst := func(o scene) scene { return desire(o, func(d *facts.Desired) { d.LeavesFirst = true }) }
 	noPlace := leavingPool(3).with(starting(3)).promising(3).edit(3, rolled).edit(3,
 		tied("0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector")).edit(3,
 		func(r *facts.Replica) {
@@ -130,6 +131,17 @@ func TestAMemberThatNoRestartBringsToTheSpecIsSucceeded(t *testing.T) {
 			edit(3, onClass("b")), Act, "shrink", "", "LabelRole", "demo-2"},
 		{"where no node takes the new one nothing is stopped", noPlace, Refuse, "promote", facts.ReasonUnschedulable, "",
 			"or put the spec back. Nothing is stopped until then."},
+		{"where the spec asks for it the old member goes first", leavingFirst(reclassed(3)), Act, "shrink", "",
+			"LabelRole", "demo-2"},
+		{"also its vote", leavingFirst(reclassed(3).edit(2, unlabelled)), Act, "shrink", "", "RemoveMember",
+			"a new member follows it, and spec.storage.replace is InPlace: " + why},
+		{"but no one else's", leavingFirst(settledWorld(3)), Settled, RuleSettled, facts.ReasonSettled, "", ""},
+		{"not while a new member is on its way", leavingFirst(joining), Wait, "promote", facts.ReasonStarting, "", "demo-3"},
+		{"but where no node takes that one", leavingFirst(noPlace), Act, "shrink", "", "LabelRole", "demo-2"},
+		{"not beside one that serves on a volume that is going", leavingFirst(noPlace.edit(1, doomed)), Refuse, "promote",
+			facts.ReasonUnschedulable, "", ""},
+		{"nor the only member", leavingFirst(reclassed(1)), Act, "grow", "", "PrepareMember", "demo-0"},
+		{"nor one of two", leavingFirst(reclassed(2)), Act, "grow", "", "PrepareMember", "demo-1"},
 		{"a quota that has no room for it stops nothing", rejecting(reclassed(3), "grow"), Wait, "grow", "QuotaExceeded", "",
 			""},
 		{"while an alarm stands no member moves", raising(reclassed(3), 90, noSpace), Refuse, "alarms", facts.ReasonAlarm, "", ""},
@@ -144,6 +156,19 @@ func TestASuccessorIsMadeFromTheSettingsOfTheSpec(t *testing.T) {
 		if !isPrepared || c.Volume.Settings != other {
 			t.Errorf("%s: %+v", name, c)
 		}
+	}
+}
+
+func TestAMemberThatGoesFirstIsFollowedByOneAsTheSpecIs(t *testing.T) {
+	o := desire(leavingPool(3).edit(2, unlabelled), func(d *facts.Desired) { d.LeavesFirst = true })
+	c, isRemoval := Decide(o.Observation).Change.(changes.RemoveMember)
+	if !isRemoval || c.Name != "demo-2" || c.Successor.Settings != other || !c.Frees {
+		t.Errorf("%+v", c)
+	}
+	gone := desire(leavingPool(2).sized(3), func(d *facts.Desired) { d.LeavesFirst = true })
+	next, isPrepared := Decide(gone.Observation).Change.(changes.PrepareMember)
+	if !isPrepared || next.Volume.Settings != other {
+		t.Errorf("%+v", next)
 	}
 }
 
@@ -205,6 +230,8 @@ func TestAMemberThatNoNodeTakesAsTheSpecIsServesOnAsItWasUntilItIsSucceeded(t *t
 			r.Pod.ReadySince = now
 		}), Refuse, "member-health", unschedulable, "", ""},
 		{"nor the only member", pending(1, apart, 6*time.Minute).blind(), Refuse, "membership", unschedulable, "", ""},
+		{"it takes the spec that is put back before that", wanting(three.edit(2, marked), here), Act, "settings", "",
+			"WriteSettings", "These are of the spec"},
 		{"the mark goes when the spec is put back", wanting(serving, here), Act, "settings", "", "MarkVolume",
 			"as the spec asks"},
 	} {

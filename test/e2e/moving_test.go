@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -67,6 +68,28 @@ var _ = Describe("A spec that asks for other volumes than members have", Label("
 		Expect(cluster.History.HasSaid("EvictPod", "")).To(BeFalse(), "decisions:\n%s", cluster.History)
 		traffic.Finish(ctx)
 	})
+
+	It("by a size below what a person made of them moves no member, holds nothing up, and is warned of", perStory,
+		func(ctx context.Context) {
+			class := makeClass(ctx, "grows")
+			class.AllowVolumeExpansion = new(true)
+			Expect(kube.Client.Update(ctx, class)).To(Succeed())
+			cluster := story.Create(ctx, "expanded", 3, inClass(class))
+			cluster.AwaitReady(ctx, 3)
+			was := identityOf(ctx, cluster)
+			traffic := cluster.Write(ctx)
+			traffic.During(ctx, func() {
+				for name := range was.volumes {
+					patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"resources":{"requests":{"storage":"12Gi"}}}}`))
+					Expect(kube.Client.Patch(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: meta(story.Namespace, name)}, patch)).To(Succeed())
+				}
+				cluster.Change(ctx, otherSettings)
+				cluster.AwaitReady(ctx, 3)
+				cluster.AwaitCondition(ctx, v1alpha1.ConditionUpToDate, metav1.ConditionTrue, "SpecWarning")
+			})
+			expectSame(ctx, cluster, was)
+			traffic.Finish(ctx)
+		})
 
 	It("by a rule that keeps members apart moves one that shares its node, which serves on as it was until then",
 		NodeTimeout(15*time.Minute), func(ctx context.Context) {

@@ -40,8 +40,8 @@ var moves = []mutant{
 	},
 	{
 		Name: "the new member of another pool is made from the settings of the old one", Peer: "",
-		From: "if len(o.Voters()) >= o.Desired.Size && d.Succeeded.Member != nil {",
-		To:   "if len(o.Voters()) >= o.Desired.Size && d.Succeeded.Member != nil && o.Desired.Ephemeral {",
+		From: "if d.Succeeded.Member != nil && (len(",
+		To:   "if d.Succeeded.Member != nil && o.Desired.Ephemeral && (len(",
 		Test: "TestASuccessorIsMadeFromTheSettingsOfTheSpec",
 	},
 	{
@@ -58,7 +58,7 @@ var moves = []mutant{
 	},
 	{
 		Name: "a member that went back takes the settings of the spec again and again", Peer: "",
-		From: "if current == o.Desired.Settings || isMisplaced(r) || !mayTakeSpec(o, r) {",
+		From: "if current == o.Desired.Settings || isMisplaced(o, r) || !mayTakeSpec(o, r) {",
 		To:   "if current == o.Desired.Settings || !mayTakeSpec(o, r) {",
 		Test: tiedRow("and a Pod with them"),
 	},
@@ -97,6 +97,18 @@ var moves = []mutant{
 		From: "other.Volume.AskedBytes >= o.Desired.StorageBytes\n",
 		To:   "other.Volume == nil\n",
 		Test: moveRow("and a size that is put back"),
+	},
+	{
+		Name: "a member goes before its successor joins although nobody asked for that", Peer: "",
+		From: "if !o.Desired.LeavesFirst || d.Succeeded.Member == nil || isJoining",
+		To:   "if d.Succeeded.Member == nil || isJoining",
+		Test: moveRow("a spec that names another class gets a new member first"),
+	},
+	{
+		Name: "a member goes first that the others cannot do without", Peer: "",
+		From: "isJoining || len(o.Voters()) < o.Desired.Size ||\n\t\t!canSpare(o, d.Succeeded) {",
+		To:   "isJoining || len(o.Voters()) < o.Desired.Size {",
+		Test: moveRow("nor one of two"),
 	},
 	{
 		Name: "a cordon of the only node of a volume is not seen before its member is stopped", Peer: "",

@@ -17,8 +17,8 @@ func placeGuardRow(name string) string {
 var places = []mutant{
 	{
 		Name: "a doomed member waits for ever for a successor that its Pod keeps away", Peer: "elastic/cloud-on-k8s#2425",
-		From: "return d.InTheWay\n",
-		To:   "return facts.Replica{}\n",
+		From: "return cmp.Or(d.InTheWay, d.leavesFirst(o))",
+		To:   "return d.leavesFirst(o)",
 		Test: placeRow("then its vote"),
 	},
 	{
@@ -59,14 +59,14 @@ var places = []mutant{
 	},
 	{
 		Name: "the first of several doomed members goes", Peer: "",
-		From: "if len(well) < 2 || len(well) < len(o.Voters())-1 {",
-		To:   "if len(well) < 1 {",
+		From: "return len(others) > 1 && len(others) == len(o.Voters())-1",
+		To:   "return len(others) > 0",
 		Test: placeRow("nor beside another doomed one"),
 	},
 	{
 		Name: "a doomed member of two goes first", Peer: "",
-		From: "if len(well) < 2 || len(well) < len(o.Voters())-1 {",
-		To:   "if len(well) < len(o.Voters())-1 {",
+		From: "return len(others) > 1 && len(others) == len(o.Voters())-1",
+		To:   "return len(others) == len(o.Voters())-1",
 		Test: placeRow("nor in a cluster of two"),
 	},
 	{

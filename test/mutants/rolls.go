@@ -316,7 +316,7 @@ var rolls = []mutant{
 	{
 		Name: "a member that runs and never answers is not given the corrected settings",
 		Peer: "coreos/etcd-operator#1301",
-		From: "return !isMisplaced(r) && mayStopBlind(o, r)",
+		From: "return !isMisplaced(o, r) && mayStopBlind(o, r)",
 		To:   "return false",
 		Test: row("the only member, which runs and never answers, takes a corrected setting"),
 	},

@@ -40,7 +40,8 @@ var hazardRuns = []struct {
 	{"shared-nodes", Hazards{SharedNodes: true}, []string{"the node of"}},
 	{"many-at-once", Hazards{RolledBack: true, SkewedCaches: true, StaleSpecs: true, Restless: true, Overlap: true,
 		LostReplies: true, SlowEtcd: true, Collection: true, SharedNodes: true}, []string{"in the middle of a pass"}},
-	{"moved", Hazards{Moves: true}, []string{"(its volume is of StorageClass", "(its volume was made for", "(only node", "It serves on as it was",
+	{"moved", Hazards{Moves: true}, []string{"(its volume is of StorageClass", "(its volume was made for", "(only node", "spec.storage.replace is InPlace",
+		"It serves on as it was",
 		"abandon-learner RemoveMember", "a new member has its place"}},
 }
 
@@ -69,6 +70,7 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	}
 	if hazards.Moves {
 		spec.Ephemeral, spec.Settings.Inputs, spec.StorageClass = false, inPool("a"), "a"
+		spec.LeavesFirst = s%3 == 0
 	}
 	if hazards.Bloat {
 		spec.Settings.QuotaBytes, spec.Upkeep.Compacts = 2<<30, true

@@ -2,8 +2,10 @@ package world
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // Pools of nodes, and volumes that live on a node: the spec asks for a pool, and a volume is in the one that its first
@@ -43,8 +45,15 @@ func (v volume) isOutside(c facts.Settings) bool {
 	return v.pool != "" && poolOf(c) != "" && v.pool != poolOf(c)
 }
 
-// misplaced is what the operator finds out of a member's volume while its Pod asks for other nodes than the spec does.
-// In half of all worlds nodes may not be read.
+// leavesFirst reports a member that the user lets go before its successor joins, while all others serve and are more
+// than one.
+func (w *World) leavesFirst(c *cluster, id etcdutil.ID) bool {
+	isAway := func(m etcdutil.Member) bool { return m.ID != id && !w.serves(c, m.ID) }
+	return w.Spec.LeavesFirst && len(c.voters()) > 2 && !slices.ContainsFunc(c.voters(), isAway)
+}
+
+// misplaced is what the operator finds out of a member's volume, while its Pod asks for other nodes than the spec does. In
+// half of all worlds nodes may not be read.
 func (w *World) misplaced(v volume, r facts.Replica) string {
 	isAskedAnew := poolOf(r.RunsWith()) != poolOf(w.Spec.Settings)
 	if w.seed/2%2 == 0 || !isAskedAnew || !v.isOutside(w.Spec.Settings) {
