@@ -272,14 +272,6 @@ func dispensable(o judge.Judged) facts.Replica {
 	return facts.Replica{}
 }
 
-// canSpare reports that all other voters serve on data that stays, and are more than one.
-func canSpare(o judge.Judged, r facts.Replica) bool {
-	others := facts.Filter(o.Voters(), func(other facts.Replica) bool {
-		return other.Name != r.Name && isWell(o.Incarnation, other)
-	})
-	return len(others) > 1 && len(others) == len(o.Voters())-1
-}
-
 // isKeptApart reports a learner that every node with a member would take, but for a rule that keeps Pods apart. The
 // scheduler asks of that rule last, so all else of such a node suits it
 // (kubernetes/kubernetes:pkg/scheduler/apis/config/v1/default_plugins.go); of another scheduler that is not known.

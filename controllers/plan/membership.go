@@ -251,8 +251,12 @@ func wayToPlace(o pass, r facts.Replica) string {
 			"and the others serve on. Until then no other member is restarted: %s would take its room.",
 			says, doomed.Name, doomed.Pod.Node, r.Name)
 	case o.due.Succeeded.Member != nil:
-		return says + ", or put the spec back. Nothing is stopped until then. With spec.storage.replace: InPlace the " +
-			"old member goes first, which leaves a place to the new one."
+		says += ", or put the spec back. Nothing is stopped until then."
+		if canSpare(o.Judged, o.due.Succeeded) {
+			says += fmt.Sprintf(" With spec.storage.replace: InPlace %s goes first, and leaves its place to the new one.",
+				o.due.Succeeded.Name)
+		}
+		return says
 	}
 	return says + "."
 }

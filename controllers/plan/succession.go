@@ -75,6 +75,14 @@ func (d Due) leavesFirst(o judge.Judged) facts.Replica {
 	return d.Succeeded
 }
 
+// canSpare reports that all other voters serve on data that stays, and are more than one.
+func canSpare(o judge.Judged, r facts.Replica) bool {
+	others := facts.Filter(o.Voters(), func(other facts.Replica) bool {
+		return other.Name != r.Name && isWell(o.Incarnation, other)
+	})
+	return len(others) > 1 && len(others) == len(o.Voters())-1
+}
+
 // isSucceeding reports that the successor of such a member is on its way or there: what was begun is gone on with.
 func isSucceeding(o judge.Judged, r facts.Replica) bool {
 	return whyNotInPlace(o, r) != "" && hasOneMore(o)

@@ -130,7 +130,7 @@ func TestAMemberThatNoRestartBringsToTheSpecIsSucceeded(t *testing.T) {
 		{"a cluster that is to be smaller loses these first", settledWorld(5).sized(3).ofClass("b").edit(4, onClass("b")).
 			edit(3, onClass("b")), Act, "shrink", "", "LabelRole", "demo-2"},
 		{"where no node takes the new one nothing is stopped", noPlace, Refuse, "promote", facts.ReasonUnschedulable, "",
-			"or put the spec back. Nothing is stopped until then."},
+			"Nothing is stopped until then. With spec.storage.replace: InPlace demo-2 goes first"},
 		{"where the spec asks for it the old member goes first", leavingFirst(reclassed(3)), Act, "shrink", "",
 			"LabelRole", "demo-2"},
 		{"also its vote", leavingFirst(reclassed(3).edit(2, unlabelled)), Act, "shrink", "", "RemoveMember",

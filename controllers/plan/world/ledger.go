@@ -187,7 +187,8 @@ func (w *World) checkRemoval(c *cluster, id etcdutil.ID) {
 	w.checkReplaceable(c, id)
 	away := w.Now.Sub(w.ledger.seen[id])
 	isOverdue := w.Spec.ReplaceAfter > 0 && away >= w.Spec.ReplaceAfter && w.objects.pods[c.nameOf(id)].HeldBy == ""
-	if len(c.voters()) > w.Spec.Size || !w.hasData(c, id) || w.isEphemeralRoll(c) || isOverdue || w.makesRoom(c, id) || w.leavesFirst(c, id) {
+	if len(c.voters()) > w.Spec.Size || !w.hasData(c, id) || w.isEphemeralRoll(c) || isOverdue ||
+		w.makesRoom(c, id) || w.leavesFirst(c, id) {
 		return
 	}
 	w.violate("%s was removed after %s, and repair.replaceAfter is %s", c.nameOf(id), away, w.Spec.ReplaceAfter)
