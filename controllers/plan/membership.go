@@ -253,8 +253,8 @@ func wayToPlace(o pass, r facts.Replica) string {
 	case o.due.Succeeded.Member != nil:
 		says += ", or put the spec back. Nothing is stopped until then."
 		if canSpare(o.Judged, o.due.Succeeded) {
-			says += fmt.Sprintf(" With spec.storage.replace: InPlace %s goes first, and leaves its place to the new one.",
-				o.due.Succeeded.Name)
+			says += fmt.Sprintf(" With spec.storage.replace: InPlace %s goes first, and leaves its place to the "+
+				"new one.", o.due.Succeeded.Name)
 		}
 		return says
 	}

@@ -52,8 +52,8 @@ func (w *World) leavesFirst(c *cluster, id etcdutil.ID) bool {
 	return w.Spec.LeavesFirst && len(c.voters()) > 2 && !slices.ContainsFunc(c.voters(), isAway)
 }
 
-// misplaced is what the operator finds out of a member's volume while the spec asks for other nodes than its Pod. In half
-// of all worlds nodes may not be read.
+// misplaced is what the operator finds out of a member's volume, while the spec asks for other nodes than its Pod. In
+// half of all worlds nodes may not be read.
 func (w *World) misplaced(v volume, r facts.Replica) string {
 	isAskedAnew := poolOf(r.RunsWith()) != poolOf(w.Spec.Settings)
 	if w.seed/2%2 == 0 || !isAskedAnew || !v.isOutside(w.Spec.Settings) {
