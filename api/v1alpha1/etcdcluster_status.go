@@ -116,6 +116,11 @@ type EtcdClusterStatus struct {
 	// +listMapKey=name
 	KeptVolumes []KeptVolume `json:"keptVolumes,omitempty"`
 
+	// DefragmentedFor is the time in the annotation etcdsteward.dev/defragment once no member is left to be defragmented
+	// for it.
+	// +optional
+	DefragmentedFor *metav1.Time `json:"defragmentedFor,omitempty"`
+
 	// DefragmentSchedule is how spec.maintenance.defragment.schedule stands. Absent where there is none.
 	// +optional
 	DefragmentSchedule *DefragmentScheduleStatus `json:"defragmentSchedule,omitempty"`

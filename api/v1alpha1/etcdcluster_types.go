@@ -142,8 +142,8 @@ type EtcdClusterSpec struct {
 	// +optional
 	Repair *RepairSpec `json:"repair,omitempty"`
 
-	// Maintenance says when members that serve may be restarted, and when they give
-	// back the room that they do not use.
+	// Maintenance says when members that serve may be restarted, and when they reclaim
+	// the space that they do not use.
 	// +optional
 	Maintenance *MaintenanceSpec `json:"maintenance,omitempty"`
 
@@ -262,7 +262,7 @@ type RepairSpec struct {
 	KeepVolumes *metav1.Duration `json:"keepVolumes,omitempty"`
 }
 
-// MaintenanceSpec says when members that serve may be restarted, and when they give back the room that they do not use.
+// MaintenanceSpec says when members that serve may be restarted, and when they reclaim the space that they do not use.
 type MaintenanceSpec struct {
 	// Window says when members that serve may be restarted or replaced for a change of
 	// the spec, and be defragmented for what spec.maintenance.defragment says.

@@ -906,6 +906,10 @@ func (in *EtcdClusterStatus) DeepCopyInto(out *EtcdClusterStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.DefragmentedFor != nil {
+		in, out := &in.DefragmentedFor, &out.DefragmentedFor
+		*out = (*in).DeepCopy()
+	}
 	if in.DefragmentSchedule != nil {
 		in, out := &in.DefragmentSchedule, &out.DefragmentSchedule
 		*out = new(DefragmentScheduleStatus)

@@ -42,6 +42,9 @@ func TestADefragmentationIsTheAnnotationThatTheOperatorReads(t *testing.T) {
 	if got.code != 0 || err != nil || c.DefragmentAsked().Format(time.RFC3339) != "2026-05-04T12:00:00Z" {
 		t.Errorf("got %+v, %s: %v", got, c.DefragmentAsked(), err)
 	}
+	if wait := "'{.status.defragmentedFor}'=2026-05-04T12:00:00Z"; !strings.Contains(got.out, wait) {
+		t.Errorf("it does not say how to wait: %q", got.out)
+	}
 }
 
 func TestAWindowIsOpenedByTheAnnotationThatTheOperatorReadsWhereThereAreWindows(t *testing.T) {

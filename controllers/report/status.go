@@ -66,6 +66,7 @@ func (in Input) status() v1alpha1.EtcdClusterStatus {
 		Leader:             leader(o),
 		Members:            in.members(),
 		Quorum:             quorum(o),
+		DefragmentedFor:    in.defragmentedFor(),
 		DefragmentSchedule: in.defragmentSchedule(s),
 		Maintenance:        in.maintenance(),
 		LastProvenBackup:   in.lastProven(),

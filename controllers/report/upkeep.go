@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -28,6 +29,15 @@ func defragmentation(r facts.Replica, old *v1alpha1.DefragmentationStatus) *v1al
 		now.SizeAfter = resource.NewQuantity(p.After, resource.BinarySI)
 	}
 	return now
+}
+
+// defragmentedFor stays when what was asked for has lapsed, or the annotation is gone.
+func (in Input) defragmentedFor() *metav1.Time {
+	old := in.old().DefragmentedFor
+	if !in.Observation.HasDefragmentedAll() {
+		return old
+	}
+	return holdTime(old, in.Observation.Desired.Upkeep.Asked)
 }
 
 // defragmentSchedule says what a time of the schedule waits for. Of one that has passed only the old status tells: no

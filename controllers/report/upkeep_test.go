@@ -60,3 +60,35 @@ func TestATimeOfTheScheduleForWhichNoMemberIsLeftIsNotCalledSkipped(t *testing.T
 		}
 	}
 }
+
+func TestWhatAPersonAskedForHasEndedOnceEachMemberSaysThatNoneIsLeft(t *testing.T) {
+	w := demo(3, begin).settled().later(time.Hour)
+	asked := w.o.Now
+	w.o.Desired.Upkeep.Asked = asked
+	for _, member := range []string{"demo-0", "demo-1", "demo-2"} {
+		w.find(member).Answer.DBSize = w.find(member).Answer.DBSizeInUse
+	}
+	full, pod := w.find("demo-1"), &facts.DefragPod{}
+	full.Answer.DBSize = 300 << 20
+	answer := full.Answer
+	expect := func(when string, hasEnded bool) {
+		t.Helper()
+		w.heard(t)
+		ended := w.cluster.Status.DefragmentedFor
+		if (ended != nil) != hasEnded || hasEnded && !ended.Time.Equal(asked) {
+			t.Errorf("%s: %s", when, ended)
+		}
+	}
+	expect("before the member is defragmented", false)
+	*pod = facts.DefragPod{Task: facts.Task{Created: asked, Started: true, Phase: facts.PodRunning}, Since: asked,
+		Deadline: facts.StartDeadline}
+	full.Defragmenting, full.Answer = pod, nil
+	expect("while it is", false)
+	pod.Phase, pod.Finished = facts.PodSucceeded, w.o.Now
+	expect("before it answers", false)
+	answer.DBSize = answer.DBSizeInUse
+	full.Answer = answer
+	expect("afterwards", true)
+	w.o.Desired.Upkeep.Asked = time.Time{}
+	expect("once the annotation is gone", true)
+}

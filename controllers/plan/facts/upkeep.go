@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// etcd keeps the room that deleted keys and old revisions took in its file, which counts against the quota.
+// etcd keeps the space that deleted keys and old revisions took in its file, which counts against the quota.
 // Defragmentation writes the file anew without it. Its member answers nothing meanwhile, for longer than a pass may
 // last, so a Pod of the agent asks for it, and each look sees that the member is busy: docs/decisions/0043.
 
-// Upkeep says when members are to be defragmented, beside where that takes an alarm back.
+// Upkeep says when members are to be defragmented, beside where that disarms an alarm.
 type Upkeep struct {
 	Asked       time.Time     // by a person, with an annotation; zero for never
 	Scheduled   time.Time     // the newest time of the schedule in the spec; zero where it names none
@@ -27,13 +27,26 @@ const ScheduledFor = 2 * time.Hour
 // AwaitsSchedule reports a member that is still to begin for a time of the schedule, or that none is known.
 func (o Observation) AwaitsSchedule() bool {
 	at := o.Desired.Upkeep.Scheduled
-	isLeft := func(r Replica) bool {
-		p := r.Defragmenting
-		isBegun := p != nil && p.Created.After(at) && !p.HasFailed() && !p.NeverRan(o.Now)
-		return r.Answer != nil && r.WouldGive(r.Answer.DBSizeInUse) > 0 && !isBegun
-	}
 	_, isBusy := o.Busy()
-	return !at.IsZero() && (!o.Current.Membership.Known && !isBusy || slices.ContainsFunc(o.Current.Voters(), isLeft))
+	return !at.IsZero() && (!o.Current.Membership.Known && !isBusy || o.isLeft(at))
+}
+
+// isLeft reports a member that is still to begin for what was asked at a time.
+func (o Observation) isLeft(at time.Time) bool {
+	return slices.ContainsFunc(o.Current.Voters(), func(r Replica) bool {
+		p := r.Defragmenting
+		isBegun := p != nil && !p.Created.Before(at) && !p.HasFailed() && !p.NeverRan(o.Now)
+		return r.Answer != nil && r.WouldGive(r.Answer.DBSizeInUse) > 0 && !isBegun
+	})
+}
+
+// HasDefragmentedAll reports that no member is at it or left of what a person asked for, and that all say so.
+func (o Observation) HasDefragmentedAll() bool {
+	_, isBusy := o.Busy()
+	isSilent := func(r Replica) bool { return r.Answer == nil }
+	at := o.Desired.Upkeep.Asked
+	return !at.IsZero() && o.Current.Membership.Known && !isBusy && !o.isLeft(at) &&
+		!slices.ContainsFunc(o.Current.Voters(), isSilent)
 }
 
 // Window says when members that serve may be stopped for the spec: docs/decisions/0044. The zero value is at any time.
@@ -125,7 +138,7 @@ func DefragDeadline(inUse int64) time.Duration {
 	return StartDeadline + time.Duration(inUse/slowDisk)*time.Second
 }
 
-// WouldGive is what a member would give back, in bytes: a tenth of its file or more, and a mebibyte at least, or else
+// WouldGive is what can be reclaimed of a member, in bytes: a tenth of its file or more, and a mebibyte at least, or else
 // nothing.
 func (r Replica) WouldGive(inUse int64) int64 {
 	const least, tenth = 1 << 20, 10
@@ -182,7 +195,7 @@ func (o Incarnation) FillsByUse(r Replica) bool {
 	return r.Answer != nil && o.InUse()*100 >= r.RunsWith().QuotaBytes*RoomPercent
 }
 
-// IsAllCompacted reports that no history is left that would give room back. Below a Kubernetes leases end, and delete
+// IsAllCompacted reports that no history is left that takes space. Below a Kubernetes leases end, and delete
 // keys, for as long as the alarm stands, so the history is never quite empty.
 func (h History) IsAllCompacted(leader Replica) bool {
 	if h.Compacted == nil || leader.Answer == nil {
