@@ -39,7 +39,7 @@ func (p page) database() string {
 	text := fmt.Sprintf("The largest file, of %s, takes %s of %s. %s are in use", d.Member, &d.Size, &d.Quota, &d.InUse)
 	// The status follows the sizes by a tenth of the quota: less than that may be nothing.
 	if unused := d.Size.Value() - d.InUse.Value(); unused >= d.Quota.Value()/10 {
-		text += ": " + rounded(unused) + " can be given back"
+		text += ": " + rounded(unused) + " can be reclaimed"
 	}
 	return text + "."
 }

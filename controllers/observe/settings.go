@@ -58,7 +58,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 	}
 }
 
-// askedFor is how long after a person asked. Else a member that gives enough back weeks later would be due.
+// askedFor is how long after a person asked. Else a member of which enough can be reclaimed weeks later would be due.
 const askedFor = 24 * time.Hour
 
 // upkeepOf is when the cluster asks for its members to be defragmented. A time to come asks for nothing yet.

@@ -32,16 +32,16 @@ func alarms(o pass) *proposal {
 			accused(o.Incarnation, corrupt[0]), facts.RemedyOf(corrupt[0]), restartsMeanwhile).byHuman().yielding()
 	case len(full) > 0 && isQuotaRaised(o):
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator gives "+
-			"one member after the other a larger quota, and takes the alarm back.", facts.AlarmNoSpace,
+			"one member after the other a larger quota, and disarms the alarm.", facts.AlarmNoSpace,
 			accused(o.Incarnation, full[0]), o.Fullest()).yielding()
 	case len(full) > 0 && isGivingBack(o):
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator "+
-			"compacts old history where it fills members, defragments them one by one, and takes the alarm back.%s",
+			"compacts old history where it fills members, defragments them one by one, and disarms the alarm.%s",
 			facts.AlarmNoSpace,
 			accused(o.Incarnation, full[0]), o.Fullest(), restartsMeanwhile).yielding()
 	case len(full) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s.%s %s. The "+
-			"alarm is taken back once every member has less than %d %% of its quota.%s", facts.AlarmNoSpace,
+			"alarm is disarmed once every member has less than %d %% of its quota.%s", facts.AlarmNoSpace,
 			accused(o.Incarnation, full[0]), o.Fullest(), whatFills(o), facts.RemedyOf(full[0]), facts.RoomPercent,
 			restartsMeanwhile).byHuman().yielding()
 	}

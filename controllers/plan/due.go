@@ -49,7 +49,7 @@ type Due struct {
 	Compact        int64 // up to this revision history is taken away; zero for none
 	IsHistoryYoung bool  // history fills members, and is too young for that
 
-	Defragment    facts.Replica // the voter that gives back what it does not use next
+	Defragment    facts.Replica // the voter that is defragmented next
 	DefragBecause string
 
 	Settings    facts.Settings    // what a new member is made from

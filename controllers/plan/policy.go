@@ -165,7 +165,7 @@ var certain = []rule{
 // writing.
 var finishBegun = []rule{
 	{"alarms",
-		"NOSPACE is taken back once every member has room. CORRUPT is once all voters hold the same data, unless " +
+		"NOSPACE is disarmed once every member has room. CORRUPT is once all voters hold the same data, unless " +
 			"a backup may have brought it along. Else a person is asked. While one stands, a member is " +
 			"restarted for the spec only to raise its quota.",
 		alarms, givesWay},
@@ -236,8 +236,8 @@ var upkeep = []rule{
 			"spec.maintenance.keepHistory.",
 		compact, givesWay},
 	{nameDefragment,
-		"One member at a time gives back the room that it does not use, the leader last. All others serve meanwhile, " +
-			"and no backup is read. That it does not answer is no fault before its time is over.",
+		"One member at a time is defragmented, to reclaim space that it does not use, the leader last. All others " +
+			"serve meanwhile, and no backup is read. That it does not answer is no fault before its time is over.",
 		defragment, givesWay},
 }
 

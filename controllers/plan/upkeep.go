@@ -11,7 +11,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 )
 
-// Rules that give room back which etcd does not use. A member is silent while it is defragmented. So it is asked only
+// Rules that reclaim space that etcd does not use. A member is silent while it is defragmented. So it is asked only
 // while all others serve, leads no client then, and its silence is no sign of a fault until its time is over.
 
 const (
@@ -148,7 +148,7 @@ func isReclaimable(r facts.Replica, percent int64) bool {
 		r.WouldGive(r.Answer.DBSizeInUse)*100 >= percent*r.Answer.DBSize
 }
 
-// defragment has one member after the other give back what it does not use.
+// defragment reclaims what members do not use, in one after the other.
 func defragment(o pass) *proposal {
 	if r, isBusy := o.Busy(); isBusy {
 		return defragmenting(o, r)
@@ -262,7 +262,7 @@ func isUnplacedDefrag(o pass, r facts.Replica) bool {
 	return !p.HasFailed() && p.NeverRan(o.Now) && !isUnstarted(o.Judged, r)
 }
 
-// defragFailed tells of a member that could not be defragmented, until it can be, or gives nothing back any more.
+// defragFailed tells of a member that could not be defragmented, until it can be, or nothing can be reclaimed any more.
 func defragFailed(o pass) *proposal {
 	if fault := o.Desired.Upkeep.Fault; fault != "" {
 		return refuse(facts.ReasonDefragment, "%s No member is defragmented for it. Correct "+

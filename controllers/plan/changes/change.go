@@ -56,10 +56,10 @@ const (
 	EventPromoted         = "MemberPromoted"        // a learner became a voter
 	EventRemoved          = "MemberRemoved"         // a member was taken out of the list
 	EventLeaderMoved      = "LeaderMoved"           // leadership was handed over before a member goes
-	EventDisarmed         = "AlarmDisarmed"         // an alarm of etcd was taken back
+	EventDisarmed         = "AlarmDisarmed"         // an alarm of etcd was disarmed
 	EventEntriesAdded     = "EntriesAdded"          // raft's log got entries that change no key
 	EventCompacted        = "Compacted"             // history was taken away, because space ran out
-	EventDefragment       = "DefragmentationBegun"  // a Pod was made that has a member give back what it does not use
+	EventDefragment       = "DefragmentationBegun"  // a Pod was made that has a member defragmented
 	EventDowngrade        = "DowngradeSet"          // a downgrade of etcd was enabled, or cancelled
 )
 

@@ -60,7 +60,7 @@ const (
 	ReasonCorruption   = "DataDiffers" // members hold different data
 	ReasonCompare      = "Compare"     // the copy of a member that started is compared with the others'
 	ReasonMoveLeader   = "MoveLeader"
-	ReasonDefragment   = "Defragment"         // a member gives the room that it does not use back
+	ReasonDefragment   = "Defragment"         // a member is defragmented
 	ReasonWindow       = "MaintenanceWindow"  // members that serve are not restarted before the next window opens
 	ReasonRoll         = "Roll"               // a running member is brought to the settings of the spec
 	ReasonNotSupported = "ChangeNotSupported" // a change of a running cluster that this release cannot make

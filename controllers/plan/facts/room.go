@@ -8,7 +8,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 )
 
-// RoomPercent is how full a database may be. etcd refuses writes at its quota, and raises an alarm that was taken back
+// RoomPercent is how full a database may be. etcd refuses writes at its quota, and raises an alarm that was disarmed
 // again.
 const RoomPercent = 80
 
