@@ -116,8 +116,8 @@ type EtcdClusterStatus struct {
 	// +listMapKey=name
 	KeptVolumes []KeptVolume `json:"keptVolumes,omitempty"`
 
-	// DefragmentedFor is the time in the annotation etcdsteward.dev/defragment once no member is left to be defragmented
-	// for it.
+	// DefragmentedFor is the time in the annotation etcdsteward.dev/defragment, once no member is left to be
+	// defragmented for it.
 	// +optional
 	DefragmentedFor *metav1.Time `json:"defragmentedFor,omitempty"`
 
@@ -199,11 +199,12 @@ type MemberStatus struct {
 	// DBSizeInUse is the part of the database file that is in use, in bytes.
 	// +optional
 	DBSizeInUse *resource.Quantity `json:"dbSizeInUse,omitempty"`
-	// QuotaBackendBytes is the quota of its database that the member was started with. It differs from the spec where it
-	// has grown, and until the member is restarted.
+	// QuotaBackendBytes is the quota of its database that the member was started with. It differs from the spec where
+	// it has grown, and until the member is restarted.
 	// +optional
 	QuotaBackendBytes *resource.Quantity `json:"quotaBackendBytes,omitempty"`
-	// Defragmentation is the last one of this member, once it ended. It goes with the Pod that had the member defragmented.
+	// Defragmentation is the last one of this member, once it ended. It goes with the Pod that had the member
+	// defragmented.
 	// +optional
 	Defragmentation *DefragmentationStatus `json:"defragmentation,omitempty"`
 	// CertificateExpiry is when the member's certificate expires. The operator renews it long before.

@@ -184,7 +184,8 @@ func (p program) restartCommand() *cobra.Command {
 
 func (p program) defragmentCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "defragment NAME", Short: "Reclaim the space that each member does not use, one at a time", Args: oneCluster,
+		Use: "defragment NAME", Args: oneCluster,
+		Short: "Reclaim the space that each member does not use, one at a time",
 		Long: "Writes the annotation " + v1alpha1.AnnotationDefragment + " on the EtcdCluster. The operator then has " +
 			"each member defragmented once, one at a time, the leader last, each only while all others serve. It " +
 			"leaves out those of which less than a tenth can be reclaimed.",
@@ -193,10 +194,10 @@ func (p program) defragmentCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.out, "A defragmentation of EtcdCluster %[1]s is asked for. Members of which little can "+
-				"be reclaimed are left out. `kubectl describe etcd %[1]s` shows how far it is. To wait for all members: "+
-				"`kubectl wait etcd %[1]s --for=jsonpath='{.status.defragmentedFor}'=%[2]s --timeout=1h`.\n", name,
-				asked.Annotations[v1alpha1.AnnotationDefragment])
+			_, err = fmt.Fprintf(p.out, "A defragmentation of EtcdCluster %[1]s is asked for. Members of which little "+
+				"can be reclaimed are left out. `kubectl describe etcd %[1]s` shows how far it is. To wait for all "+
+				"members: `kubectl wait etcd %[1]s --for=jsonpath='{.status.defragmentedFor}'=%[2]s --timeout=1h`.\n",
+				name, asked.Annotations[v1alpha1.AnnotationDefragment])
 			return err
 		}),
 	}

@@ -64,7 +64,8 @@ func (in Input) member(r facts.Replica, remembered etcdutil.ID, old v1alpha1.Mem
 		m.DBSizeInUse = in.hold(old.DBSizeInUse, r.Answer.DBSizeInUse)
 	}
 	if quota := r.RunsWith().QuotaBytes; quota > 0 {
-		if m.QuotaBackendBytes = old.QuotaBackendBytes; m.QuotaBackendBytes == nil || m.QuotaBackendBytes.Value() != quota {
+		m.QuotaBackendBytes = old.QuotaBackendBytes
+		if m.QuotaBackendBytes == nil || m.QuotaBackendBytes.Value() != quota {
 			m.QuotaBackendBytes = resource.NewQuantity(quota, resource.BinarySI)
 		}
 	}

@@ -95,8 +95,8 @@ func (t transition) skipped() []words.Event {
 	if now == nil || now.SkippedTime == nil || old != nil && old.SkippedTime.Equal(now.SkippedTime) {
 		return nil
 	}
-	return warning(EventDefragSkipped, actionObserve, fmt.Sprintf("Not every member was defragmented for the time %s of "+
-		"spec.maintenance.defragment.schedule: none begins later than %.0f hours after it. The next time is %s. What the "+
-		"operator did or waited for: %s", now.SkippedTime.UTC().Format(time.DateTime), facts.ScheduledFor.Hours(),
-		now.NextTime.UTC().Format(time.DateTime), now.Message))
+	return warning(EventDefragSkipped, actionObserve, fmt.Sprintf("Not every member was defragmented for the time %s "+
+		"of spec.maintenance.defragment.schedule: none begins later than %.0f hours after it. The next time is %s. "+
+		"What the operator did or waited for: %s", now.SkippedTime.UTC().Format(time.DateTime),
+		facts.ScheduledFor.Hours(), now.NextTime.UTC().Format(time.DateTime), now.Message))
 }

@@ -138,8 +138,8 @@ func DefragDeadline(inUse int64) time.Duration {
 	return StartDeadline + time.Duration(inUse/slowDisk)*time.Second
 }
 
-// WouldGive is what can be reclaimed of a member, in bytes: a tenth of its file or more, and a mebibyte at least, or else
-// nothing.
+// WouldGive is what can be reclaimed of a member, in bytes: a tenth of its file or more, and a mebibyte at least, or
+// else nothing.
 func (r Replica) WouldGive(inUse int64) int64 {
 	const least, tenth = 1 << 20, 10
 	if r.Answer == nil {
