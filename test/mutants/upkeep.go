@@ -178,14 +178,14 @@ var upkeep = []mutant{
 	},
 	{
 		Name: "a successor that came is removed when the window closes", Peer: "",
-		From: "&& !isSucceeding(o) && len(o.Raised()) == 0 &&",
+		From: "&& !isSucceeding(o, r) && len(o.Raised()) == 0 &&",
 		To:   "&& len(o.Raised()) == 0 &&",
 		Test: row("a successor that came takes the place of its ephemeral member"),
 	},
 	{
 		Name: "an alarm waits for a window", Peer: "",
-		From: "&& !isSucceeding(o) && len(o.Raised()) == 0 &&",
-		To:   "&& !isSucceeding(o) &&",
+		From: "&& !isSucceeding(o, r) && len(o.Raised()) == 0 &&",
+		To:   "&& !isSucceeding(o, r) &&",
 		Test: row("while an alarm stands, a larger quota waits for no window"),
 	},
 	{
