@@ -63,6 +63,7 @@ type Due struct {
 type Leaving struct {
 	facts.Replica
 	Because string
+	IsFirst bool // it goes before its successor joins
 }
 
 // Joining says of the member to be added whether it has all that it needs, and what it is for.

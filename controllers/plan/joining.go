@@ -21,7 +21,8 @@ func (d Due) leaving(o judge.Judged) Leaving {
 	if r.Member == nil {
 		return Leaving{}
 	}
-	return Leaving{Replica: r, Because: d.whyLeave(o, r)}
+	return Leaving{Replica: r, Because: d.whyLeave(o, r),
+		IsFirst: r.Name == d.leavesFirst(o).Name && len(o.Voters()) <= o.Desired.Size}
 }
 
 // nextToLeave is the voter that goes next when there are more than the size asks for: an unhealthy or doomed one first,

@@ -216,7 +216,7 @@ func shrink(o pass) *proposal {
 		return act(changes.LabelRole{Pod: r.PodRef()}, "it will be removed, because %s.", r.Because)
 	}
 	removal := changes.RemoveMember{Name: r.Name, ID: r.Member.ID}
-	if r.Name == o.due.leavesFirst(o.Judged).Name && len(o.Voters()) <= o.Desired.Size {
+	if r.IsFirst {
 		removal = replacement(o, r.Replica, removedFor(r.Replica))
 	}
 	return act(removal, "%s.", r.Because)

@@ -107,8 +107,8 @@ func roll(o pass) *proposal {
 	switch {
 	case r.Member == nil:
 		return catchingUp(o)
-	case whyNotInPlace(o.Judged, r) != "":
-		return nil // it is succeeded, not restarted: see Due.Succeeded
+	case o.due.Succeeded.Member != nil:
+		return nil // it is succeeded, not restarted
 	case isMislabelled(o, r):
 		return nil // member-health says so
 	}
