@@ -160,6 +160,10 @@ func stripped(ctx context.Context, objects ...client.Object) {
 		Expect(kube.Client.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
 		before[i] = dress{maps.Clone(object.GetLabels()), asAtFirst(object.GetAnnotations())}
 		delete(before[i].annotations, v1alpha1.AnnotationRenderer) // nobody else knows it, and nothing is decided by it
+		// Nor does anything else say what a volume was made for: without that its claim counts, and no size moves its member.
+		for _, lost := range []string{v1alpha1.AnnotationAccessMode, v1alpha1.AnnotationStorageSize} {
+			delete(before[i].annotations, lost)
+		}
 	}
 	for _, object := range objects {
 		story.Strip(ctx, object)
