@@ -171,14 +171,7 @@ func (p program) restartCommand() *cobra.Command {
 		Use: "restart NAME", Short: "Restart each member of a cluster once, one at a time", Args: oneCluster,
 		Long: "Writes the annotation " + v1alpha1.AnnotationRestartedAt + " on the EtcdCluster. The operator then " +
 			"restarts each member once, one at a time, the leader last, each only while all others are healthy.",
-		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
-			said, err := s.restart(c.Context(), name)
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(p.out, said)
-			return err
-		}),
+		RunE: p.telling((*session).restart),
 	}
 }
 
@@ -189,17 +182,7 @@ func (p program) defragmentCommand() *cobra.Command {
 		Long: "Writes the annotation " + v1alpha1.AnnotationDefragment + " on the EtcdCluster. The operator then has " +
 			"each member defragmented once, one at a time, the leader last, each only while all others serve. It " +
 			"leaves out those of which less than a tenth can be reclaimed.",
-		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
-			asked, err := s.askByTime(c.Context(), name, v1alpha1.AnnotationDefragment)
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(p.out, "A defragmentation of EtcdCluster %[1]s is asked for. Members of which little "+
-				"can be reclaimed are left out. `kubectl describe etcd %[1]s` shows how far it is. To wait for all "+
-				"members: `kubectl wait etcd %[1]s --for=jsonpath='{.status.defragmentedFor}'=%[2]s --timeout=1h`.\n",
-				name, asked.Annotations[v1alpha1.AnnotationDefragment])
-			return err
-		}),
+		RunE: p.telling((*session).defragment),
 	}
 }
 
@@ -208,15 +191,34 @@ func (p program) maintainCommand() *cobra.Command {
 		Use: "maintain NAME", Short: "Open a window of maintenance now", Args: oneCluster,
 		Long: "Writes the annotation " + v1alpha1.AnnotationMaintenance + " on the EtcdCluster. A window is open " +
 			"from now on, for as long as spec.maintenance.window.duration says. What waits for a window begins.",
-		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
-			said, err := s.maintain(c.Context(), name)
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(p.out, said)
-			return err
-		}),
+		RunE: p.telling((*session).maintain),
 	}
+}
+
+// telling carries out what a person asks for, and prints what comes of it.
+func (p program) telling(
+	do func(*session, context.Context, string) (string, error),
+) func(*cobra.Command, []string) error {
+	return p.onCluster(func(c *cobra.Command, s *session, name string) error {
+		said, err := do(s, c.Context(), name)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(p.out, said)
+		return err
+	})
+}
+
+// defragment asks for it, and says how to follow it.
+func (s *session) defragment(ctx context.Context, name string) (string, error) {
+	asked, err := s.askByTime(ctx, name, v1alpha1.AnnotationDefragment)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("A defragmentation of EtcdCluster %[1]s is asked for. Members of which little can be reclaimed "+
+		"are left out. `kubectl describe etcd %[1]s` shows how far it is. To wait for all members: `kubectl wait etcd "+
+		"%[1]s --for=jsonpath='{.status.defragmentedFor}'=%[2]s --timeout=1h`.", name,
+		asked.Annotations[v1alpha1.AnnotationDefragment]), nil
 }
 
 // maintain asks the operator to open a window, and returns what comes of it.

@@ -126,7 +126,6 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	history := o.history(ctx, s, cluster, current)
 	grown := withGrownQuota(cluster, current, history)
 	desired := s.desired(ctx, grown, desiredOf(grown, fault, wish, began), current, g.schedules)
-	desired.GrownFrom = grownFrom(cluster, grown)
 	seen := facts.Observation{
 		Now: began, Ahead: ahead,
 		Cluster: o.identityOf(cluster), Desired: desired,
@@ -142,7 +141,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Streaming: g.streaming, History: history,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
 	}
-	seen.Hashing = o.hear(ctx, s, seen)
+	seen.Desired.GrownFrom, seen.Hashing = grownFrom(cluster, grown), o.hear(ctx, s, seen)
 	return seen, s.clients, nil
 }
 

@@ -200,11 +200,11 @@ type Decision struct {
 	Ready           bool
 	Reason, Message string
 	Trouble         bool      // a person may have to do something about it
-	Next            time.Time // of the run that comes next; zero when nobody knows
+	Next            time.Time // of the run that comes next; zero while that is not known
 
 	Chores   []Change                     // beside it, if there is no Change, or it was refused: none waits for another
 	Refusals map[Chore]backupplan.Trouble // what the platform says of those that were tried
-	NextTest time.Time                    // of the test restore that comes next; zero when nobody knows
+	NextTest time.Time                    // of the test restore that comes next; zero while that is not known
 
 	// Ignored means that the cluster is another operator's: nothing of the schedule is written.
 	Ignored bool

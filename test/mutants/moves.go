@@ -33,7 +33,7 @@ var moves = []mutant{
 		Test: moveRow("and not before"),
 	},
 	{
-		Name: "a new member on a volume that nobody asks for any more gets its vote", Peer: "",
+		Name: "a new member on a volume that the spec no longer asks for gets its vote", Peer: "",
 		From: "case o.Desired.Fault == \"\" && isToMoveAtOnce(o.Judged, r):\n\t\treturn whyMoved(o.Judged, r)",
 		To:   "case false:\n\t\treturn whyMoved(o.Judged, r)",
 		Test: moveRow("a third class gives the new member up"),
@@ -99,7 +99,7 @@ var moves = []mutant{
 		Test: moveRow("and a size that is put back"),
 	},
 	{
-		Name: "a member goes before its successor joins although nobody asked for that", Peer: "",
+		Name: "a member goes before its successor joins although the spec does not ask for that", Peer: "",
 		From: "if !o.Desired.LeavesFirst || d.Succeeded.Member == nil || isJoining",
 		To:   "if d.Succeeded.Member == nil || isJoining",
 		Test: moveRow("a spec that names another class gets a new member first"),

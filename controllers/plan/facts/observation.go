@@ -128,7 +128,7 @@ type Desired struct {
 	StorageBytes int64  // size of a new volume
 	StorageClass string // of a new volume, as Volume.MadeFor has it
 	AccessMode   string // of a new volume
-	LeavesFirst  bool   // a member that is to be succeeded goes before its successor joins
+	LeavesFirst  bool   // a member that another one follows goes before that joins
 	SnapshotEach int64  // entries after which etcd writes a snapshot of raft's state; 0 for its default
 	TLS          bool
 	Ephemeral    bool          // data in the Pod's emptyDir
