@@ -151,6 +151,9 @@ const (
 	// AnnotationMaintenance opens a window of maintenance at its time, in the format 2026-01-31T12:00:00Z, for as long
 	// as spec.maintenance.window says; on the EtcdCluster. People write it.
 	AnnotationMaintenance = Group + "/maintenance"
+	// AnnotationReplace names members that a new one follows, such as demo-1, with commas between them; on the
+	// EtcdCluster. People write it. A name is never given again, so what was carried out may stay.
+	AnnotationReplace = Group + "/replace"
 	// AnnotationRenderer is the number of the renderer that made a Pod.
 	AnnotationRenderer = Group + "/renderer"
 	// AnnotationDressed is the canonical JSON of the keys of labels and annotations that an object has from the spec.
@@ -208,6 +211,12 @@ func (c *EtcdCluster) DefragmentAsked() time.Time { return c.timeIn(AnnotationDe
 
 // MaintenanceAsked is the time at which a window of maintenance is opened beside those of the spec; zero as above.
 func (c *EtcdCluster) MaintenanceAsked() time.Time { return c.timeIn(AnnotationMaintenance) }
+
+// ReplaceAsked are the members that a new one follows because a person asked for it. Names that no member has are left
+// in.
+func (c *EtcdCluster) ReplaceAsked() []string {
+	return strings.FieldsFunc(c.Annotations[AnnotationReplace], func(r rune) bool { return r == ',' || r == ' ' })
+}
 
 func (c *EtcdCluster) timeIn(annotation string) time.Time {
 	asked, _ := time.Parse(time.RFC3339, c.Annotations[annotation])

@@ -63,6 +63,25 @@ func TestAWindowIsOpenedByTheAnnotationThatTheOperatorReadsWhereThereAreWindows(
 	}
 }
 
+func TestAMemberIsReplacedByTheAnnotationThatTheOperatorReads(t *testing.T) {
+	s := sessionOf(objects(t, "healthy"), interceptor.Funcs{})
+	for _, c := range []struct{ member, says, asked string }{
+		{"demo-7", "has no member demo-7. It has: demo-0, demo-1, demo-2. Nothing was written", ""},
+		{"dmeo-1", "there is no EtcdCluster dmeo in namespace prod. The namespace has: demo", ""},
+		{"demo", "takes the name of one member, such as demo-1", ""},
+		{"demo-1", "A new member in the place of demo-1 is asked for", "demo-1"},
+		{"demo-2", "A new member in the place of demo-2 is asked for", "demo-1 demo-2"},
+		{"demo-2", "`kubectl annotate etcd demo etcdsteward.dev/replace-`", "demo-1 demo-2"},
+	} {
+		got := plugin(t, s, "replace", c.member)
+		now, err := s.cluster(t.Context(), "demo")
+		if said := got.out + got.errOut; !strings.Contains(said, c.says) || err != nil ||
+			strings.Join(now.ReplaceAsked(), " ") != c.asked {
+			t.Errorf("%s: %q, asked for %v: %v", c.member, said, now.ReplaceAsked(), err)
+		}
+	}
+}
+
 func TestARestartSaysWhatTheOperatorWaitsFor(t *testing.T) {
 	for want, change := range map[string]func(*v1alpha1.EtcdClusterSpec){
 		"once you set it to false":   func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },

@@ -112,6 +112,13 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 				"2026-01-31T12:00:00Z.", asked.annotation, value, asked.does))
 		}
 	}
+	for _, name := range c.ReplaceAsked() {
+		if _, isMember := etcdutil.Ordinal(c.Name, name); !isMember {
+			warnings = append(warnings, fmt.Sprintf("The annotation %s names %.80q, which is no member's name. Name "+
+				"members as status.members does, such as %s, with commas between them.", v1alpha1.AnnotationReplace,
+				name, etcdutil.MemberName(c.Name, 0)))
+		}
+	}
 	return slices.Concat(warnings, comparisonWarnings(&c.Spec), timeWarnings(&c.Spec), versionWarnings(c))
 }
 

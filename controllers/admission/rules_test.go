@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/admission"
 )
 
@@ -236,5 +237,14 @@ func TestWhatIsAcceptedAndNotWiseIsWarnedOf(t *testing.T) {
 				t.Errorf("warnings: %q, want %d", got, row.want)
 			}
 		})
+	}
+}
+
+func TestANameThatNoMemberCanHaveIsWarnedOfWhereItIsToBeReplaced(t *testing.T) {
+	c := typed(t, cluster(t))
+	c.Annotations = map[string]string{v1alpha1.AnnotationReplace: c.Name + "-1," + c.Name}
+	got := admission.Warnings(c)
+	if want := "names \"" + c.Name + "\", which is no member's name"; len(got) != 1 || !strings.Contains(got[0], want) {
+		t.Errorf("%q", got)
 	}
 }

@@ -19,12 +19,13 @@ type replicas struct {
 	ours      ownership
 	images    resources.ImageDefaults
 	ephemeral bool // members' data is in their Pods
+	unwanted  []string
 	byName    map[string]*facts.Replica
 }
 
 func newReplicas(cluster *v1alpha1.EtcdCluster, images resources.ImageDefaults) replicas {
 	return replicas{ours: ownershipOf(cluster), images: images, ephemeral: cluster.Spec.IsEphemeral(),
-		byName: map[string]*facts.Replica{}}
+		unwanted: cluster.ReplaceAsked(), byName: map[string]*facts.Replica{}}
 }
 
 // of returns the replica of a name, which is there from now on.
@@ -32,7 +33,8 @@ func (r replicas) of(name string) *facts.Replica {
 	replica, ok := r.byName[name]
 	if !ok {
 		ordinal, _ := etcdutil.Ordinal(r.ours.cluster, name)
-		replica = &facts.Replica{Name: name, Ordinal: ordinal, Ephemeral: r.ephemeral}
+		replica = &facts.Replica{Name: name, Ordinal: ordinal, Ephemeral: r.ephemeral,
+			IsUnwanted: slices.Contains(r.unwanted, name)}
 		r.byName[name] = replica
 	}
 	return replica

@@ -30,6 +30,16 @@ func TestThereIsOneReplicaForEachNameSeen(t *testing.T) {
 	}
 }
 
+func TestAMemberThatTheAnnotationNamesIsUnwantedAndNoOther(t *testing.T) {
+	w := newBootstrappedWorld(t)
+	w.cluster.Annotations = map[string]string{v1alpha1.AnnotationReplace: "demo-1, demo-7"}
+	for _, r := range w.look().Current.Members {
+		if r.IsUnwanted != (r.Name == "demo-1") {
+			t.Errorf("%s: %t", r.Name, r.IsUnwanted)
+		}
+	}
+}
+
 func TestTheNamesOfABootstrapAreReplicasBeforeAnythingIsThere(t *testing.T) {
 	w := newWorld(t)
 	w.put(resources.BuildPeerService(w.cluster, bootstrapRecord("demo-0", "demo-1", "demo-2"), "ops/etcd-steward"))

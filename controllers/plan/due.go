@@ -121,14 +121,12 @@ func whyHeld(o judge.Judged) string {
 		pages.Docs+"docs/alerts.md#a-volume-that-is-full.", smallest.Name, has, asked)
 }
 
-// outdated are the voters that are brought to the settings of the spec; none while that is not supported or would stop
-// the cluster.
+// outdated are the voters that are brought to the settings of the spec, or that a person wants replaced. While the
+// settings are not supported or would stop the cluster, there are the latter alone.
 func (d Due) outdated(o judge.Judged) []facts.Replica {
-	if d.HeldBy != "" || len(o.Crowded(o.Desired.Settings)) > 0 {
-		return nil
-	}
+	isHeld := d.HeldBy != "" || len(o.Crowded(o.Desired.Settings)) > 0
 	return facts.Filter(o.Voters(), func(r facts.Replica) bool {
-		return (isOutdated(o, r) || isStuck(o, r)) && !isHeldByAlarm(o, r)
+		return (isOutdated(o, r) || isStuck(o, r)) && !isHeldByAlarm(o, r) && (!isHeld || r.IsUnwanted)
 	})
 }
 

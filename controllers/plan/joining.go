@@ -55,7 +55,7 @@ func (d Due) whyLeave(o judge.Judged, r facts.Replica) string {
 	case r.Name != d.Succeeded.Name:
 	case len(o.Voters()) <= o.Desired.Size:
 		return "a new member follows it, and spec.storage.replace is InPlace: " + why
-	case !o.Desired.Ephemeral:
+	case !o.Desired.Ephemeral || r.IsUnwanted:
 		return "a new member has its place: " + why
 	}
 	return fmt.Sprintf("spec.size is %d, the cluster has %d", o.Desired.Size, len(o.Voters()))
@@ -151,7 +151,7 @@ func (d Due) whyJoin(o judge.Judged) string {
 	leaving := facts.Filter(voters,
 		func(r facts.Replica) bool { return !slices.Contains(facts.Names(d.Lasting), r.Name) })
 	says := "it will take the place of " + strings.Join(facts.Names(leaving), " or ")
-	if d.Succeeded.Member == nil || o.Desired.Ephemeral {
+	if d.Succeeded.Member == nil || o.Desired.Ephemeral && !d.Succeeded.IsUnwanted {
 		return says
 	}
 	return fmt.Sprintf("%s (%s)", says, whyNotInPlace(o, d.Succeeded))
@@ -185,9 +185,10 @@ func (d Due) newMember(o judge.Judged) changes.NewVolume {
 // memberSettings are the settings that a new member is made from: those of the spec once a member serves with them, and
 // those of the members that there are until then, so that a change which does not work keeps nobody from being
 // replaced. Those that the data outgrew do not count. While minors differ, a new member gets the lowest: the cluster is
-// of that version. A successor is the first to try the new ones: see succession.go.
+// of that version. A successor that the spec asks for is the first to try the new ones: see succession.go.
 func (d Due) memberSettings(o judge.Judged) facts.Settings {
-	if d.Succeeded.Member != nil && (len(o.Voters()) >= o.Desired.Size || o.Desired.LeavesFirst) {
+	if d.Succeeded.Member != nil && !d.Succeeded.IsUnwanted && (len(o.Voters()) >= o.Desired.Size ||
+		o.Desired.LeavesFirst) {
 		return o.Desired.Settings
 	}
 	known := facts.Filter(o.Voters(), func(r facts.Replica) bool { return r.IsRecorded() && !r.RunsWith().IsZero() })

@@ -186,8 +186,8 @@ var finishBegun = []rule{
 var repair = []rule{
 	{"replace",
 		"A member that certainly lost its data is removed; one that two witnesses called dead for " +
-			"repair.replaceAfter, or that never got its volume, too. Not before Kubernetes would admit its " +
-			"successor.",
+			"repair.replaceAfter, or that never got its volume, too. So is a dead one that a person wants replaced. " +
+			"Not before Kubernetes would admit its successor.",
 		replace, givesWay},
 }
 

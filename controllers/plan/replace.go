@@ -32,7 +32,7 @@ func replace(o pass) *proposal {
 	if r.NeverMade && !r.IsLost {
 		return removeUnmade(o, r.Replica)
 	}
-	return replaceNow(o, r.Replica, r.Judged)
+	return replaceNow(o, r)
 }
 
 // removeUnmade removes a first member that never started, as its volume is not the one that the spec asks for any more.
@@ -49,7 +49,7 @@ func removeUnmade(o pass, r facts.Replica) *proposal {
 // it could not start.
 func replacementWaits(o pass, reason, until string) *proposal {
 	for _, r := range o.due.Replace {
-		if r.IsLost || r.IsOverdue {
+		if r.IsLost || r.IsOverdue || r.IsAsked {
 			return wait(reason, "%s will be replaced (%s). That waits until %s.", r.Name, r.Judged.Says,
 				until).byHuman().yielding()
 		}
@@ -57,20 +57,26 @@ func replacementWaits(o pass, reason, until string) *proposal {
 	return nil
 }
 
-func replaceNow(o pass, r facts.Replica, j judge.Judgement) *proposal {
+func replaceNow(o pass, r Replacing) *proposal {
+	j, cause := r.Judged, r.Judged.Cause
 	reason, because := facts.ReasonRepair, fmt.Sprintf("it lost its data (%s).", j.Says)
-	if !j.Certain {
+	switch {
+	case r.IsLost:
+	case r.IsOverdue:
 		reason, because = facts.ReasonReplaceDead,
 			fmt.Sprintf("it was not reached for %s (%s).", o.Now.Sub(j.Since).Round(time.Second), j.Says)
+	default:
+		cause = cmp.Or(cause, facts.CauseUnknown)
+		reason, because = facts.ReasonReplaceDead,
+			fmt.Sprintf("it does not serve (%s), and the annotation etcdsteward.dev/replace names it.", j.Says)
 	}
-	if p := learnerFirst(o, r, reason); p != nil {
+	if p := learnerFirst(o, r.Replica, reason); p != nil {
 		return p
 	}
-	if v := r.Volume; v != nil && !v.Terminating && v.RemovedFor != j.Cause && isVolumeKept(o.Observation, j.Cause) {
-		return act(changes.MarkVolume{Volume: r.VolumeRef(), For: j.Cause},
-			"the member will be replaced (%s).", j.Says)
+	if v := r.Volume; v != nil && !v.Terminating && v.RemovedFor != cause && isVolumeKept(o.Observation, cause) {
+		return act(changes.MarkVolume{Volume: r.VolumeRef(), For: cause}, "the member will be replaced (%s).", j.Says)
 	}
-	return giveUp(replacement(o, r, j.Cause), reason, "%s A new member takes its place.", because)
+	return giveUp(replacement(o, r.Replica, cause), reason, "%s A new member takes its place.", because)
 }
 
 // giveUp removes a member that did not leave by the spec: it is counted, by why.
@@ -110,6 +116,7 @@ type Replacing struct {
 	IsLost    bool // its data is certainly gone
 	NeverMade bool // it never started: see IsMadeForOther
 	IsOverdue bool // it was dead for as long as the user allows
+	IsAsked   bool // it does not serve, and a person asked for a new one
 }
 
 // rank is the order in which voters are replaced.
@@ -129,12 +136,18 @@ func toReplace(o judge.Judged) []Replacing {
 	for _, r := range o.Voters() {
 		j, isAway := o.Judge(r), !r.IsHealthy(o.Membership)
 		due := Replacing{Replica: r, Judged: j, IsLost: isAway && j.MustGo(), NeverMade: o.IsMadeForOther(r),
-			IsOverdue: isAway && isOverdue(o, j)}
-		if due.IsLost || due.NeverMade || due.IsOverdue {
+			IsOverdue: isAway && isOverdue(o, j), IsAsked: isAway && isAskedFor(o, r)}
+		if due.IsLost || due.NeverMade || due.IsOverdue || due.IsAsked {
 			out = append(out, due)
 		}
 	}
 	return out
+}
+
+// isAskedFor reports a member that a person wants replaced, and that has not served for longer than a start takes: it
+// can hand over nothing. One that serves is followed by a new one first: see succession.go.
+func isAskedFor(o judge.Judged, r facts.Replica) bool {
+	return r.IsUnwanted && r.Pod != nil && isFailing(o.Observation, r)
 }
 
 // isOverdue reports a member that nothing says has lost its data, and that two witnesses have called dead for as long
@@ -160,6 +173,10 @@ func overdueAt(o judge.Judged, j judge.Judgement) time.Time {
 // untilReplaced says when a member that is believed to be dead is replaced, as a sentence with a space in front, or "".
 func untilReplaced(o pass, r facts.Replica) string {
 	j := o.Judge(r)
+	if r.IsUnwanted && r.IsUp() {
+		return fmt.Sprintf(" The annotation etcdsteward.dev/replace names it: the operator replaces it once it has "+
+			"not served for %s.", facts.StartDeadline)
+	}
 	if j.Cure != judge.Replace || j.Certain || j.Since.IsZero() {
 		return ""
 	}

@@ -15,10 +15,11 @@ import (
 
 // awaitsWindow reports a member that follows the spec once the next window of maintenance opens, and no sooner: it
 // serves, and would stop. What was begun ends: a member that stopped starts, and a successor that is there takes the
-// place of its ephemeral one. While an alarm stands, members are restarted to end it.
+// place of its ephemeral one. While an alarm stands, members are restarted to end it. Who wants a member replaced asks
+// for it now.
 func awaitsWindow(o judge.Judged, r facts.Replica) bool {
-	return o.Desired.Window.IsClosed && !isFailing(o.Observation, r) && !isSucceeding(o, r) && len(o.Raised()) == 0 &&
-		(!isResizable(o, r) || getsLessMemory(o, r))
+	return o.Desired.Window.IsClosed && !isFailing(o.Observation, r) && !isSucceeding(o, r) && !r.IsUnwanted &&
+		len(o.Raised()) == 0 && (!isResizable(o, r) || getsLessMemory(o, r))
 }
 
 // isFailing reports a member that takes what the spec asks for at any time. It has not served for longer than a start

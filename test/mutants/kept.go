@@ -85,8 +85,8 @@ var kept = []mutant{
 	},
 	{
 		Name: "a member is removed before its volume is marked", Peer: "",
-		From: "v.RemovedFor != j.Cause && isVolumeKept(o.Observation, j.Cause) {",
-		To:   "v.RemovedFor != j.Cause && false {",
+		From: "v.RemovedFor != cause && isVolumeKept(o.Observation, cause) {",
+		To:   "v.RemovedFor != cause && false {",
 		Test: keptRow("the volume of a member whose data cannot be read is marked before the " +
 			"member is removed"),
 	},

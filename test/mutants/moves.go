@@ -7,6 +7,11 @@ func moveRow(name string) string {
 	return "TestAMemberThatNoRestartBringsToTheSpecIsSucceeded/" + strings.ReplaceAll(name, " ", "_")
 }
 
+// askedRow is the same of members that a person wants replaced.
+func askedRow(name string) string {
+	return "TestAMemberThatAPersonWantsReplacedIsFollowedByANewOne/" + strings.ReplaceAll(name, " ", "_")
+}
+
 // tiedRow is the same of members that no node takes as the spec is.
 func tiedRow(name string) string {
 	return "TestAMemberThatNoNodeTakesAsTheSpecIsServesOnAsItWasUntilItIsSucceeded/" + strings.ReplaceAll(name, " ", "_")
@@ -27,6 +32,24 @@ var moves = []mutant{
 		Test: moveRow("one that names no class moves no member"),
 	},
 	{
+		Name: "a member that a person gave up for dead goes while it may still come back", Peer: "",
+		From: "return r.IsUnwanted && r.Pod != nil && isFailing(o.Observation, r)",
+		To:   "return r.IsUnwanted",
+		Test: askedRow("one that stopped just now gets time to come back"),
+	},
+	{
+		Name: "who follows a member that a person gave up tries the settings of the spec", Peer: "",
+		From: "if d.Succeeded.Member != nil && !d.Succeeded.IsUnwanted && (len(",
+		To:   "if d.Succeeded.Member != nil && (len(",
+		Test: "TestWhoFollowsAMemberThatAPersonWantsReplacedIsMadeFromTheSettingsOfTheOthers",
+	},
+	{
+		Name: "a request for a new member waits for a window", Peer: "",
+		From: "&& !isSucceeding(o, r) && !r.IsUnwanted &&",
+		To:   "&& !isSucceeding(o, r) &&",
+		Test: askedRow("at any time, since it is asked for now"),
+	},
+	{
 		Name: "a second member moves before the first serves", Peer: "",
 		From: "return whyNotInPlace(o, r) != \"\" && hasOneMore(o)",
 		To:   "return whyNotInPlace(o, r) != \"\"",
@@ -40,7 +63,7 @@ var moves = []mutant{
 	},
 	{
 		Name: "the new member of another pool is made from the settings of the old one", Peer: "",
-		From: "if d.Succeeded.Member != nil && (len(",
+		From: "if d.Succeeded.Member != nil && !d.Succeeded.IsUnwanted && (len(",
 		To:   "if d.Succeeded.Member != nil && o.Desired.Ephemeral && (len(",
 		Test: "TestASuccessorIsMadeFromTheSettingsOfTheSpec",
 	},

@@ -46,8 +46,8 @@ var phases = []mutant{
 	},
 	{
 		Name: "an ephemeral member is followed by one to which no step leads", Peer: "",
-		From: "if d.HeldBy != \"\" || len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn nil",
-		To:   "if len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn nil",
+		From: "isHeld := d.HeldBy != \"\" || len(o.Crowded(o.Desired.Settings)) > 0",
+		To:   "isHeld := len(o.Crowded(o.Desired.Settings)) > 0",
 		Test: row("no ephemeral member is followed by one to which no step leads"),
 	},
 	{

@@ -66,7 +66,7 @@ var rolls = []mutant{
 	},
 	{
 		Name: "new settings never reach ephemeral members", Peer: "etcd-io/etcd-operator#327",
-		From: "case d.Ephemeral:\n\t\treturn \"its data",
+		From: "case d.Ephemeral && !r.IsUnwanted:\n\t\treturn \"its data",
 		To:   "case false:\n\t\treturn \"its data",
 		Test: row("an ephemeral member is never restarted: a successor joins first"),
 	},
@@ -90,8 +90,8 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a quota below what is stored is rolled out", Peer: "",
-		From: "if d.HeldBy != \"\" || len(o.Crowded(o.Desired.Settings)) > 0 {\n\t\treturn nil",
-		To:   "if d.HeldBy != \"\" {\n\t\treturn nil",
+		From: "isHeld := d.HeldBy != \"\" || len(o.Crowded(o.Desired.Settings)) > 0",
+		To:   "isHeld := d.HeldBy != \"\"",
 		Test: row("a quota below what is stored is refused before the first member"),
 	},
 	{

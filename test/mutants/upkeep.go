@@ -178,14 +178,14 @@ var upkeep = []mutant{
 	},
 	{
 		Name: "a successor that came is removed when the window closes", Peer: "",
-		From: "&& !isSucceeding(o, r) && len(o.Raised()) == 0 &&",
-		To:   "&& len(o.Raised()) == 0 &&",
+		From: "&& !isSucceeding(o, r) && !r.IsUnwanted &&",
+		To:   "&& !r.IsUnwanted &&",
 		Test: row("a successor that came takes the place of its ephemeral member"),
 	},
 	{
 		Name: "an alarm waits for a window", Peer: "",
-		From: "&& !isSucceeding(o, r) && len(o.Raised()) == 0 &&",
-		To:   "&& !isSucceeding(o, r) &&",
+		From: "len(o.Raised()) == 0 && (!isResizable(o, r) || getsLess",
+		To:   "(!isResizable(o, r) || getsLess",
 		Test: row("while an alarm stands, a larger quota waits for no window"),
 	},
 	{

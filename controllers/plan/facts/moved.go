@@ -3,11 +3,13 @@ package facts
 import "fmt"
 
 // WhyMoved says what of a member's volume is other than the spec asks for, as a part of a sentence, or "". No restart
-// changes that: a new member follows this one, on another volume. Where the spec names no StorageClass, any will do: a
-// default that changes moves no member.
+// changes that: a new member follows this one, on another volume. So it does where a person asked for that. Where the
+// spec names no StorageClass, any will do: a default that changes moves no member.
 func (r Replica) WhyMoved(d Desired) string {
 	v := r.Volume
 	switch {
+	case r.IsUnwanted:
+		return "the annotation etcdsteward.dev/replace names it"
 	case v == nil:
 	case d.StorageClass != "" && v.MadeFor != d.StorageClass:
 		return fmt.Sprintf("its volume is of StorageClass %q, and the spec names %q", v.MadeFor, d.StorageClass)
@@ -31,7 +33,7 @@ func (d Desired) HasRoomForQuota() bool { return 2*d.Settings.QuotaBytes+1<<30 <
 // WhyNotInPlace says why a restart on its own data does not bring a member to the spec, as a part of a sentence, or "".
 func (r Replica) WhyNotInPlace(d Desired) string {
 	switch {
-	case d.Ephemeral:
+	case d.Ephemeral && !r.IsUnwanted:
 		return "its data ends with its Pod"
 	case r.Volume != nil && r.Volume.Misplaced != "":
 		return r.Volume.Misplaced

@@ -219,11 +219,12 @@ type Budget struct {
 
 // Replica joins the member, the Pod and the volume of one name.
 type Replica struct {
-	Name      string
-	Ordinal   int
-	Ephemeral bool             // its data is in the Pod
-	Member    *etcdutil.Member // nil when it is not in the list, or the list is not known
-	Answer    *Answer          // nil when the member did not answer just now
+	Name       string
+	Ordinal    int
+	Ephemeral  bool             // its data is in the Pod
+	IsUnwanted bool             // a person asked for a new member in its place
+	Member     *etcdutil.Member // nil when it is not in the list, or the list is not known
+	Answer     *Answer          // nil when the member did not answer just now
 	// what another etcd said at the address of its Pod, where no certificate proves who is asked
 	Impostor  *Answer
 	Pod       *Pod

@@ -30,6 +30,7 @@ type Hazards struct {
 	Bloat          bool // much is stored and deleted again
 	Windows        bool // members that serve may be stopped now and then only
 	FullNodes      bool // no node is left beside those that the first members are on
+	Asks           bool // a person asks for a new member in the place of one, or for that no more
 	Moves          bool // the user asks for another StorageClass or pool of nodes, and puts that back
 }
 
@@ -93,6 +94,7 @@ func (w *World) hazardFaults() []fault {
 		{w.trouble.OtherCAs, []fault{{"ReplaceCA", 4, by(w.ReplaceCA)}, {"PutCABack", 6, by(w.PutCABack)},
 			{"LoseUnderAnotherCA", 2, w.loseMember}}},
 		{w.trouble.Moves, []fault{{"Move", 12, by(w.Move)}}},
+		{w.trouble.Asks, []fault{{"AskToReplace", 6, by(w.AskToReplace)}}},
 		{w.trouble.FullNodes, []fault{{"DoomVolume", 12, w.DeleteVolume}}},
 		{w.trouble.SharedNodes, []fault{{"LoseSharedNode", 1, w.LoseSharedNode},
 			{"RestartSharedNode", 1, w.RestartSharedNode}}},

@@ -43,6 +43,8 @@ var hazardRuns = []struct {
 	{"moved", Hazards{Moves: true}, []string{"(its volume is of StorageClass", "(its volume was made for", "(only node", "spec.storage.replace is InPlace",
 		"It serves on as it was",
 		"abandon-learner RemoveMember", "a new member has its place"}},
+	{"asked", Hazards{Asks: true, Windows: true}, []string{"abandon-learner RemoveMember",
+		"a new member has its place: the annotation", "and the annotation etcdsteward.dev/replace names it"}},
 }
 
 // playHazard is one story under hazards, of a cluster that is restored in place or of one that is not.

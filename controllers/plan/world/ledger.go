@@ -177,7 +177,8 @@ func (c *cluster) nameOf(id etcdutil.ID) string {
 }
 
 // checkRemoval holds the removal of a member to I2, and to what the spec allows: beyond the size that is asked for,
-// only a member goes whose data is lost, that nothing was heard of for repair.replaceAfter, or that makes room.
+// only a member goes whose data is lost, that nothing was heard of for repair.replaceAfter, or that makes room. Of one
+// that a person wants replaced, nothing was heard for as long as a start takes.
 func (w *World) checkRemoval(c *cluster, id etcdutil.ID) {
 	i := c.find(id)
 	if i < 0 || c.members[i].Learner || w.trouble.isRaced {
@@ -187,7 +188,8 @@ func (w *World) checkRemoval(c *cluster, id etcdutil.ID) {
 	w.checkReplaceable(c, id)
 	away := w.Now.Sub(w.ledger.seen[id])
 	isOverdue := w.Spec.ReplaceAfter > 0 && away >= w.Spec.ReplaceAfter && w.objects.pods[c.nameOf(id)].HeldBy == ""
-	if len(c.voters()) > w.Spec.Size || !w.hasData(c, id) || w.isEphemeralRoll(c) || isOverdue ||
+	isAsked := w.Unwanted == c.nameOf(id) && away > facts.StartDeadline
+	if isAsked || len(c.voters()) > w.Spec.Size || !w.hasData(c, id) || w.isEphemeralRoll(c) || isOverdue ||
 		w.makesRoom(c, id) || w.leavesFirst(c, id) {
 		return
 	}

@@ -40,6 +40,15 @@ func (w *World) Move() {
 	}
 }
 
+// AskToReplace is a person who asks for a new member in the place of one, or for that no more.
+func (w *World) AskToReplace() {
+	w.Unwanted = ""
+	if c := w.written(); c != nil && w.chance(4, "is a member to go", "") > 0 {
+		w.Unwanted = c.nameOf(c.members[w.chance(len(c.members), "member", "")].ID)
+	}
+	w.logf("a person asks for %q to be replaced", w.Unwanted)
+}
+
 // isOutside reports a Pod of another pool than the volume is in.
 func (v volume) isOutside(c facts.Settings) bool {
 	return v.pool != "" && poolOf(c) != "" && v.pool != poolOf(c)

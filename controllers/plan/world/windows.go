@@ -45,11 +45,11 @@ func (w *World) checkWindow(change changes.Change) {
 			says = w.whyHeld(change.Name)
 		}
 	case changes.MoveLeader:
-		if len(c.voters()) <= w.Spec.Size && !w.isDoomed(change.From) {
+		if len(c.voters()) <= w.Spec.Size && !w.isDoomed(change.From) && change.From != w.Unwanted {
 			says = w.whyHeld(change.From)
 		}
 	case changes.AddLearner:
-		if len(c.voters()) >= w.Spec.Size && w.areAllWell(c) {
+		if len(c.voters()) >= w.Spec.Size && w.areAllWell(c) && w.Unwanted == "" {
 			says = "every voter serves, and there are as many as the size asks for"
 		}
 	case changes.EnableDowngrade:

@@ -26,6 +26,8 @@ type World struct {
 
 	// Windows says when windows of maintenance are open, by the API server's clock; nil: the spec says so itself.
 	Windows func(now time.Time) facts.Window
+	// Unwanted is the member that a person asked to be replaced; empty for none.
+	Unwanted string
 
 	// Broken names settings whose Pods cannot start, such as an image that does not exist.
 	Broken map[facts.Settings]bool

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+func (p program) replaceCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "replace MEMBER", Short: "Put a new member in the place of one", Args: oneMember,
+		Example: "  kubectl etcd-steward replace demo-1",
+		Long: "Writes the name into the annotation " + v1alpha1.AnnotationReplace + " on the EtcdCluster. A new " +
+			"member joins and gets its vote, then this one hands over and goes. One that has not served for two " +
+			"minutes is removed first, and its volume is kept. Both happen only while the others are a quorum.",
+		RunE: p.telling((*session).replace),
+	}
+}
+
+func oneMember(c *cobra.Command, args []string) error {
+	if len(args) == 1 && strings.Contains(args[0], "-") {
+		return nil
+	}
+	return fmt.Errorf("%s takes the name of one member, such as demo-1. `kubectl etcd-steward status CLUSTER` lists "+
+		"the members of a cluster", c.CommandPath())
+}
+
+// replace asks for a new member in the place of one, beside those that are asked for already and are still there.
+func (s *session) replace(ctx context.Context, member string) (string, error) {
+	c, err := s.cluster(ctx, member[:strings.LastIndex(member, "-")])
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, m := range c.Status.Members {
+		names = append(names, m.Name)
+	}
+	if !slices.Contains(names, member) {
+		return "", fmt.Errorf("EtcdCluster %s has no member %s. It has: %s. Nothing was written", c.Name, member,
+			strings.Join(names, ", "))
+	}
+	asked := slices.DeleteFunc(c.ReplaceAsked(), func(name string) bool { return !slices.Contains(names, name) })
+	if !slices.Contains(asked, member) {
+		asked = append(asked, member)
+	}
+	before := c.DeepCopy()
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[v1alpha1.AnnotationReplace] = strings.Join(asked, ",")
+	err = explain(s.Patch(ctx, c, client.MergeFrom(before), fieldOwner), "patch", s.namespace)
+	return fmt.Sprintf("A new member in the place of %s is asked for. `kubectl etcd-steward status %[2]s` shows how "+
+		"far it is. To take it back before the new member votes: `kubectl annotate etcd %[2]s %[3]s-`.", member, c.Name,
+		v1alpha1.AnnotationReplace), err
+}

@@ -1,0 +1,55 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+)
+
+func askedToGo(r *facts.Replica) { r.IsUnwanted = true }
+
+func TestAMemberThatAPersonWantsReplacedIsFollowedByANewOne(t *testing.T) {
+	const why = "the annotation etcdsteward.dev/replace names it"
+	asked := settledWorld(3).edit(1, askedToGo)
+	joined := asked.with(voter(3)).budgeting(3)
+	closed := func(o scene) scene { return desire(o, func(d *facts.Desired) { d.Window.IsClosed = true }) }
+	dead := desire(asked.edit(1, deadFor(3*time.Minute)), func(d *facts.Desired) { d.KeepVolumes = time.Hour })
+	for _, row := range []row{
+		{"a new member joins first", asked, Act, "grow", "", "PrepareMember", "it will take the place of demo-1 (" + why + ")"},
+		{"at any time, since it is asked for now", closed(asked), Act, "grow", "", "PrepareMember", why},
+		{"also of members in memory", inMemory(asked), Act, "grow", "", "PrepareMember", why},
+		{"also the only one", settledWorld(1).edit(0, askedToGo), Act, "grow", "", "PrepareMember", why},
+		{"also where the volumes are too small for the spec", desire(asked, func(d *facts.Desired) { d.StorageBytes = 20 << 30 }),
+			Act, "grow", "", "PrepareMember", why},
+		{"then the old one loses its clients", joined, Act, "shrink", "", "LabelRole", "a new member has its place: " + why},
+		{"and its vote", joined.edit(1, unlabelled), Act, "shrink", "", "RemoveMember", why},
+		{"taken back, the new one is given up", settledWorld(3).with(starting(3)).promising(3), Act, "abandon-learner",
+			"", "RemoveMember", "the size does not ask for it"},
+		{"not while another member is not well", asked.edit(2, unready), Refuse, "member-health", facts.ReasonNotReady, "", "demo-2"},
+		{"nor while an alarm stands", raising(asked, 90, noSpace), Refuse, "alarms", facts.ReasonAlarm, "", ""},
+		{"one that has been dead for longer than a start is removed at once, and its volume is kept", dead, Act, "replace", "",
+			"MarkVolume", "demo-1"},
+		{"one that stopped just now gets time to come back", asked.edit(1, deadFor(time.Minute)), Wait, "grow",
+			facts.ReasonNotReady, "", "demo-1"},
+	} {
+		t.Run(row.name, row.check)
+	}
+}
+
+func TestAMemberThatAPersonWantsReplacedIsNotRemovedWithoutAQuorumOfTheRest(t *testing.T) {
+	o := settledWorld(3).edit(1, askedToGo).edit(1, deadFor(3*time.Minute)).edit(2, deadFor(3*time.Minute))
+	if d := Decide(o.Observation); d.Change != nil && changes.KindOf(d.Change) == "RemoveMember" {
+		t.Errorf("it is removed: %+v", d)
+	}
+}
+
+// What the members run is known to work; what the spec asks for is tried by a roll, in its time.
+func TestWhoFollowsAMemberThatAPersonWantsReplacedIsMadeFromTheSettingsOfTheOthers(t *testing.T) {
+	asked := wanting(settledWorld(3), other).edit(1, askedToGo)
+	asked.Desired.Window.IsClosed = true
+	if c, isPrepared := Decide(asked.Observation).Change.(changes.PrepareMember); !isPrepared || c.Volume.Settings != settings {
+		t.Errorf("%+v", c)
+	}
+}
