@@ -260,11 +260,8 @@ func (s *session) restart(ctx context.Context, name string) (string, error) {
 // restartOf says what the operator does about it, and when.
 func restartOf(c *v1alpha1.EtcdCluster) string {
 	switch {
-	case c.Spec.Paused:
-		return "spec.paused is true: the operator restarts members once you set it to false."
-	case c.Spec.Mode == v1alpha1.ModeDryRun:
-		return "spec.mode is DryRun: the operator shows each step in `status`, and restarts members once you set it " +
-			"to Enforce."
+	case heldBack(c) != "":
+		return heldBack(c) + "restarts members."
 	case hasWindow(c) && (c.Status.Maintenance == nil || c.Status.Maintenance.OpenUntil == nil):
 		return "It waits for the next window of spec.maintenance.window. `kubectl etcd-steward maintain " + c.Name +
 			"` opens one now."
@@ -276,16 +273,32 @@ func restartOf(c *v1alpha1.EtcdCluster) string {
 		"`kubectl etcd-steward status " + c.Name + "` shows how far it is."
 }
 
+// heldBack says what holds back all that is asked for, up to what the operator does once that ends, or "".
+func heldBack(c *v1alpha1.EtcdCluster) string {
+	switch {
+	case c.Spec.Paused:
+		return "spec.paused is true: once you set it to false, the operator "
+	case c.Spec.Mode == v1alpha1.ModeDryRun:
+		return "spec.mode is DryRun: the operator shows each step in `status`, and once you set it to Enforce it "
+	}
+	return ""
+}
+
 // askByTime writes the time into an annotation by which the operator does something once.
 func (s *session) askByTime(ctx context.Context, name, annotation string) (*v1alpha1.EtcdCluster, error) {
 	c, err := s.cluster(ctx, name)
 	if err != nil {
 		return nil, err
 	}
+	return c, s.annotate(ctx, c, annotation, s.now().UTC().Format(time.RFC3339))
+}
+
+// annotate writes an annotation by which a person asks the operator for something.
+func (s *session) annotate(ctx context.Context, c *v1alpha1.EtcdCluster, annotation, value string) error {
 	before := c.DeepCopy()
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
 	}
-	c.Annotations[annotation] = s.now().UTC().Format(time.RFC3339)
-	return c, explain(s.Patch(ctx, c, client.MergeFrom(before), fieldOwner), "patch", s.namespace)
+	c.Annotations[annotation] = value
+	return explain(s.Patch(ctx, c, client.MergeFrom(before), fieldOwner), "patch", s.namespace)
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
@@ -24,7 +23,7 @@ func (p program) replaceCommand() *cobra.Command {
 }
 
 func oneMember(c *cobra.Command, args []string) error {
-	if len(args) == 1 && strings.Contains(args[0], "-") {
+	if len(args) == 1 && strings.LastIndex(args[0], "-") > 0 {
 		return nil
 	}
 	return fmt.Errorf("%s takes the name of one member, such as demo-1. `kubectl etcd-steward status CLUSTER` lists "+
@@ -49,13 +48,16 @@ func (s *session) replace(ctx context.Context, member string) (string, error) {
 	if !slices.Contains(asked, member) {
 		asked = append(asked, member)
 	}
-	before := c.DeepCopy()
-	if c.Annotations == nil {
-		c.Annotations = map[string]string{}
+	return replacementOf(c, member), s.annotate(ctx, c, v1alpha1.AnnotationReplace, strings.Join(asked, ","))
+}
+
+// replacementOf says what the operator does about a member that is asked to be replaced, and when.
+func replacementOf(c *v1alpha1.EtcdCluster, member string) string {
+	says := fmt.Sprintf("A new member joins and gets its vote, then %s goes. `kubectl etcd-steward status %s` shows "+
+		"how far it is.", member, c.Name)
+	if held := heldBack(c); held != "" {
+		says = held + "lets a new member join, and then " + member + " goes."
 	}
-	c.Annotations[v1alpha1.AnnotationReplace] = strings.Join(asked, ",")
-	err = explain(s.Patch(ctx, c, client.MergeFrom(before), fieldOwner), "patch", s.namespace)
-	return fmt.Sprintf("A new member in the place of %s is asked for. `kubectl etcd-steward status %[2]s` shows how "+
-		"far it is. To take it back before the new member votes: `kubectl annotate etcd %[2]s %[3]s-`.", member, c.Name,
-		v1alpha1.AnnotationReplace), err
+	return fmt.Sprintf("A new member in the place of %s is asked for. %s To take it back before the new member votes: "+
+		"`kubectl annotate etcd %s %s-`.", member, says, c.Name, v1alpha1.AnnotationReplace)
 }

@@ -82,6 +82,19 @@ func TestAMemberIsReplacedByTheAnnotationThatTheOperatorReads(t *testing.T) {
 	}
 }
 
+func TestAReplacementSaysThatAPausedClusterWaits(t *testing.T) {
+	all := objects(t, "healthy")
+	for _, object := range all {
+		if c, isCluster := object.(*v1alpha1.EtcdCluster); isCluster {
+			c.Spec.Paused = true
+		}
+	}
+	got := plugin(t, sessionOf(all, interceptor.Funcs{}), "replace", "demo-1")
+	if want := "once you set it to false, the operator lets a new member join, and then demo-1 goes"; !strings.Contains(got.out, want) {
+		t.Errorf("got %+v, want %q", got, want)
+	}
+}
+
 func TestARestartSaysWhatTheOperatorWaitsFor(t *testing.T) {
 	for want, change := range map[string]func(*v1alpha1.EtcdClusterSpec){
 		"once you set it to false":   func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },

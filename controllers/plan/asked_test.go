@@ -1,11 +1,14 @@
 package plan
 
 import (
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 func askedToGo(r *facts.Replica) { r.IsUnwanted = true }
@@ -14,8 +17,9 @@ func TestAMemberThatAPersonWantsReplacedIsFollowedByANewOne(t *testing.T) {
 	const why = "the annotation etcdsteward.dev/replace names it"
 	asked := settledWorld(3).edit(1, askedToGo)
 	joined := asked.with(voter(3)).budgeting(3)
-	closed := func(o scene) scene { return desire(o, func(d *facts.Desired) { d.Window.IsClosed = true }) }
 	dead := desire(asked.edit(1, deadFor(3*time.Minute)), func(d *facts.Desired) { d.KeepVolumes = time.Hour })
+	sidecar := asked.edit(1, withSidecar("CrashLoopBackOff"))
+	sidecar.Desired.Settings.Sidecars = "other"
 	for _, row := range []row{
 		{"a new member joins first", asked, Act, "grow", "", "PrepareMember", "it will take the place of demo-1 (" + why + ")"},
 		{"at any time, since it is asked for now", closed(asked), Act, "grow", "", "PrepareMember", why},
@@ -31,17 +35,25 @@ func TestAMemberThatAPersonWantsReplacedIsFollowedByANewOne(t *testing.T) {
 		{"nor while an alarm stands", raising(asked, 90, noSpace), Refuse, "alarms", facts.ReasonAlarm, "", ""},
 		{"one that has been dead for longer than a start is removed at once, and its volume is kept", dead, Act, "replace", "",
 			"MarkVolume", "demo-1"},
+		{"but not where the others are no quorum", asked.edit(1, deadFor(3*time.Minute)).edit(2, silent), Refuse, "replace",
+			facts.ReasonQuorumAtRisk, "", "no quorum"},
 		{"one that stopped just now gets time to come back", asked.edit(1, deadFor(time.Minute)), Wait, "grow",
-			facts.ReasonNotReady, "", "demo-1"},
+			facts.ReasonNotReady, "", "demo-1 is healthy. The annotation etcdsteward.dev/replace names it: the operator " +
+				"removes it once it has not served for 2m0s"},
+		{"also beside a sidecar that cannot run", sidecar.edit(1, deadFor(time.Minute)), Wait, "grow", facts.ReasonNotReady, "",
+			"demo-1 is healthy"},
 	} {
 		t.Run(row.name, row.check)
 	}
 }
 
-func TestAMemberThatAPersonWantsReplacedIsNotRemovedWithoutAQuorumOfTheRest(t *testing.T) {
-	o := settledWorld(3).edit(1, askedToGo).edit(1, deadFor(3*time.Minute)).edit(2, deadFor(3*time.Minute))
-	if d := Decide(o.Observation); d.Change != nil && changes.KindOf(d.Change) == "RemoveMember" {
-		t.Errorf("it is removed: %+v", d)
+// Nothing is said of a removal that does not come: one of these serves its clients, the other gets a leader.
+func TestNoRemovalIsAnnouncedOfAMemberThatIsNotSilent(t *testing.T) {
+	for name, edit := range map[string]func(*facts.Replica){"it answers": leaderless, "its kubelet calls it ready": unanswered} {
+		d := Decide(settledWorld(3).edit(1, askedToGo).edit(1, edit).edit(1, unlabelled).Observation)
+		if !strings.Contains(d.Message, "demo-1 is healthy") || strings.Contains(d.Message, "removes") {
+			t.Errorf("%s: %s", name, d.Message)
+		}
 	}
 }
 
@@ -51,5 +63,18 @@ func TestWhoFollowsAMemberThatAPersonWantsReplacedIsMadeFromTheSettingsOfTheOthe
 	asked.Desired.Window.IsClosed = true
 	if c, isPrepared := Decide(asked.Observation).Change.(changes.PrepareMember); !isPrepared || c.Volume.Settings != settings {
 		t.Errorf("%+v", c)
+	}
+}
+
+// No new member can join then. What holds the settings of the spec back holds them back from this member as well.
+func TestAMemberThatAPersonWantsReplacedChangesNothingWhileADowngradeIsEnabled(t *testing.T) {
+	o := wanting(lowering(etcdutil.NeedDowngrade), other)
+	for name, o := range map[string]scene{
+		"outside of a window": closed(o), "on a way that this release knows not": noWay(o), "in a window": o,
+	} {
+		was, is := Decide(o.Observation), Decide(o.edit(1, askedToGo).Observation)
+		if is.Rule != was.Rule || !reflect.DeepEqual(is.Change, was.Change) || is.Message != was.Message {
+			t.Errorf("%s: %s says %q, and said by %s %q", name, is.Rule, is.Message, was.Rule, was.Message)
+		}
 	}
 }

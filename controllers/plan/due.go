@@ -126,7 +126,7 @@ func whyHeld(o judge.Judged) string {
 func (d Due) outdated(o judge.Judged) []facts.Replica {
 	isHeld := d.HeldBy != "" || len(o.Crowded(o.Desired.Settings)) > 0
 	return facts.Filter(o.Voters(), func(r facts.Replica) bool {
-		return (isOutdated(o, r) || isStuck(o, r)) && !isHeldByAlarm(o, r) && (!isHeld || r.IsUnwanted)
+		return (isOutdated(o, r) || isStuck(o, r)) && !isHeldByAlarm(o, r) && (!isHeld || isAskedToGo(o, r))
 	})
 }
 

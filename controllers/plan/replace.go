@@ -147,7 +147,7 @@ func toReplace(o judge.Judged) []Replacing {
 // isAskedFor reports a member that a person wants replaced, and that has not served for longer than a start takes: it
 // can hand over nothing. One that serves is followed by a new one first: see succession.go.
 func isAskedFor(o judge.Judged, r facts.Replica) bool {
-	return r.IsUnwanted && r.Pod != nil && isFailing(o.Observation, r)
+	return r.IsUnwanted && r.Pod != nil && isSilentForLong(o.Observation, r)
 }
 
 // isOverdue reports a member that nothing says has lost its data, and that two witnesses have called dead for as long
@@ -173,9 +173,8 @@ func overdueAt(o judge.Judged, j judge.Judgement) time.Time {
 // untilReplaced says when a member that is believed to be dead is replaced, as a sentence with a space in front, or "".
 func untilReplaced(o pass, r facts.Replica) string {
 	j := o.Judge(r)
-	if r.IsUnwanted && r.IsUp() {
-		return fmt.Sprintf(" The annotation etcdsteward.dev/replace names it: the operator replaces it once it has "+
-			"not served for %s.", facts.StartDeadline)
+	if says := untilAsked(r); says != "" {
+		return says
 	}
 	if j.Cure != judge.Replace || j.Certain || j.Since.IsZero() {
 		return ""
@@ -191,6 +190,15 @@ func untilReplaced(o pass, r facts.Replica) string {
 	}
 	return fmt.Sprintf(" If it is not back by then, the operator replaces it at %s: spec.repair.replaceAfter counts "+
 		"from %s.", at.UTC().Format(time.RFC3339), at.Add(-patience(o.Judged)).UTC().Format(time.RFC3339))
+}
+
+// untilAsked says the same of one that a person wants replaced, and that is silent.
+func untilAsked(r facts.Replica) string {
+	if !r.IsUnwanted || r.Answer != nil || r.Pod == nil || r.Pod.Ready {
+		return ""
+	}
+	return fmt.Sprintf(" The annotation etcdsteward.dev/replace names it: the operator removes it once it has not "+
+		"served for %s, and a new member takes its place.", facts.StartDeadline)
 }
 
 // quorumSince is when the healthy voters became enough for a quorum, by the readiness of their Pods; zero while they
@@ -289,7 +297,7 @@ func grow(o pass) *proposal {
 	}
 	quorum := etcdutil.Quorum(len(o.Voters()) + 1)
 	if sick := sickVoter(o.Incarnation); sick.Member != nil && len(o.HealthyVoters()) < quorum {
-		return wait(facts.ReasonNotReady, "A member will be added once %s is healthy.", sick.Name).
+		return wait(facts.ReasonNotReady, "A member will be added once %s is healthy.%s", sick.Name, untilAsked(sick)).
 			due(o, facts.PodChange(sick.Pod), facts.StartDeadline).yielding()
 	}
 	if name := o.due.Promised; join.IsPrepared {

@@ -32,6 +32,10 @@ func whyMoved(o judge.Judged, r facts.Replica) string {
 	return why
 }
 
+// isAskedToGo reports a member that a person wants replaced now, whatever holds the settings of the spec back. While no
+// new member can join it is as the others are.
+func isAskedToGo(o judge.Judged, r facts.Replica) bool { return r.IsUnwanted && !isGoingDown(o) }
+
 // isToMoveAtOnce reports a new member whose volume is other than the spec asks for by now, and without which there are
 // voters enough. Otherwise it joins first, and moves afterwards.
 func isToMoveAtOnce(o judge.Judged, r facts.Replica) bool {

@@ -18,18 +18,22 @@ import (
 // place of its ephemeral one. While an alarm stands, members are restarted to end it. Who wants a member replaced asks
 // for it now.
 func awaitsWindow(o judge.Judged, r facts.Replica) bool {
-	return o.Desired.Window.IsClosed && !isFailing(o.Observation, r) && !isSucceeding(o, r) && !r.IsUnwanted &&
+	return o.Desired.Window.IsClosed && !isFailing(o.Observation, r) && !isSucceeding(o, r) && !isAskedToGo(o, r) &&
 		len(o.Raised()) == 0 && (!isResizable(o, r) || getsLessMemory(o, r))
 }
 
-// isFailing reports a member that takes what the spec asks for at any time. It has not served for longer than a start
-// takes, by its kubelet's word as well. Or a sidecar cannot run, which keeps the member unready, and the spec asks for
-// other sidecars.
+// isFailing reports a member that takes what the spec asks for at any time. It has been silent for longer than a start
+// takes. Or a sidecar cannot run, which keeps the member unready, and the spec asks for other sidecars.
 func isFailing(o facts.Observation, r facts.Replica) bool {
-	isSilent := r.Answer == nil && !r.Pod.Ready && !r.IsBusy(o.Now)
-	return isSilent && o.Now.Sub(facts.PodChange(r.Pod)) > facts.StartDeadline ||
+	return isSilentForLong(o, r) ||
 		r.Pod.HeldUnready && r.Pod.Settings.Sidecars != o.Desired.Settings.Sidecars &&
 			slices.ContainsFunc(r.Pod.Sidecars, func(s facts.Sidecar) bool { return s.Waiting != "" })
+}
+
+// isSilentForLong reports a member that has not served for longer than a start takes, by its kubelet's word as well.
+func isSilentForLong(o facts.Observation, r facts.Replica) bool {
+	isSilent := r.Answer == nil && !r.Pod.Ready && !r.IsBusy(o.Now)
+	return isSilent && o.Now.Sub(facts.PodChange(r.Pod)) > facts.StartDeadline
 }
 
 // getsLessMemory reports a member whose process may end although it gets the amounts of the spec while it runs.

@@ -33,7 +33,7 @@ var moves = []mutant{
 	},
 	{
 		Name: "a member that a person gave up for dead goes while it may still come back", Peer: "",
-		From: "return r.IsUnwanted && r.Pod != nil && isFailing(o.Observation, r)",
+		From: "return r.IsUnwanted && r.Pod != nil && isSilentForLong(o.Observation, r)",
 		To:   "return r.IsUnwanted",
 		Test: askedRow("one that stopped just now gets time to come back"),
 	},
@@ -45,9 +45,27 @@ var moves = []mutant{
 	},
 	{
 		Name: "a request for a new member waits for a window", Peer: "",
-		From: "&& !isSucceeding(o, r) && !r.IsUnwanted &&",
+		From: "&& !isSucceeding(o, r) && !isAskedToGo(o, r) &&",
 		To:   "&& !isSucceeding(o, r) &&",
 		Test: askedRow("at any time, since it is asked for now"),
+	},
+	{
+		Name: "a member that a person wants replaced is restarted outside of a window, since none can join", Peer: "",
+		From: "return r.IsUnwanted && !isGoingDown(o) }",
+		To:   "return r.IsUnwanted }",
+		Test: "TestAMemberThatAPersonWantsReplacedChangesNothingWhileADowngradeIsEnabled",
+	},
+	{
+		Name: "a member that a person gave up for dead goes at once beside a sidecar that cannot run", Peer: "",
+		From: "return r.IsUnwanted && r.Pod != nil && isSilentForLong(o.Observation, r)",
+		To:   "return r.IsUnwanted && r.Pod != nil && isFailing(o.Observation, r)",
+		Test: askedRow("also beside a sidecar that cannot run"),
+	},
+	{
+		Name: "the removal of a member that serves is announced, and never comes", Peer: "",
+		From: "if !r.IsUnwanted || r.Answer != nil || r.Pod == nil || r.Pod.Ready {",
+		To:   "if !r.IsUnwanted || r.Pod == nil {",
+		Test: "TestNoRemovalIsAnnouncedOfAMemberThatIsNotSilent",
 	},
 	{
 		Name: "a second member moves before the first serves", Peer: "",

@@ -172,14 +172,14 @@ var upkeep = []mutant{
 	},
 	{
 		Name: "a member that was silent for a moment is restarted outside of a window", Peer: "",
-		From: "return isSilent && o.Now.Sub(facts.PodChange(r.Pod)) > facts.StartDeadline ||",
-		To:   "return isSilent ||",
+		From: "return isSilent && o.Now.Sub(facts.PodChange(r.Pod)) > facts.StartDeadline",
+		To:   "return isSilent",
 		Test: row("but one that was silent for a moment keeps what it has"),
 	},
 	{
 		Name: "a successor that came is removed when the window closes", Peer: "",
-		From: "&& !isSucceeding(o, r) && !r.IsUnwanted &&",
-		To:   "&& !r.IsUnwanted &&",
+		From: "&& !isSucceeding(o, r) && !isAskedToGo(o, r) &&",
+		To:   "&& !isAskedToGo(o, r) &&",
 		Test: row("a successor that came takes the place of its ephemeral member"),
 	},
 	{

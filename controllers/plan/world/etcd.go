@@ -104,6 +104,11 @@ func (c *cluster) voters() []etcdutil.Member {
 	return slices.DeleteFunc(slices.Clone(c.members), func(m etcdutil.Member) bool { return m.Learner })
 }
 
+// hasVoter reports a voter of this name.
+func (c *cluster) hasVoter(name string) bool {
+	return slices.ContainsFunc(c.voters(), func(m etcdutil.Member) bool { return c.nameOf(m.ID) == name })
+}
+
 // running are the processes of the cluster's listed members.
 func (w *World) running(c *cluster) []*process {
 	var out []*process

@@ -49,7 +49,7 @@ func (w *World) checkWindow(change changes.Change) {
 			says = w.whyHeld(change.From)
 		}
 	case changes.AddLearner:
-		if len(c.voters()) >= w.Spec.Size && w.areAllWell(c) && w.Unwanted == "" {
+		if len(c.voters()) >= w.Spec.Size && w.areAllWell(c) && !c.hasVoter(w.Unwanted) {
 			says = "every voter serves, and there are as many as the size asks for"
 		}
 	case changes.EnableDowngrade:
