@@ -67,14 +67,16 @@ type EtcdClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!self.?bootstrap.restore.hasValue() || !self.?storage.ephemeral.hasValue()",message="spec.bootstrap.restore cannot be given together with spec.storage.ephemeral: a backup is restored to volumes before members start, and an ephemeral member has none",reason=FieldValueForbidden,fieldPath=".bootstrap"
 // +kubebuilder:validation:XValidation:rule="self.?storage.ephemeral.hasValue() || self.?pod.securityContext.fsGroupChangePolicy.orValue(\"\") == 'Always' || [[self, oldSelf].map(c, c.?pod.securityContext).map(s, [s.?runAsUser.orValue(65532), s.?fsGroup.orValue(s.?runAsUser.orValue(65532))])].all(v, v[0][0] == v[1][0] || v[0][1] != v[1][1])",message="spec.pod.securityContext.runAsUser cannot change while fsGroup stays the same: the new user could not read the data. Change or remove fsGroup as well, or set fsGroupChangePolicy to Always",reason=FieldValueForbidden,fieldPath=".pod"
 // +kubebuilder:validation:XValidation:rule="self.?tls.mode.orValue('Managed') != 'Disabled' || self.?service.type.orValue('ClusterIP') == 'ClusterIP' || self.?service.loadBalancerSourceRanges.orValue([]).size() > 0 || oldSelf.?service.type.orValue('ClusterIP') != 'ClusterIP' && oldSelf.?service.loadBalancerSourceRanges.orValue([]).size() == 0",optionalOldSelf=true,message="spec.service.type must be ClusterIP, or LoadBalancer with spec.service.loadBalancerSourceRanges, while spec.tls.mode is Disabled: others could read and change all data",messageExpression="[self.?service.type.orValue('ClusterIP')].map(t, 'spec.service.type is ' + t + ' while spec.tls.mode is Disabled: all who reach it could read and change all data. Set type LoadBalancer with spec.service.loadBalancerSourceRanges, or type ClusterIP, or create a cluster with spec.tls.mode Managed')[0]",reason=FieldValueForbidden,fieldPath=".service"
+// +kubebuilder:validation:XValidation:rule="self.size != 0 || !self.?storage.ephemeral.hasValue()",message="spec.size cannot be 0 with spec.storage.ephemeral: data in Pods goes with them. Delete the EtcdCluster if its data may go, or take a backup and create a cluster with volumes from it",reason=FieldValueForbidden,fieldPath=".size"
 type EtcdClusterSpec struct {
 	// Size is the number of voting members: 1, 3, 5 or 7. 3 members survive the loss
 	// of one, 5 of two, 7 of three; 1 survives none. Even numbers are refused: they
-	// survive no more failures than one member less.
+	// survive no more failures than one member less. 0 puts the cluster to sleep: no
+	// member runs, and volumes, certificates and Services stay.
 	// +required
-	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=7
-	// +kubebuilder:validation:XValidation:rule="self in [1, 3, 5, 7]",message="spec.size must be 1, 3, 5 or 7",messageExpression="'spec.size is ' + string(dyn(self)) + '; it must be 1, 3, 5 or 7' + (self % 2 == 0 ? '. An even number of members survives no more failures than one member less, and needs more of them to agree' : '')"
+	// +kubebuilder:validation:XValidation:rule="self in [0, 1, 3, 5, 7]",message="spec.size must be 1, 3, 5 or 7, or 0 to have the cluster sleep",messageExpression="'spec.size is ' + string(dyn(self)) + '; it must be 1, 3, 5 or 7, or 0 to have the cluster sleep' + (self % 2 == 0 ? '. An even number of members survives no more failures than one member less, and needs more of them to agree' : '')"
 	Size int32 `json:"size"`
 
 	// Version is the etcd version to run, such as "3.6.16". A leading "v" is

@@ -4,6 +4,7 @@ package admission_test
 var accepted = []struct{ name, change string }{
 	{"the smallest cluster", ""},
 	{"one member", "spec: {size: 1}"},
+	{"a cluster that sleeps", "spec: {size: 0}"},
 	{"a cluster that begins with a backup", "spec: {bootstrap: {restore: {backupRef: {name: nightly}}}}"},
 	{"one that begins with a snapshot", "spec: {bootstrap: {restore: {store: {volume: {claimName: backups}}, key: default/demo/u/t/snapshot.db}}}"},
 	{"one that begins with a file of another tool", "spec: {bootstrap: {restore: {store: {volume: {claimName: backups}}, key: 'legacy/etcd-2026-01-01_12:00:00+01:00.db'}}}"},

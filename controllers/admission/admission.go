@@ -49,7 +49,7 @@ func Validate(c *v1alpha1.EtcdCluster) field.ErrorList {
 func ValidateExisting(c *v1alpha1.EtcdCluster) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := validateName(c.Name)
-	errs = append(errs, validateSize(c.Spec.Size, spec.Child("size"))...)
+	errs = append(errs, validateSize(&c.Spec, spec.Child("size"))...)
 	errs = append(errs, validateVersion(c.Spec.Version, spec.Child("version"))...)
 	errs = append(errs, validateExtraArgs(&c.Spec, spec.Child("etcd", "extraArgs"))...)
 	errs = append(errs, validateOrigin(&c.Spec, spec.Child("bootstrap"))...)
@@ -192,13 +192,20 @@ func validateName(name string) field.ErrorList {
 }
 
 // validateSize is also the schema's. Members are removed to get to the size.
-func validateSize(size int32, at *field.Path) field.ErrorList {
-	switch {
+func validateSize(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.ErrorList {
+	const accepted = "it must be 1, 3, 5 or 7, or 0 to have the cluster sleep"
+	switch size := spec.Size; {
+	case size == 0 && spec.IsEphemeral():
+		return field.ErrorList{field.Forbidden(at, "spec.size cannot be 0 with spec.storage.ephemeral: data in Pods "+
+			"goes with them. Delete the EtcdCluster if its data may go, or take a backup and create a cluster with "+
+			"volumes from it")}
+	case size == 0:
+		return nil
 	case size%2 == 0:
-		return invalid(at, size, "it must be 1, 3, 5 or 7. An even number of members survives no more failures than "+
+		return invalid(at, size, accepted+". An even number of members survives no more failures than "+
 			"one member less, and needs more of them to agree")
 	case size < 1 || size > 7:
-		return invalid(at, size, "it must be 1, 3, 5 or 7")
+		return invalid(at, size, accepted)
 	}
 	return nil
 }

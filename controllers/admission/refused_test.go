@@ -15,7 +15,7 @@ const (
 	loosened = " must not loosen seccomp or AppArmor: leave out seccomp.security.alpha.kubernetes.io/ and " +
 		"container.seccomp.security.alpha.kubernetes.io/, and give container.apparmor.security.beta.kubernetes.io/ the value " +
 		"runtime/default or localhost/<profile>"
-	evenSize = "; it must be 1, 3, 5 or 7. An even number of members survives no more failures than one member less, and " +
+	evenSize = "; it must be 1, 3, 5 or 7, or 0 to have the cluster sleep. An even number of members survives no more failures than one member less, and " +
 		"needs more of them to agree"
 	nameSentence = `; it must be at most 40 characters, lower-case letters, digits and "-", starting with a letter and not ` +
 		`ending in "-". Host names of members are made from it`
@@ -103,12 +103,13 @@ var refusedNames = []refusal{
 	{"a name that starts with a digit", "metadata: {name: 3etcd}", "metadata.name", `metadata.name is "3etcd"` + nameSentence, alike},
 	{"a name with a dot", "metadata: {name: etcd.prod}", "metadata.name", `metadata.name is "etcd.prod"` + nameSentence, alike},
 	{"a size of 2", "spec: {size: 2}", "spec.size", "spec.size is 2" + evenSize, alike},
-	{"a size of 0", "spec: {size: 0}", "spec.size", "spec.size is 0" + evenSize, alike},
+	{"a size of 0 with data in Pods", "spec: {size: 0, storage: {ephemeral: {}}}", "spec.size",
+		"spec.size cannot be 0 with spec.storage.ephemeral: data in Pods goes with them. Delete the EtcdCluster if its data may go", alike},
 	{"a size of 8", "spec: {size: 8}", "spec.size", "spec.size is 8" + evenSize, alike},
 	{"a size of 9", "spec: {size: 9}", "spec.size", "spec.size is 9; it must be 1, 3, 5 or 7", alike},
 	{"a negative size", "spec: {size: -3}", "spec.size", "spec.size is -3; it must be 1, 3, 5 or 7", alike},
 	{"a size that is no number", "spec: {size: three}", "spec.size", "must be of type integer", ""},
-	{"no size", "spec: {size: null}", "spec.size", "Required value", "spec.size is 0" + evenSize},
+	{"no size", "spec: {size: null}", "spec.size", "Required value", ""},
 	{"a version in words", "spec: {version: latest}", "spec.version", `spec.version is "latest"` + versionSentence, alike},
 	{"a version of two numbers", `spec: {version: "3.6"}`, "spec.version", `spec.version is "3.6"` + versionSentence, alike},
 	{"a version before its release", `spec: {version: "3.7.0-rc.1"}`, "spec.version", `spec.version is "3.7.0-rc.1"` + versionSentence, alike},

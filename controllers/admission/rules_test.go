@@ -154,7 +154,7 @@ func TestTheStatusStartsBeforeTheFirstLook(t *testing.T) {
 
 func TestEverySentenceOfTheOperatorEndsUpInTheMessage(t *testing.T) {
 	errs := admission.Validate(typed(t, cluster(t, `spec: {size: 2, version: "3.4.1"}`)))
-	const want = "spec.size is 2; it must be 1, 3, 5 or 7. An even number of members survives no more failures than one " +
+	const want = "spec.size is 2; it must be 1, 3, 5 or 7, or 0 to have the cluster sleep. An even number of members survives no more failures than one " +
 		"member less, and needs more of them to agree. etcd 3.4.1 is of a minor this operator does not know; it knows " +
 		"3.5, 3.6, 3.7. Use 3.5.35"
 	if got := admission.Message(errs); got != want {

@@ -111,7 +111,7 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 	case changes.Bootstrap:
 		return s.bootstrap(ctx, c)
 	case changes.VoidBootstrap, changes.NextBootstrap, changes.RecordBootstrap, changes.BeginNext, changes.DropNext,
-		changes.SwitchOver, changes.GoBack: // see bootstrapEdit
+		changes.SwitchOver, changes.GoBack, changes.FallAsleep, changes.WakeUp: // see bootstrapEdit
 	case changes.PrepareNext:
 		return s.prepareNext(ctx, c)
 	case changes.RecordMembers:
@@ -138,6 +138,8 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 	case changes.EvictPod:
 		return s.evictPod(ctx, c)
 	case changes.DeletePods:
+		return s.deletePods(ctx, c.Pods, podNamed)
+	case changes.StopMembers:
 		return s.deletePods(ctx, c.Pods, podNamed)
 	case changes.DeleteVolumes:
 		return s.deleteVolumes(ctx, c)

@@ -61,6 +61,10 @@ func (s step) bootstrapEdit(change changes.Change) func(*record.Bootstrap) bool 
 		return func(b *record.Bootstrap) bool { return b.BeginAgain(c.Voided, record.Bootstrap(c.BeginBootstrap)) }
 	case changes.RecordBootstrap:
 		return func(b *record.Bootstrap) bool { return b.Identify(s.view.Current.Bootstrap.Incarnation, c.ClusterID) }
+	case changes.FallAsleep: // before the first of its Pods goes
+		return func(b *record.Bootstrap) bool { return b.FallAsleep(s.view.Current.Bootstrap.Incarnation) }
+	case changes.WakeUp:
+		return func(b *record.Bootstrap) bool { return b.WakeUp(s.view.Current.Bootstrap.Incarnation) }
 	// Before anything of it is made: that uses up its ordinals and its counter, also when it is called off.
 	case changes.BeginNext:
 		return func(b *record.Bootstrap) bool { return b.BeginNext(c.From, c.Next, c.NextOrdinal) }

@@ -395,6 +395,17 @@ func memberEffects() []effect {
 			},
 		},
 		{
+			name: "stop members and leave what came after them", world: wholeCluster,
+			change: func(t *testing.T, w *world) changes.Change {
+				return changes.StopMembers{Pods: []facts.PodRef{ref(w.pod(t, "demo-0")), {Name: "demo-1", UID: "an earlier one"}}}
+			},
+			holds: func(t *testing.T, w *world) {
+				w.isGone(t, &corev1.Pod{}, "demo-0")
+				w.pod(t, "demo-1")
+				w.volume(t, "demo-0")
+			},
+		},
+		{
 			name: "delete volumes", world: wholeCluster,
 			change: func(t *testing.T, w *world) changes.Change {
 				return changes.DeleteVolumes{Volumes: []facts.VolumeRef{{Name: "demo-2",

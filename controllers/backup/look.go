@@ -96,7 +96,8 @@ func (r *Reconciler) lookAtCluster(ctx context.Context, b *v1alpha1.EtcdBackup, 
 		return err
 	}
 	seen.cluster = cluster
-	seen.Cluster = backupplan.Cluster{Exists: true, Deleting: cluster.DeletionTimestamp != nil}
+	seen.Cluster = backupplan.Cluster{Exists: true, Deleting: cluster.DeletionTimestamp != nil,
+		Asleep: cluster.Spec.Size == 0}
 	if seen.Record.Outcome != nil {
 		return nil // it has no say any more
 	}

@@ -257,6 +257,9 @@ func clusterMissing(o Observation) *Decision {
 		return waits(StageWaiting, ReasonClusterDeleting, name+" is being deleted."+until).troubled()
 	case !o.Cluster.Bootstrapped:
 		return waits(StageWaiting, ReasonClusterNotBootstrapped, name+" has not served yet."+until)
+	case o.Cluster.Asleep:
+		return waits(StageWaiting, ReasonClusterAsleep, name+" sleeps, because its spec.size is 0. Wake it first: set "+
+			"that to the number of members that it is to have."+until).troubled()
 	case o.Cluster.Members == 0:
 		return waits(StageWaiting, ReasonNoMembers, name+" has no member's Pod to take a snapshot from."+until)
 	}

@@ -46,6 +46,7 @@ type Cluster struct {
 	Deleting     bool
 	Operator     string // the install that looks after it; empty when no install has claimed it
 	Bootstrapped bool   // its members have answered, and their cluster ID is written down
+	Asleep       bool   // its spec asks for no member
 	Members      int    // members' Pods
 }
 
@@ -257,6 +258,7 @@ const (
 	ReasonClusterNotFound        = "ClusterNotFound"
 	ReasonClusterDeleting        = "ClusterDeleting"
 	ReasonClusterNotBootstrapped = "ClusterNotBootstrapped"
+	ReasonClusterAsleep          = "ClusterAsleep"
 	ReasonNoMembers              = "NoMembers"
 	ReasonAgentImageUnknown      = "AgentImageUnknown"
 	ReasonNameTaken              = "NameTaken"

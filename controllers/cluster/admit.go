@@ -37,6 +37,7 @@ func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet,
 	} else {
 		said.Refusals = kit.NewRefusals(admission.ValidateExisting(before), admission.ValidateExisting(now))
 		said.Warn(whatRestarts(before, now))
+		said.Warn(whatSleeps(before, now))
 		said.Warn(whatHolds(now))
 	}
 	if len(said.Refusals) > 0 {
@@ -102,12 +103,22 @@ func newReferences(before, now *v1alpha1.EtcdCluster) []observe.Reference {
 	return slices.DeleteFunc(refs, func(r observe.Reference) bool { return slices.Contains(known, r) })
 }
 
+// whatSleeps says that a change stops all members, or "".
+func whatSleeps(before, now *v1alpha1.EtcdCluster) string {
+	if before.Spec.Size == 0 || now.Spec.Size > 0 {
+		return ""
+	}
+	return fmt.Sprintf("With spec.size 0 the cluster sleeps: all members stop, and clients are not served. Volumes, "+
+		"certificates and Services stay. To wake it, set spec.size to the number of members that it is to have; it "+
+		"was %d.", before.Spec.Size)
+}
+
 // whatRestarts says that a change restarts every member, or "". What is asked for by etcdsteward.dev/restartedAt is
 // known to who asks for it, and amounts of CPU and memory follow in place.
 func whatRestarts(before, now *v1alpha1.EtcdCluster) string {
 	old, in := resources.Inputs(before), resources.Inputs(now)
 	old.RestartedAt = in.RestartedAt
-	if old.Fixed() == in.Fixed() || before.Status.Size == 0 {
+	if old.Fixed() == in.Fixed() || before.Status.Size == 0 || now.Spec.Size == 0 {
 		return ""
 	}
 	each := "once"

@@ -211,11 +211,14 @@ func TestAChangeThatRestartsMembersIsToldAndNoOther(t *testing.T) {
 		"a restart that is asked for": {func(c *v1alpha1.EtcdCluster) {
 			c.Annotations = map[string]string{v1alpha1.AnnotationRestartedAt: "today"}
 		}, ""},
-		"more members":                {func(c *v1alpha1.EtcdCluster) { c.Spec.Size = 5 }, ""},
-		"members that do not exist":   {func(c *v1alpha1.EtcdCluster) { c.Status.Size = 0; c.Spec.Version = "3.6.17" }, ""},
-		"while the cluster is paused": {func(c *v1alpha1.EtcdCluster) { c.Spec.Paused = true; c.Spec.Size = 5 }, "once you set it to false"},
-		"in a dry run":                {func(c *v1alpha1.EtcdCluster) { c.Spec.Mode = v1alpha1.ModeDryRun; c.Spec.Size = 5 }, "takes none"},
-		"of another operator":         {func(c *v1alpha1.EtcdCluster) { c.Annotations = others; c.Spec.Version = "3.6.17" }, ""},
+		"no members": {func(c *v1alpha1.EtcdCluster) { c.Spec.Size = 0 },
+			"With spec.size 0 the cluster sleeps: all members stop, and clients are not served."},
+		"no members, of another version": {func(c *v1alpha1.EtcdCluster) { c.Spec.Size, c.Spec.Version = 0, "3.6.17" }, "it was 3."},
+		"more members":                   {func(c *v1alpha1.EtcdCluster) { c.Spec.Size = 5 }, ""},
+		"members that do not exist":      {func(c *v1alpha1.EtcdCluster) { c.Status.Size = 0; c.Spec.Version = "3.6.17" }, ""},
+		"while the cluster is paused":    {func(c *v1alpha1.EtcdCluster) { c.Spec.Paused = true; c.Spec.Size = 5 }, "once you set it to false"},
+		"in a dry run":                   {func(c *v1alpha1.EtcdCluster) { c.Spec.Mode = v1alpha1.ModeDryRun; c.Spec.Size = 5 }, "takes none"},
+		"of another operator":            {func(c *v1alpha1.EtcdCluster) { c.Annotations = others; c.Spec.Version = "3.6.17" }, ""},
 	} {
 		before := demo(3)
 		before.Status.Size, before.Status.Version = 3, "3.6.16"

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ func newBootstrap(o pass, counter int, members []string) changes.BeginBootstrap 
 }
 
 func firstNames(o pass) []string {
-	members := make([]string, o.Desired.Restore.FirstMembers(o.Desired.Size))
+	members := make([]string, o.Desired.Restore.FirstMembers(cmp.Or(o.Desired.Size, len(o.Bootstrap.Names))))
 	for i := range members {
 		members[i] = etcdutil.MemberName(o.Cluster.Name, i)
 	}
@@ -49,6 +50,9 @@ func bootstrapRecord(o pass) *proposal {
 			"which cluster this was, although %s shows that there was one. Nothing is bootstrapped over it; delete "+
 			"the EtcdCluster and create it again to start with an empty cluster.",
 			trace).byHuman()
+	}
+	if o.Desired.Sleep {
+		return sleeping("The cluster was never created")
 	}
 	bootstrap := newBootstrap(o, 0, firstNames(o))
 	bootstrap.Origin, _ = sourceOf(o.Observation)
@@ -82,6 +86,7 @@ func bootstrapAnew(o pass, source facts.Replica) changes.BeginBootstrap {
 	bootstrap.Restore, bootstrap.Served = requestOf(recorded, incarnation), o.Recorded()
 	if len(recorded) >= etcdutil.Quorum(len(known)) {
 		bootstrap.ClusterID = source.Record().ClusterID
+		bootstrap.Asleep = o.Desired.Sleep && !slices.ContainsFunc(o.Members, facts.Replica.IsUp)
 	}
 	return bootstrap
 }

@@ -284,6 +284,7 @@ func (t Trace) String() string {
 
 // current is the view of the current incarnation.
 func current(o facts.Observation) pass {
+	o = asAsked(o)
 	v := passOf(o.On(o.Current))
 	v.Approved = approvals(v)
 	return v

@@ -22,7 +22,9 @@
 //   - any: always.
 //   - not bootstrapped: no bootstrap record was read. So is a cluster that serves, and whose peer Service somebody
 //     deleted.
-//   - moving: there is a bootstrap record. Its rules say nothing where no EtcdRestore is, or was.
+//   - moving: there is a bootstrap record, and the cluster does not sleep. Its rules say nothing where no EtcdRestore
+//     is, or was.
+//   - sleeping: the bootstrap record says that the cluster sleeps, and spec.size is 0. No phase below holds then.
 //   - being bootstrapped: beside that, no identity is written down, neither in the bootstrap record nor on a volume.
 //   - alive: beside that, one is (facts.Incarnation.IsAlive). Its seven groups are the safety argument, top to bottom.
 //   - following the spec: beside that, the spec is not refused, and no restore in place is about to end the current
@@ -42,19 +44,21 @@
 //     restore-switch-over. The next incarnation gets its data beside the current one, on volumes and under names of
 //     its own. Before anything is stopped nodes have taken Pods with the next members' rules, where their volumes are.
 //     Nothing of a former one may serve a write when the next one starts, nor when the cluster goes back.
-//  4. Bootstrapping: (spec-refused, name-taken,) (restore-source,) void-birth, bootstrap, restored,
+//  4. Sleeping: (spec-refused, restore-begin,) asleep. Members are stopped, and then nothing is written.
+//  5. Bootstrapping: (spec-refused, name-taken,) (restore-source,) void-birth, bootstrap, restored,
 //     settings, pods, first-quorum. What begins with a backup never starts empty.
-//  5. Alive, safe while etcd cannot be asked: (spec-refused, name-taken, first-quorum,) scaffold, budget,
+//  6. Alive, and spec.size is 0: hibernate. It is asked before all that starts a member, and goes by volumes alone.
+//  7. Alive, safe while etcd cannot be asked: (spec-refused, name-taken, first-quorum,) scaffold, budget,
 //     restore-leftover, seal, compare, check-room, (settings, pods,) label-role, lead-away. Here the first two are
 //     told and hold nothing back. The cluster may not answer exactly because one of these was not done. A process that
 //     runs is stopped here only if, by the kubelet's word, it never served and no other does, or if nothing is left of
 //     any other member. Those who are away must not need it as it is: see blind.go.
-//  6. Who is a member: quorum-lost, membership, corruption. Unknown is not empty: nothing is removed. While copies of
-//     the data differ, none of them is given up on one member's word.
-//  7. alarms, which keep clients from writing. Then finish what was begun: record-members, cancel-downgrade,
+//  8. Who is a member: awake, quorum-lost, membership, corruption. Unknown is not empty: nothing is removed. While
+//     copies of the data differ, none of them is given up on one member's word.
+//  9. alarms, which keep clients from writing. Then finish what was begun: record-members, cancel-downgrade,
 //     abandon-learner, first-pod, promote, collect.
-//  8. replace, shrink, grow, wake-member. A doomed voter does not count, so grow also makes its successor.
-//  9. What the spec asks of members that run: pod-metadata, check-minor, resize, roll,
+//  10. replace, shrink, grow, wake-member. A doomed voter does not count, so grow also makes its successor.
+//  11. What the spec asks of members that run: pod-metadata, check-minor, resize, roll,
 //     enable-downgrade, cover-log. Then room, where all members serve: compact, defragment; then member-health,
 //     maintenance-window, settled.
 //
@@ -84,6 +88,8 @@
 // that it cannot read. I16 what is restored begins above every revision that the cluster served. I17 no certificate is
 // of another CA than members trust. I18 no process that started from another copy of the data than a majority holds is
 // called compared. I19 no member that serves is stopped outside of a window of maintenance, but for what never waits.
+// I20 members are stopped to sleep only where spec.size is 0 and that is written down, on volumes that they start from
+// again, and none is started meanwhile.
 //
 // Package world plays the changes in a toy world and checks these after every step.
 //
@@ -96,6 +102,7 @@
 //   - fence.go: restore-fence, and the survivor that a restore reads. inplace.go: restore-call-off, restore-begin
 //   - prepare.go: restore-prepare, with the places of the members that it holds, and restore-switch-over
 //   - approval.go: how an EtcdRestore stands, which one is carried out, and the evidence that a person approves
+//   - sleep.go: hibernate, asleep, awake
 //   - pods.go: settings, pods, first-pod
 //   - objects.go: scaffold, budget, restore-leftover, collect
 //   - blind.go: seal, lead-away, quorum-lost, and what else is so while etcd cannot be asked: parts of membership, and

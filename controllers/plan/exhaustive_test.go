@@ -99,6 +99,7 @@ func learners(picked []state) int {
 
 func build(picked []state) scene {
 	o := settledWorld(0)
+	o.Desired.Size = 1 // with 0 it would be about to sleep
 	o.Current.Bootstrap.Names = []string{"demo-0", "demo-1", "demo-2"}
 	o.Current.Membership.Leader = 0
 	for i, s := range picked {

@@ -144,6 +144,9 @@ func (p *proposal) unlessActing() *proposal {
 // whyNotRestore says why a request cannot be carried out as the cluster stands, or "".
 func whyNotRestore(o pass, request facts.Request) string {
 	switch {
+	case o.Desired.Sleep:
+		return "spec.size of the cluster is 0. Wake the cluster first: set that to the number of members that it is " +
+			"to have"
 	case request.WantedBackup.Fault != "":
 		return request.WantedBackup.Fault
 	case whyTaken(o) != "":

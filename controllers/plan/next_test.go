@@ -1184,7 +1184,7 @@ func silences() []row {
 func allRows() []row {
 	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
 		mislabelled(), sidecarRows(), alarmRows(), crowdedRows(), beginningRows(), clockRows(), corruptionRows(),
-		compareRows(), phaseRows(), trustRows(), waysBack(), upkeepRows(), windowRows())
+		compareRows(), phaseRows(), trustRows(), waysBack(), upkeepRows(), windowRows(), sleepRows())
 }
 
 func TestNextOneSentencePerRule(t *testing.T) {

@@ -28,7 +28,9 @@ var phases = []phase{
 	{isAny, inAnyPhase},
 	{isNotBootstrapped, beforeBootstrap},
 	{hasRecord, moving},
+	{isAsleep, sleep},
 	{isBootstrapping, bootstrapping},
+	{isFollowing, fallAsleep},
 	{isLiving, safeWhileBlind},
 	{isLiving, certain},
 	{isLiving, finishBegun},
@@ -51,6 +53,9 @@ var (
 	ruleRestoreSource = rule{"restore-source",
 		"The backup that a cluster begins with is looked at before its bootstrap record is written.",
 		restoreSource, holds}
+	ruleRestoreBegin = rule{"restore-begin",
+		"An approved EtcdRestore gets new members beside those that serve, once its backup was looked at.",
+		restoreBegin, givesWay}
 	ruleFirstQuorum = rule{"first-quorum", "The cluster is alive once its members agree on one list.",
 		firstQuorum, holds}
 )
@@ -94,15 +99,19 @@ var moving = []rule{
 		"Where restored members never came to serve, an approved EtcdRestore makes the previous incarnation the " +
 			"current one again.",
 		restoreGoBack, givesWay},
-	{"restore-begin",
-		"An approved EtcdRestore gets new members beside those that serve, once its backup was looked at.",
-		restoreBegin, givesWay},
+	ruleRestoreBegin,
 	{"restore-prepare", "The next incarnation's volumes are restored and marked complete.",
 		restorePrepare, givesWay},
 	{"restore-switch-over",
 		"The cluster switches over once every volume is restored and nodes take the next members there, and only " +
 			"on the evidence that was approved.",
 		restoreSwitchOver, givesWay},
+}
+
+// sleep: nothing is asked but what stops members, and what a person has to be told.
+var sleep = []rule{
+	ruleSpecRefused, ruleRestoreBegin,
+	{"asleep", "While spec.size is 0 no member is started, and of what sleeps nothing is written.", asleep, holds},
 }
 
 // bootstrapping: what begins with a backup never starts empty.
@@ -119,6 +128,13 @@ var bootstrapping = []rule{
 		keepSettings, holds},
 	{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, holds},
 	ruleFirstQuorum,
+}
+
+// fallAsleep comes before all that starts a member: a cluster sleeps on its volumes, whether members answer or not.
+var fallAsleep = []rule{
+	{"hibernate",
+		"A cluster whose spec.size is 0 sleeps once all that its members hold is on volumes that stay.",
+		hibernate, givesWay},
 }
 
 // safeWhileBlind: nothing here needs a quorum. The cluster may not answer exactly because one of these was not done.
@@ -151,6 +167,7 @@ var safeWhileBlind = []rule{
 
 // certain: unknown is not empty. Nothing below is asked before it is certain who is a member, and whose data is right.
 var certain = []rule{
+	{"awake", "A cluster that slept is awake once a quorum of its members answers.", awake, givesWay},
 	{"quorum-lost", "When too many members have certainly lost their data, nothing is rebuilt without a person.",
 		quorumLost, holds},
 	{"membership", "While it is not certain who is a member, no member is added or removed.",
@@ -265,16 +282,19 @@ func isAny(pass) bool { return true }
 // was deleted. Then it may serve all the same, and bootstrapRecord writes the record anew.
 func isNotBootstrapped(o pass) bool { return !o.Bootstrap.Exists() }
 
-// hasRecord reports a cluster with a bootstrap record, whether an EtcdRestore names it or not.
-func hasRecord(o pass) bool { return o.Bootstrap.Exists() }
+// isAsleep reports a cluster that sleeps, or is about to: that is written down, and spec.size is still 0.
+func isAsleep(o pass) bool { return o.Bootstrap.Asleep && o.Desired.Sleep }
+
+// hasRecord reports a cluster with a bootstrap record that does not sleep, whether an EtcdRestore names it or not.
+func hasRecord(o pass) bool { return o.Bootstrap.Exists() && !isAsleep(o) }
 
 // isBootstrapping reports a cluster of which no identity is written down yet, neither in the bootstrap record nor on a
 // volume.
-func isBootstrapping(o pass) bool { return o.Bootstrap.Exists() && !o.IsAlive() }
+func isBootstrapping(o pass) bool { return hasRecord(o) && !o.IsAlive() }
 
 // isLiving reports a cluster whose identity is in its bootstrap record, or on any volume. It gets onto a volume before
 // it gets into the record, so first-quorum is asked here as well.
-func isLiving(o pass) bool { return o.Bootstrap.Exists() && o.IsAlive() }
+func isLiving(o pass) bool { return hasRecord(o) && o.IsAlive() }
 
 // isFollowing reports a living cluster whose size and members follow the spec: that is not refused, and no restore in
 // place is about to end this incarnation.

@@ -19,7 +19,7 @@ const restoreDeadline = 30 * time.Minute
 // restoreSource has the backup that the spec asks for looked at, before a bootstrap is written down. The operator reads
 // no store: a Pod does.
 func restoreSource(o pass) *proposal {
-	if o.Desired.Restore.IsZero() || !isToBegin(o) {
+	if o.Desired.Restore.IsZero() || !isToBegin(o) || o.Desired.Sleep {
 		return nil
 	}
 	return lookAtBackup(o)

@@ -67,6 +67,24 @@ func (b *Bootstrap) Identify(incarnation string, cluster etcdutil.ID) bool {
 	return true
 }
 
+// FallAsleep writes down that no member is to run.
+func (b *Bootstrap) FallAsleep(incarnation string) bool {
+	if b.Incarnation != incarnation || b.ClusterID == 0 || b.Void || !b.Next.IsZero() {
+		return false
+	}
+	b.Asleep = true
+	return true
+}
+
+// WakeUp takes that back.
+func (b *Bootstrap) WakeUp(incarnation string) bool {
+	if b.Incarnation != incarnation {
+		return false
+	}
+	b.Asleep = false
+	return true
+}
+
 // Promise gives a name to a member that will be added. A name that was given before is never given again.
 func (b *Bootstrap) Promise(incarnation, name string, ordinal int) bool {
 	switch {

@@ -45,6 +45,9 @@ func TestAnEditFindsTheRecordThatItsCallerSawOrChangesNothing(t *testing.T) {
 	back := func(b *Bootstrap) bool {
 		return b.GoBack("cd", "wish back", Bootstrap{Incarnation: "ab", Token: "t", Names: []string{"demo-0"}, ClusterID: 1})
 	}
+	asleep := func(b *Bootstrap) { b.ClusterID, b.Asleep = 1, true }
+	sleep := func(b *Bootstrap) bool { return b.FallAsleep("ab") }
+	wake := func(b *Bootstrap) bool { return b.WakeUp("ab") }
 	another := func(b *Bootstrap) { b.Incarnation = "99" }
 	both := func(edits ...func(*Bootstrap)) func(*Bootstrap) {
 		return func(b *Bootstrap) {
@@ -93,6 +96,11 @@ func TestAnEditFindsTheRecordThatItsCallerSawOrChangesNothing(t *testing.T) {
 			return b.GoBack("cd", "another wish", Bootstrap{Incarnation: "ab", ClusterID: 1})
 		}},
 		"nor to what is current all the while": {bootstrapped, back},
+		"another incarnation does not sleep":   {both(bootstrapped, another), sleep},
+		"nor what never served":                {func(*Bootstrap) {}, sleep},
+		"nor what was given up":                {both(bootstrapped, void), sleep},
+		"nor what a restore is about to end":   {restoring, sleep},
+		"another incarnation does not wake":    {both(asleep, another), wake},
 	} {
 		got := having(row.from)
 		if row.edit(&got) || !reflect.DeepEqual(got, having(row.from)) {
@@ -114,6 +122,8 @@ func TestAnEditFindsTheRecordThatItsCallerSawOrChangesNothing(t *testing.T) {
 		"a name is promised":           {func(*Bootstrap) {}, promise, func(b *Bootstrap) { b.Promised, b.NextOrdinal = "demo-4", 5 }},
 		"a restore begins":             {bootstrapped, next, both(restoring, func(b *Bootstrap) { b.LastCounter, b.NextOrdinal = 4, 5 })},
 		"a restore is called off":      {restoring, drop, bootstrapped},
+		"a cluster falls asleep":       {bootstrapped, sleep, asleep},
+		"a cluster wakes":              {asleep, wake, bootstrapped},
 		"the next incarnation is the current one": {both(restoring, func(b *Bootstrap) { b.Restore, b.Promised = "wish before", "demo-3" }), move, func(b *Bootstrap) {
 			*b = Bootstrap{Incarnation: "cd", Counter: 4, Token: "t2", Names: []string{"demo-4"}, Origin: backedUp(), Restore: "wish", Begun: true, Volumes: volumes,
 				LastCounter: 3, NextOrdinal: 4, Served: 7, Former: []Former{{Incarnation: "ab", Restore: "wish before", Voters: []string{"demo-0"}}}}

@@ -44,17 +44,37 @@ func (s step) tryAgain() string {
 
 // health are the conditions that tell how the cluster is.
 func (in Input) health(s step) []metav1.Condition {
-	if in.IsBlind {
+	switch {
+	case in.IsBlind:
 		return unknown(s)
+	case isAsleep(in.Observation):
+		return asleep()
 	}
 	return []metav1.Condition{in.available(s), in.degraded(s), in.upToDate(s)}
+}
+
+// isAsleep reports a cluster of which no member runs, because spec.size is 0.
+func isAsleep(o facts.Observation) bool {
+	return o.Desired.Size == 0 && o.Current.Bootstrap.Asleep && !o.Current.Membership.Known
+}
+
+// asleep are the conditions of a cluster that sleeps: it serves no one, and nothing is wrong with it.
+func asleep() []metav1.Condition {
+	const says = "The cluster sleeps, because spec.size is 0."
+	return []metav1.Condition{
+		is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, facts.ReasonAsleep, says),
+		is(v1alpha1.ConditionDegraded, metav1.ConditionFalse, facts.ReasonAsleep, says),
+		is(v1alpha1.ConditionUpToDate, metav1.ConditionUnknown, facts.ReasonAsleep, says+" Members follow the spec "+
+			"once it wakes."),
+	}
 }
 
 // isAtRest reports that nothing is under way and nothing is held up: all is done, or the user asked for nothing to be
 // done, or for all that is left to be done later.
 func (in Input) isAtRest(s step) bool {
 	o := in.Observation
-	return s.verdict == plan.Settled || s.reason == facts.ReasonWindow || o.Desired.Paused || o.Desired.Deleting ||
+	return s.verdict == plan.Settled || s.reason == facts.ReasonWindow || s.reason == facts.ReasonAsleep ||
+		o.Desired.Paused || o.Desired.Deleting ||
 		in.isDryRun()
 }
 

@@ -229,6 +229,10 @@ func (in Input) backedUp(s step) metav1.Condition {
 	if in.IsBlind {
 		return is(v1alpha1.ConditionBackedUp, metav1.ConditionUnknown, s.reason, s.message)
 	}
+	if isAsleep(o) {
+		return is(v1alpha1.ConditionBackedUp, metav1.ConditionUnknown, facts.ReasonAsleep,
+			"The cluster sleeps: nothing is written, and no backup is taken.")
+	}
 	if reason, why := in.whyNotBackedUp(); why != "" {
 		return is(v1alpha1.ConditionBackedUp, metav1.ConditionFalse, reason, why)
 	}

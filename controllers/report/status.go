@@ -129,12 +129,15 @@ func restoredFrom(origin record.Origin) *v1alpha1.RestoredFrom {
 		Foreign: origin.Foreign, PassedOver: origin.PassedOver}
 }
 
-// voters is the number of voting members; while the list is not known, as many as a survivor remembers or as are
-// recorded.
+// voters is the number of voting members; none of a cluster that sleeps, as of anything that is scaled to 0. While the
+// list is not known, it is as many as a survivor remembers or as are recorded.
 func (in Input) voters() int {
 	o := in.Observation
-	if o.Current.Membership.Known {
+	switch {
+	case o.Current.Membership.Known:
 		return len(o.Current.Voters())
+	case isAsleep(o):
+		return 0
 	}
 	n := 0
 	for _, m := range o.Current.Membership.LastKnown {

@@ -57,6 +57,9 @@ func Metrics(in Input, status v1alpha1.EtcdClusterStatus) Values {
 		Conditions: map[string]string{}, Alarms: alarms(o), CertificateExpiry: firstExpiry(status.Members),
 		Kept: keptByReason(status.KeptVolumes),
 	}
+	if isAsleep(o) {
+		v.CertificateExpiry = time.Time{} // it is renewed before a member starts
+	}
 	if !o.Desired.TLS {
 		v.TLS = string(v1alpha1.TLSDisabled)
 	}

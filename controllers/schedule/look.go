@@ -122,7 +122,7 @@ func (r *Reconciler) lookAtCluster(ctx context.Context, s *v1alpha1.EtcdBackupSc
 		return scheduleplan.Cluster{}, err
 	}
 	seen := scheduleplan.Cluster{Exists: true, Deleting: cluster.DeletionTimestamp != nil,
-		Needless: cluster.Spec.NeedsNoBackups()}
+		Needless: cluster.Spec.NeedsNoBackups(), Asleep: cluster.Spec.Size == 0}
 	seen.Operator, err = observe.KeeperOf(ctx, r.Client, cluster, r.Operator)
 	return seen, err
 }

@@ -147,7 +147,7 @@ func endTask(v view) Change {
 // mayBegin reports whether another Job of a chore may be made. The two never run beside one another: what is being
 // restored must not be removed. But neither waits for what the platform refuses of the other.
 func (v view) mayBegin() bool {
-	return !v.isBusy() && !v.Schedule.Suspended && v.Cluster.Exists && !v.Cluster.Deleting
+	return !v.isBusy() && !v.Schedule.Suspended && v.Cluster.Exists && !v.Cluster.Deleting && !v.Cluster.Asleep
 }
 
 func (o Observation) isBusy() bool {
@@ -263,7 +263,7 @@ func (v view) testBase() time.Time {
 
 // nextTest is the time of the next test restore; zero when unknown.
 func (v view) nextTest() time.Time {
-	if v.Schedule.TestExpression == "" || v.testWrong != nil || v.Schedule.Suspended {
+	if v.Schedule.TestExpression == "" || v.testWrong != nil || v.Schedule.Suspended || v.Cluster.Asleep {
 		return time.Time{}
 	}
 	return v.testClock.next(v.testBase(), v.Now)

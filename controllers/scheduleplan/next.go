@@ -12,7 +12,8 @@
 //
 //  1. What is not to be touched: deleting, other-operator.
 //  2. What was begun is written down: record-run.
-//  3. What keeps it from beginning anything: suspended, unreadable, never-fires, cluster-missing.
+//  3. What keeps it from beginning anything: suspended, unreadable, never-fires, cluster-missing,
+//     cluster-asleep.
 //  4. What is due: left-out (missed for longer than the starting deadline), previous-running (never two at once),
 //     create-run.
 //  5. Nothing is due: running, wait.
@@ -54,7 +55,7 @@ type view struct {
 var rules = []func(view) *Decision{
 	deleting, ofAnotherOperator,
 	recordRun,
-	suspended, cannotBeRead, neverFires, clusterMissing,
+	suspended, cannotBeRead, neverFires, clusterMissing, clusterAsleep,
 	leftOut, previousRunning, createRun,
 	running, wait,
 }
@@ -178,6 +179,16 @@ func WhyNoCluster(name string, c Cluster) string {
 		return "EtcdCluster " + name + " is being deleted: no backup starts."
 	}
 	return ""
+}
+
+// clusterAsleep begins no backup of a cluster that no one can write to. What was missed is made up for once it serves.
+func clusterAsleep(v view) *Decision {
+	if !v.Cluster.Asleep {
+		return nil
+	}
+	return &Decision{Ready: true, Reason: ReasonClusterAsleep, Message: fmt.Sprintf("EtcdCluster %s sleeps, because "+
+		"its spec.size is 0: no backup starts, and none is missed. Once it wakes, one run makes up for those.",
+		v.Schedule.Cluster)}
 }
 
 // leftOut gives up the newest run, and with it all before, once the starting deadline is over.

@@ -243,6 +243,19 @@ func TestASuspendedScheduleBeginsNothingAndAfterwardsMakesUpForOne(t *testing.T)
 	l.is("20260301-0500", "20260301-0600")
 }
 
+func TestNoBackupOfAClusterThatSleepsBeginsAndAfterwardsOneMakesUpForThose(t *testing.T) {
+	l := newIncarnation(t, "0 * * * *", "2026-03-01T00:30:00Z")
+	l.o.Cluster.Asleep = true
+	l.until("2026-03-01T05:30:00Z")
+	l.is()
+	if c := l.status.Conditions[0]; c.Reason != ReasonClusterAsleep || c.Status != metav1.ConditionTrue {
+		t.Errorf("%+v", l.status)
+	}
+	l.o.Cluster.Asleep = false
+	l.until("2026-03-01T06:30:00Z")
+	l.is("20260301-0500", "20260301-0600")
+}
+
 func TestARunWhoseBackupSomebodyDeletesIsNotMadeAgain(t *testing.T) {
 	l := newIncarnation(t, "0 3 * * *", "2026-03-01T00:00:00Z")
 	l.until("2026-03-01T03:02:00Z")

@@ -43,6 +43,7 @@ type Schedule struct {
 type Cluster struct {
 	Exists   bool
 	Deleting bool
+	Asleep   bool   // its spec asks for no member
 	Needless bool   // its spec says that it needs no backups: what is late is not told
 	Operator string // the install that looks after it; empty when no install has claimed it
 }

@@ -97,7 +97,8 @@ func (o Observation) later(a *metav1.Time, b time.Time) *metav1.Time {
 }
 
 func (o Observation) expectsNothing() bool {
-	return o.Schedule.Suspended || o.Schedule.Deleting || !o.Cluster.Exists || o.Cluster.Deleting || o.Cluster.Needless
+	return o.Schedule.Suspended || o.Schedule.Deleting || !o.Cluster.Exists || o.Cluster.Deleting ||
+		o.Cluster.Needless || o.Cluster.Asleep
 }
 
 // ExpectedBy is by when the next complete backup of the schedule has to be there: the first run after the newest
@@ -233,6 +234,7 @@ const (
 	ReasonTimeZoneUnknown = "TimeZoneUnknown"
 	ReasonNeverFires      = "NeverFires"
 	ReasonClusterNotFound = "ClusterNotFound"
+	ReasonClusterAsleep   = "ClusterAsleep"
 	ReasonNameTaken       = "NameTaken"
 )
 

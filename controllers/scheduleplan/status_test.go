@@ -140,6 +140,7 @@ func TestTheNextBackupIsExpectedByTheRunAfterTheLastCompleteOneAndItsDeadline(t 
 		{"one that never fires", func(l *incarnation) { l.o.Schedule.Expression = "0 0 30 2 *" }, "2026-03-01T01:00:00Z"},
 		{"suspended", func(l *incarnation) { l.o.Schedule.Suspended = true }, ""},
 		{"being deleted", func(l *incarnation) { l.o.Schedule.Deleting = true }, ""},
+		{"a cluster that sleeps", func(l *incarnation) { l.o.Cluster.Asleep = true }, ""},
 		{"no cluster", func(l *incarnation) { l.o.Cluster = Cluster{} }, ""},
 	} {
 		l := newIncarnation(t, "0 3 * * *", "2026-03-01T00:00:00Z")

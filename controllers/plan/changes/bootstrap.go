@@ -127,6 +127,8 @@ func (c BeginBootstrap) veto(o facts.View) Veto {
 		return incarnationAtRisk("it forgets revisions that clients were served.")
 	case o.IsOverRetained() && !o.BeginsEmpty() || c.ClusterID == 0 && o.IsAlive() && !goesOn(o, c):
 		return incarnationAtRisk("there is data of a cluster already.")
+	case guardRecordedAsleep(o, c).Holds():
+		return guardRecordedAsleep(o, c)
 	case c.ClusterID != 0 && !isBorne(o, c):
 		return incarnationAtRisk("no volume says that the etcd cluster %s is of it, or that one ended.", c.ClusterID)
 	case c.ClusterID != 0 || o.IsAlive():

@@ -59,6 +59,8 @@ const (
 	EventDisarmed         = "AlarmDisarmed"         // an alarm of etcd was disarmed
 	EventEntriesAdded     = "EntriesAdded"          // raft's log got entries that change no key
 	EventCompacted        = "Compacted"             // history was taken away, because space ran out
+	EventFellAsleep       = "FellAsleep"            // it is written down that the cluster sleeps
+	EventWokeUp           = "WokeUp"                // a cluster that slept serves again
 	EventDefragment       = "DefragmentationBegun"  // a Pod was made that has a member defragmented
 	EventDowngrade        = "DowngradeSet"          // a downgrade of etcd was enabled, or cancelled
 )

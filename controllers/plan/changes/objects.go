@@ -255,6 +255,9 @@ func (c SetBudget) words() Words {
 }
 
 func (c SetBudget) veto(o facts.View) Veto {
+	if isAsleep := o.Desired.Sleep && o.Bootstrap.Asleep; isAsleep {
+		return Veto{} // no member runs that it could keep
+	}
 	if o.Membership.Known && c.MinAvailable < facts.BudgetFor(o, len(o.Voters())) {
 		return quorumAtRisk("%d voters need a larger budget.", len(o.Voters()))
 	}

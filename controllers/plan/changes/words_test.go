@@ -43,6 +43,7 @@ func samples() []Change {
 		MoveLeader{From: "demo-1", To: "demo-0"}, RemoveMember{Name: "demo-1"},
 		DisarmAlarms{Alarms: []facts.Alarm{{Name: facts.AlarmNoSpace}}}, AppendEntries{},
 		Compact{Revision: 7}, StartDefrag{Name: "demo-1"}, DeleteDefrag{Name: "demo-1"},
+		FallAsleep{}, StopMembers{Pods: pods}, WakeUp{},
 		EnableDowngrade{Minor: minor}, CancelDowngrade{Minor: minor},
 	}
 }

@@ -164,6 +164,10 @@ func (o Incarnation) MayRestart(r Replica) bool {
 	return !o.Membership.Known || r.Member != nil && r.Member.ID == r.Volume.Record.MemberID
 }
 
+// MaySleep reports a Pod that can be stopped for any time: all that it holds is on its member's own volume, and starts
+// from there or not at all.
+func (o Incarnation) MaySleep(r Replica) bool { return r.HasLastingData() && o.MayRestart(r) }
+
 // IsGone reports data that certainly is not there any more, or is another's: by the volume, by the node, by what
 // answers, or by the member's own last words.
 func (o Incarnation) IsGone(r Replica) bool {

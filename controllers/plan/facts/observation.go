@@ -114,7 +114,7 @@ func (o Observation) IsKeeperGone() bool { return o.Keeping.Known && !o.IsKeeper
 
 // Desired is what the user asks for.
 type Desired struct {
-	Size         int
+	Size         int              // of the spec
 	Settings     Settings         // of the next stop on the way to Target: what members are to run now
 	NextSettings Settings         // as Settings, of the incarnation that a restore in place prepares; zero without one
 	AtTarget     Settings         // as Settings, at the end of the way
@@ -136,6 +136,7 @@ type Desired struct {
 	HasBudget    bool          // a PodDisruptionBudget is wanted
 	Paused       bool          //
 	Deleting     bool          //
+	Sleep        bool          // Size was 0: no member is to run. Size is then the number of voters that there are
 	KeepVolumes  time.Duration // for how long the volume of a replaced member is kept; 0 not at all
 	ReplaceAfter time.Duration // how long a member must be dead before it is replaced; 0 never
 	Operator     string        // namespace/name of the install that is asked to look after it; empty for none

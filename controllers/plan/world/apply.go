@@ -83,6 +83,12 @@ func (w *World) carryOut(c changes.Change, effects *budgetOfEffects) error {
 		w.adopt(c, effects)
 	case changes.BeginBootstrap, changes.VoidBootstrap, changes.NextBootstrap, changes.RecordBootstrap:
 		return w.carryOutBootstrap(c)
+	case changes.FallAsleep:
+		return w.fallAsleep()
+	case changes.StopMembers:
+		w.stopMembers(c, effects)
+	case changes.WakeUp:
+		return w.wakeUp()
 	case changes.BeginNext, changes.PrepareNext, changes.DropNext, changes.SwitchOver, changes.GoBack,
 		changes.MarkFormer, changes.MarkCurrent, changes.MarkFlushed:
 		w.carryOutInPlace(c, effects)

@@ -31,6 +31,7 @@ type Hazards struct {
 	Windows        bool // members that serve may be stopped now and then only
 	FullNodes      bool // no node is left beside those that the first members are on
 	Asks           bool // a person asks for a new member in the place of one, or for that no more
+	Sleep          bool // the user asks for no member, and for some again
 	Moves          bool // the user asks for another StorageClass or pool of nodes, and puts that back
 }
 
@@ -64,6 +65,7 @@ func (w *World) Calm() {
 	w.trouble.isQuiet = w.trouble.Minors && w.chance(2, "clients leave", "") == 0
 	w.trouble.Hazards, w.trouble.refused = Hazards{}, nil
 	w.putClassRight()
+	w.Wake()
 	w.PutCABack()
 	w.Cluster.Operator = cmp.Or(w.keeper(w.objects), w.Cluster.Operator) // the install that has it goes on
 	w.logf("the world calms down")
@@ -95,6 +97,7 @@ func (w *World) hazardFaults() []fault {
 			{"LoseUnderAnotherCA", 2, w.loseMember}}},
 		{w.trouble.Moves, []fault{{"Move", 12, by(w.Move)}}},
 		{w.trouble.Asks, []fault{{"AskToReplace", 6, by(w.AskToReplace)}}},
+		{w.trouble.Sleep, []fault{{"Sleep", 8, by(w.Sleep)}, {"Wake", 6, by(w.Wake)}, {"LoseAsleep", 1, w.loseMember}}},
 		{w.trouble.FullNodes, []fault{{"DoomVolume", 12, w.DeleteVolume}}},
 		{w.trouble.SharedNodes, []fault{{"LoseSharedNode", 1, w.LoseSharedNode},
 			{"RestartSharedNode", 1, w.RestartSharedNode}}},

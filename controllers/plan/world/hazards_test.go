@@ -37,6 +37,7 @@ var hazardRuns = []struct {
 	{"windows", Hazards{Windows: true, Bloat: true}, []string{"roll EvictPod", "defragment StartDefrag"}},
 	{"windows-across-minors", Hazards{Windows: true, Minors: true, Amounts: true}, []string{"enable-downgrade EnableDowngrade"}},
 	{"full-nodes", Hazards{FullNodes: true}, []string{"volume demo-", "only its Pod keeps its successor"}},
+	{"sleep", Hazards{Sleep: true, StaleSpecs: true}, []string{"hibernate FallAsleep", "asleep StopMembers", "awake WakeUp", "spec: size 0"}},
 	{"shared-nodes", Hazards{SharedNodes: true}, []string{"the node of"}},
 	{"many-at-once", Hazards{RolledBack: true, SkewedCaches: true, StaleSpecs: true, Restless: true, Overlap: true,
 		LostReplies: true, SlowEtcd: true, Collection: true, SharedNodes: true}, []string{"in the middle of a pass"}},

@@ -27,6 +27,9 @@ func (w *World) checkAction(before health, c changes.Change) {
 	if w.trouble.isRaced {
 		return // a fault took it, or what stood between the operator and its doing
 	}
+	if _, isStop := c.(changes.StopMembers); isStop && w.isToSleep() {
+		return
+	}
 	if _, isMove := c.(changes.SwitchOver); before.hasQuorum() && !after.hasQuorum() && !isMove {
 		w.violate("I1: %s took the quorum: %+v -> %+v", changes.KindOf(c), before, after)
 	}

@@ -87,7 +87,7 @@ func (w *World) hasChanged(before snapshot) bool { return !reflect.DeepEqual(bef
 // asked after the pass, so that what the pass did does not count as the world's change.
 func (w *World) checkRest(d plan.Decision) {
 	switch {
-	case d.Verdict != plan.Settled:
+	case d.Verdict != plan.Settled && !isAsleep(d.Reason):
 		isSame := w.ledger.settled != nil && reflect.DeepEqual(*w.ledger.settled, w.ledger.found)
 		if d.Change != nil && isSame && !w.isExpiry(d.Change) {
 			w.stall("I8: settled, and %s by %s a while later, where nothing had changed", changes.KindOf(d.Change),
@@ -189,7 +189,7 @@ func (w *World) checkRemoval(c *cluster, id etcdutil.ID) {
 	away := w.Now.Sub(w.ledger.seen[id])
 	isOverdue := w.Spec.ReplaceAfter > 0 && away >= w.Spec.ReplaceAfter && w.objects.pods[c.nameOf(id)].HeldBy == ""
 	isAsked := w.Unwanted == c.nameOf(id) && away > facts.StartDeadline
-	if isAsked || len(c.voters()) > w.Spec.Size || !w.hasData(c, id) || w.isEphemeralRoll(c) || isOverdue ||
+	if isAsked || len(c.voters()) > w.wantedOf(c) || !w.hasData(c, id) || w.isEphemeralRoll(c) || isOverdue ||
 		w.makesRoom(c, id) || w.leavesFirst(c, id) {
 		return
 	}
@@ -213,7 +213,7 @@ func (w *World) makesRoom(c *cluster, id etcdutil.ID) bool {
 // checkReplaceable holds the operator to keeping a member while Kubernetes would admit none in its place. One whose
 // copy is wrong goes all the same.
 func (w *World) checkReplaceable(c *cluster, id etcdutil.ID) {
-	if len(c.members) <= w.Spec.Size && w.refusesMembers() && !w.isCorrupted(c) {
+	if len(c.members) <= w.wantedOf(c) && w.refusesMembers() && !w.isCorrupted(c) {
 		w.violate("%s was removed, and Kubernetes admits no successor", c.nameOf(id))
 	}
 }

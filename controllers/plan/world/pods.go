@@ -45,6 +45,7 @@ func (w *World) createPod(s changes.Start) {
 	if _, exists := w.objects.pods[s.Name]; exists {
 		return
 	}
+	w.checkAsleep(s)
 	p := pod{initial: s.Initial, seen: s.Flags, made: s.Settings, Pod: facts.Pod{UID: w.uid("pod"), Created: w.Now,
 		Phase: facts.PodPending,
 		Flags: s.Flags, Role: s.Role, Incarnation: cmp.Or(w.objects.bootstrap.Incarnation,

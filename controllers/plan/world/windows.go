@@ -45,11 +45,11 @@ func (w *World) checkWindow(change changes.Change) {
 			says = w.whyHeld(change.Name)
 		}
 	case changes.MoveLeader:
-		if len(c.voters()) <= w.Spec.Size && !w.isDoomed(change.From) && change.From != w.Unwanted {
+		if len(c.voters()) <= w.wantedOf(c) && !w.isDoomed(change.From) && change.From != w.Unwanted {
 			says = w.whyHeld(change.From)
 		}
 	case changes.AddLearner:
-		if len(c.voters()) >= w.Spec.Size && w.areAllWell(c) && !c.hasVoter(w.Unwanted) {
+		if len(c.voters()) >= w.wantedOf(c) && w.areAllWell(c) && !c.hasVoter(w.Unwanted) {
 			says = "every voter serves, and there are as many as the size asks for"
 		}
 	case changes.EnableDowngrade:
