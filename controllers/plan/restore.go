@@ -19,7 +19,7 @@ const restoreDeadline = 30 * time.Minute
 // restoreSource has the backup that the spec asks for looked at, before a bootstrap is written down. The operator reads
 // no store: a Pod does.
 func restoreSource(o pass) *proposal {
-	if o.Desired.Restore.IsZero() || !isToBegin(o) || o.Desired.Sleep {
+	if o.Desired.Restore.IsZero() || !isToBegin(o) {
 		return nil
 	}
 	return lookAtBackup(o)
@@ -56,7 +56,7 @@ func refusalOf(w facts.WantedBackup, format string) *proposal {
 }
 
 // isToBegin reports whether the next thing to write down is a bootstrap: there is no record and no trace of any, or
-// only one that was given up and of which nothing is left.
+// only one that was given up and of which nothing is left. What is to sleep does not begin.
 func isToBegin(o pass) bool {
 	switch {
 	case o.IsAlive():
@@ -65,7 +65,7 @@ func isToBegin(o pass) bool {
 		return o.Bootstrap.Void && !slices.ContainsFunc(o.Members,
 			func(r facts.Replica) bool { return r.HasAnyOf(o.Bootstrap.Incarnation) })
 	}
-	return traceOf(o) == ""
+	return traceOf(o) == "" && !o.Desired.Sleep
 }
 
 func judgePreflight(o pass, p *facts.Preflight) *proposal {

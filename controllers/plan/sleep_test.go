@@ -71,6 +71,8 @@ func sleepRows() []row {
 
 		{"a cluster that was never created is not created", toSleep(notBootstrapped(3)), Wait, "birth-record",
 			facts.ReasonAsleep, "", "was never created. To wake it"},
+		{"and no backup is looked at for it", toSleep(wishing(notBootstrapped(3))), Wait, "birth-record", facts.ReasonAsleep, "",
+			"was never created. To wake it"},
 		{"a lost record says again that the cluster sleeps", lostRecord(toSleep(atRest())), Act, "birth-record", "",
 			"BeginBootstrap", "anew"},
 	}...)
