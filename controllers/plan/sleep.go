@@ -11,12 +11,18 @@ import (
 // Hibernation: spec.size is 0. No member runs, and all volumes stay. What starts members again are the rules of a
 // cluster whose nodes all restarted. See docs/decisions/0047.
 
-// asAsked is the observation as rules and guard read it. A cluster that is to sleep keeps the members that can, and at
-// least one: none of these is one too many, and what would not outlast its Pod leaves.
+// asAsked is the observation as rules and guard read it. A cluster that is to sleep keeps the members that can: none of
+// these is one too many. What would not outlast its Pod leaves, and where one odd member of them is missing then, it is
+// succeeded first.
 func asAsked(o facts.Observation) facts.Observation {
-	if o.Desired.Size == 0 {
-		staying := facts.Filter(o.Current.Voters(), func(r facts.Replica) bool { return !r.IsDoomed() })
-		o.Desired.Sleep, o.Desired.Size = true, max(1, len(staying))
+	if o.Desired.Size > 0 {
+		return o
+	}
+	voters := o.Current.Voters()
+	staying := len(facts.Filter(voters, func(r facts.Replica) bool { return !r.IsDoomed() }))
+	o.Desired.Sleep, o.Desired.Size = true, staying
+	if staying < len(voters) && staying%2 == 0 {
+		o.Desired.Size++
 	}
 	return o
 }

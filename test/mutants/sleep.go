@@ -42,8 +42,14 @@ var sleep = []mutant{
 	},
 	{
 		Name: "a size of 0 shrinks the cluster", Peer: "",
-		From: "o.Desired.Sleep, o.Desired.Size = true, max(1, len(staying))",
+		From: "o.Desired.Sleep, o.Desired.Size = true, staying",
 		To:   "o.Desired.Sleep, o.Desired.Size = true, 0",
+		Test: row("and leaves"),
+	},
+	{
+		Name: "a size of 0 leaves a member without a successor", Peer: "",
+		From: "if staying < len(voters) && staying%2 == 0 {",
+		To:   "if false {",
 		Test: row("the only one is succeeded first"),
 	},
 	{

@@ -23,12 +23,22 @@ func (w *World) Wake() {
 	}
 }
 
-// wantedOf is how many voters the cluster is to have: as many as there are while it is to sleep.
+// wantedOf is how many voters the cluster is to have: while it is to sleep, those that can, or one more where that makes
+// them odd.
 func (w *World) wantedOf(c *cluster) int {
-	if w.Spec.Size == 0 {
-		return len(c.voters())
+	if w.Spec.Size > 0 {
+		return w.Spec.Size
 	}
-	return w.Spec.Size
+	staying := 0
+	for _, m := range c.voters() {
+		if !w.isDoomed(c.nameOf(m.ID)) {
+			staying++
+		}
+	}
+	if staying < len(c.voters()) && staying%2 == 0 {
+		staying++
+	}
+	return staying
 }
 
 // isToSleep reports that a user asks for no member, and that this is written down.
