@@ -20,6 +20,7 @@ const (
 	stateDegraded     = "Degraded"
 	stateStalled      = "Stalled"
 	stateNotAvailable = "NotAvailable"
+	stateAsleep       = "Asleep"
 	stateUnknown      = "Unknown"
 	stateDeleting     = "Deleting"
 )
@@ -29,6 +30,7 @@ const (
 	quorumHolds   = "Holds"
 	quorumLost    = "Lost"
 	quorumUnknown = "Unknown"
+	quorumNone    = "None"
 )
 
 // summary is all that `status` prints. With -o it is printed as it is.
@@ -144,6 +146,8 @@ func healthOf(in seen) verdict {
 		return verdict{stateUnknown, "The operator has not looked at this cluster yet."}
 	case available.Status == metav1.ConditionUnknown:
 		return verdict{stateUnknown, available.Message}
+	case available.Reason == reasonAsleep:
+		return verdict{stateAsleep, available.Message}
 	case available.Status != metav1.ConditionTrue:
 		return verdict{stateNotAvailable, available.Message}
 	case isTrue(conditions, v1alpha1.ConditionStalled):
@@ -158,6 +162,14 @@ func healthOf(in seen) verdict {
 	return verdict{stateNotReady, message(v1alpha1.ConditionReady)}
 }
 
+// reasonAsleep is the reason of conditions of a cluster that sleeps.
+const reasonAsleep = "Asleep"
+
+func isAsleep(status v1alpha1.EtcdClusterStatus) bool {
+	c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionAvailable)
+	return c != nil && c.Reason == reasonAsleep
+}
+
 // quorumOf says how many more voting members may fail before writes stop. The operator leaves the margin out while no
 // quorum answers.
 func quorumOf(status v1alpha1.EtcdClusterStatus) quorum {
@@ -166,6 +178,8 @@ func quorumOf(status v1alpha1.EtcdClusterStatus) quorum {
 		return quorum{State: quorumLost, Message: "Members that hold the data are lost, and the rest is no quorum. " +
 			"An EtcdRestore rebuilds the cluster: " +
 			pages.Docs + "docs/disaster-recovery.md."}
+	case status.Quorum == nil && isAsleep(status):
+		return quorum{State: quorumNone, Message: "No member runs."}
 	case status.Quorum == nil:
 		return quorum{State: quorumUnknown, Message: "The operator has no answer from a quorum of the members."}
 	}

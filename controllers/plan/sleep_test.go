@@ -86,6 +86,8 @@ func fallingAsleep() []row {
 			"FallAsleep", ""},
 		{"while a member is away", toSleep(three.edit(1, silent)), Act, "hibernate", "", "FallAsleep", ""},
 		{"while no member answers", toSleep(three.blind()), Act, "hibernate", "", "FallAsleep", ""},
+		{"a backup that reads ends first, and no member is one too many", streaming(toSleep(three)), Wait, "hibernate",
+			facts.ReasonFallingAsleep, "", "reads a member's data for a backup"},
 		{"a learner joins or goes first", toSleep(three.with(learner(3)).budgeting(3)), Act, "abandon-learner", "",
 			"RemoveMember", "the size does not ask for it"},
 		{"while the data of one is lost", toSleep(three.edit(1, wiped)), Act, "hibernate", "", "FallAsleep", ""},

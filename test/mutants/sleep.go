@@ -44,7 +44,7 @@ var sleep = []mutant{
 		Name: "a size of 0 shrinks the cluster", Peer: "",
 		From: "o.Desired.Sleep, o.Desired.Size = true, staying",
 		To:   "o.Desired.Sleep, o.Desired.Size = true, 0",
-		Test: row("and leaves"),
+		Test: row("a backup that reads ends first, and no member is one too many"),
 	},
 	{
 		Name: "a size of 0 leaves a member without a successor", Peer: "",

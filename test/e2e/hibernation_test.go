@@ -1,0 +1,153 @@
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+)
+
+var _ = Describe("A cluster with size 0", Label("lifecycle"), func() {
+	ownNamespace()
+
+	It("sleeps, while nothing of it is written, and wakes as the same cluster with every key", Label("core"), perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "sleepy", 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, "kept", 3)
+		was := identityOf(ctx, cluster)
+		traffic := cluster.Write(ctx)
+		putToSleep(ctx, cluster)
+		expectAsleep(ctx, cluster)
+		expectUnwritten(ctx, cluster)
+		cluster.Resize(ctx, 3)
+		cluster.AwaitReady(ctx, 3)
+		expectSame(ctx, cluster, was)
+		Expect(cluster.Filled(ctx, "kept")).To(Equal(3), "keys that were there before")
+		traffic.FinishAfterOutage(ctx)
+	})
+
+	It("wakes at another size and patch, without a volume that was lost meanwhile", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "sleepy", 3, world.Version("3.5.21"))
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, "kept", 3)
+		before := cluster.Identities(ctx)
+		putToSleep(ctx, cluster)
+		lost := cluster.Member(1)
+		Expect(kube.Client.Delete(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: meta(cluster.Namespace, lost)})).To(Succeed())
+		cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Size, s.Version = 5, "3.5.35" })
+		cluster.AwaitReady(ctx, 5)
+		after := cluster.Identities(ctx)
+		Expect(after).To(HaveKeyWithValue(cluster.Member(0), before[cluster.Member(0)]))
+		Expect(after).To(HaveKeyWithValue(cluster.Member(2), before[cluster.Member(2)]))
+		Expect(after).NotTo(HaveKey(lost))
+		Expect(cluster.Filled(ctx, "kept")).To(Equal(3), "keys that were there before")
+		expectVersion(ctx, cluster, "3.5.35")
+		cluster.Write(ctx).Finish(ctx)
+	})
+
+	It("is deleted and created again asleep, starts nothing, and wakes on its volumes", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "sleepy", 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, "kept", 3)
+		was := identityOf(ctx, cluster)
+		putToSleep(ctx, cluster)
+		deleteCluster(ctx, cluster)
+		again := story.Create(ctx, "sleepy", 0)
+		again.ClusterID = cluster.ClusterID
+		again.AwaitStep(ctx, facts.ReasonAsleep)
+		expectAsleep(ctx, again)
+		again.Resize(ctx, 3)
+		again.AwaitReady(ctx, 3)
+		expectSame(ctx, again, was)
+		Expect(again.Filled(ctx, "kept")).To(Equal(3), "keys that were there before")
+	})
+
+	It("in the middle of a roll, and back midway, loses nothing that was acknowledged", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "sleepy", 3)
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		traffic := cluster.Write(ctx)
+		cluster.Change(ctx, otherSettings)
+		Eventually(ctx, cluster.History.Rules).WithPolling(20 * time.Millisecond).Should(ContainElement("roll"))
+		cluster.Resize(ctx, 0)
+		Eventually(ctx, cluster.History.Rules).WithPolling(20 * time.Millisecond).Should(ContainElement("hibernate"))
+		cluster.Resize(ctx, 3)
+		cluster.AwaitReady(ctx, 3)
+		putToSleep(ctx, cluster)
+		cluster.Resize(ctx, 3)
+		cluster.AwaitReady(ctx, 3)
+		expectSame(ctx, cluster, was)
+		expectOtherSettings(ctx, cluster)
+		traffic.FinishAfterOutage(ctx)
+	})
+
+	It("of which nothing is there is not created before it has a size", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "unborn", 0)
+		cluster.AwaitStep(ctx, facts.ReasonAsleep)
+		Consistently(ctx, func() ([]corev1.Pod, error) { return cluster.Pods(ctx) }).WithTimeout(watching / 3).Should(BeEmpty())
+		cluster.Resize(ctx, 1)
+		cluster.AwaitReady(ctx, 1)
+	})
+})
+
+var _ = Describe("A cluster that sleeps", Label("nodes"), Serial, func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	It("wakes as itself after every node was restarted", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "sleepy", 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, "kept", 3)
+		was := identityOf(ctx, cluster)
+		putToSleep(ctx, cluster)
+		nodes, err := kube.Nodes(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		for _, node := range nodes {
+			kube.KillNode(ctx, node)
+		}
+		for _, node := range nodes {
+			kube.StartNode(ctx, node)
+		}
+		kube.AwaitNodesReady(ctx)
+		cluster.Resize(ctx, 3)
+		cluster.AwaitReady(ctx, 3)
+		expectSame(ctx, cluster, was)
+		Expect(cluster.Filled(ctx, "kept")).To(Equal(3), "keys that were there before")
+	})
+})
+
+// putToSleep asks for no member, and waits until none runs and nothing is left to do.
+func putToSleep(ctx context.Context, c *world.Cluster) {
+	GinkgoHelper()
+	c.Resize(ctx, 0)
+	c.AwaitStep(ctx, facts.ReasonAsleep)
+	Eventually(ctx, func() ([]corev1.Pod, error) { return c.Pods(ctx) }).Should(BeEmpty())
+}
+
+// expectAsleep expects a cluster at rest, of which nothing is called wrong.
+func expectAsleep(ctx context.Context, c *world.Cluster) {
+	GinkgoHelper()
+	c.AwaitCondition(ctx, v1alpha1.ConditionAvailable, "False", facts.ReasonAsleep)
+	c.AwaitCondition(ctx, v1alpha1.ConditionDegraded, "False", facts.ReasonAsleep)
+	object, err := c.Get(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(object.Status.Size).To(BeZero())
+	Expect(object.Status.Members).To(HaveLen(3), "by their volumes")
+	pods, err := c.Pods(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(pods).To(BeEmpty())
+}
+
+// expectUnwritten expects the operator to write nothing for a while.
+func expectUnwritten(ctx context.Context, c *world.Cluster) {
+	GinkgoHelper()
+	since := mark(ctx)
+	Consistently(ctx, func() ([]world.Request, error) { return kube.OperatorWrites(ctx, since, c.Namespace) }).WithTimeout(watching).
+		Should(BeEmpty(), "decisions:\n%s", c.History)
+}
