@@ -29,6 +29,11 @@ func startAgain(size int) figure {
 	return figure{Name: fmt.Sprintf("start of all members, %d made again", size), Unit: unitSeconds, Times: 1, Plus: 2}
 }
 
+// startWoken is a cluster that slept, beside a StatefulSet that is scaled to 0 and back.
+func startWoken(size int) figure {
+	return figure{Name: fmt.Sprintf("start of all members, %d woken", size), Unit: unitSeconds, Times: 1, Plus: 2}
+}
+
 func measureStarts(ctx context.Context, b *bench) error {
 	for _, size := range startSizes {
 		like := shape{name: clusterName, size: size}
@@ -37,6 +42,9 @@ func measureStarts(ctx context.Context, b *bench) error {
 				return err
 			}
 			if err := t.measureKilled(ctx); err != nil {
+				return err
+			}
+			if err := t.measureWoken(ctx); err != nil {
 				return err
 			}
 			return t.measureMadeAgain(ctx)
@@ -72,6 +80,43 @@ func (t *trial) measureKilled(ctx context.Context) error {
 		}
 	}
 	return t.measureStart(ctx, startKilled(t.size), began, containers)
+}
+
+func (t *trial) measureWoken(ctx context.Context) error {
+	if err := t.calm(ctx); err != nil {
+		return err
+	}
+	if err := t.scale(ctx, 0); err != nil {
+		return err
+	}
+	if err := t.untilPods(ctx, func(pods []*corev1.Pod) bool { return len(pods) == 0 }); err != nil {
+		return err
+	}
+	if err := t.untilIdle(ctx); err != nil {
+		return err
+	}
+	began := t.start()
+	if err := t.scale(ctx, t.size); err != nil {
+		return err
+	}
+	return t.measureStart(ctx, startWoken(t.size), began, nil)
+}
+
+// scale asks for so many members, or replicas.
+func (t *trial) scale(ctx context.Context, size int) error {
+	if t.side == ours {
+		return t.change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Size = int32(size) })
+	}
+	set := &appsv1.StatefulSet{}
+	if err := t.kube.client.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: t.name}, set); err != nil {
+		return fmt.Errorf("reading the StatefulSet of the floor: %w", err)
+	}
+	before := set.DeepCopy()
+	set.Spec.Replicas = new(int32(size))
+	if err := t.kube.client.Patch(ctx, set, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("scaling the StatefulSet of the floor: %w", err)
+	}
+	return nil
 }
 
 func (t *trial) measureMadeAgain(ctx context.Context) error {
