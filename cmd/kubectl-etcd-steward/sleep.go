@@ -46,8 +46,8 @@ func (s *session) hibernate(ctx context.Context, name string) (string, error) {
 	if err := s.resize(ctx, c, 0); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("EtcdCluster %[1]s is to sleep. It had the size %[2]d. To wait for it: `kubectl wait etcd %[1]s "+
-		`--for='jsonpath={.status.conditions[?(@.type=="Ready")].reason}=Asleep'`+" --timeout=10m`. To wake it: "+
+	return fmt.Sprintf("EtcdCluster %[1]s is to sleep. It had the size %[2]d. To wait for it: `kubectl wait etcd "+
+		`%[1]s --for='jsonpath={.status.conditions[?(@.type=="Ready")].reason}=Asleep'`+" --timeout=10m`. To wake it: "+
 		"`kubectl etcd-steward wake %[1]s --size %[2]d`.", name, was), nil
 }
 
@@ -58,13 +58,13 @@ func (s *session) wake(ctx context.Context, name string, size int32) (string, er
 		return "", err
 	}
 	if c.Spec.Size > 0 {
-		return fmt.Sprintf("EtcdCluster %s does not sleep: its spec.size is %d. Nothing was written.", name, c.Spec.Size),
-			nil
+		return fmt.Sprintf("EtcdCluster %s does not sleep: its spec.size is %d. Nothing was written.", name,
+			c.Spec.Size), nil
 	}
 	if size == 0 {
 		if size = int32(len(c.Status.Members)); !slices.Contains([]int32{1, 3, 5, 7}, size) {
-			return "", fmt.Errorf("EtcdCluster %s shows %d members, which is no size that a cluster may have. Say with "+
-				"--size how many it is to have: 1, 3, 5 or 7", name, size)
+			return "", fmt.Errorf("EtcdCluster %s shows %d members, which is no size that a cluster may have. Say "+
+				"with --size how many it is to have: 1, 3, 5 or 7", name, size)
 		}
 	}
 	if err := s.resize(ctx, c, size); err != nil {

@@ -23,8 +23,8 @@ func (w *World) Wake() {
 	}
 }
 
-// wantedOf is how many voters the cluster is to have: while it is to sleep, those that can, or one more where that makes
-// them odd.
+// wantedOf is how many voters the cluster is to have: while it is to sleep, those that can, or one more where that
+// makes them odd.
 func (w *World) wantedOf(c *cluster) int {
 	if w.Spec.Size > 0 {
 		return w.Spec.Size
