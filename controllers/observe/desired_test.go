@@ -13,8 +13,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
-// onTheWay are what members are asked for: see atStop, and grownFrom.
-var onTheWay = []string{"NextSettings", "AtTarget", "Needs", "LeftOut", "Held", "NoWay", "GrownFrom"}
+// onTheWay are what members are asked for, and what the planner makes of the size: see atStop, grownFrom, plan.Decide.
+var onTheWay = []string{"NextSettings", "AtTarget", "Needs", "LeftOut", "Held", "NoWay", "GrownFrom", "Sleep"}
 
 // A field that stays zero is a wish that the planner never hears of, and nothing else would say so.
 func TestAllThatASpecAsksForIsSeen(t *testing.T) {
