@@ -58,6 +58,9 @@ func (d Due) whyLeave(o judge.Judged, r facts.Replica) string {
 	case !o.Desired.Ephemeral || r.IsUnwanted:
 		return "a new member has its place: " + why
 	}
+	if o.Desired.Sleep {
+		return fmt.Sprintf("the cluster is to sleep with %d members, and has %d", o.Desired.Size, len(o.Voters()))
+	}
 	return fmt.Sprintf("spec.size is %d, the cluster has %d", o.Desired.Size, len(o.Voters()))
 }
 

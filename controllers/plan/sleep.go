@@ -12,18 +12,21 @@ import (
 // cluster whose nodes all restarted. See docs/decisions/0047.
 
 // asAsked is the observation as rules and guard read it. A cluster that is to sleep keeps the members that can: none of
-// these is one too many. What would not outlast its Pod leaves, and where one odd member of them is missing then, it is
-// succeeded first.
+// these is one too many. What would not outlast its Pod leaves, and where an odd number of members is missing then, it
+// is succeeded first. Of three or more at least three stay: for a sleep no one gives copies of the data up.
 func asAsked(o facts.Observation) facts.Observation {
 	if o.Desired.Size > 0 {
 		return o
 	}
 	voters := o.Current.Voters()
-	staying := len(facts.Filter(voters, func(r facts.Replica) bool { return !r.IsDoomed() }))
-	o.Desired.Sleep, o.Desired.Size = true, staying
-	if staying < len(voters) && staying%2 == 0 {
-		o.Desired.Size++
+	size := len(facts.Filter(voters, func(r facts.Replica) bool { return !r.IsDoomed() }))
+	if size < len(voters) {
+		size |= 1
+		if len(voters) >= 3 {
+			size = max(size, 3)
+		}
 	}
+	o.Desired.Sleep, o.Desired.Size = true, size
 	return o
 }
 

@@ -42,15 +42,21 @@ var sleep = []mutant{
 	},
 	{
 		Name: "a size of 0 shrinks the cluster", Peer: "",
-		From: "o.Desired.Sleep, o.Desired.Size = true, staying",
+		From: "o.Desired.Sleep, o.Desired.Size = true, size",
 		To:   "o.Desired.Sleep, o.Desired.Size = true, 0",
 		Test: row("a backup that reads ends first, and no member is one too many"),
 	},
 	{
 		Name: "a size of 0 leaves a member without a successor", Peer: "",
-		From: "if staying < len(voters) && staying%2 == 0 {",
-		To:   "if false {",
+		From: "size |= 1\n",
+		To:   "",
 		Test: row("the only one is succeeded first"),
+	},
+	{
+		Name: "of three copies only one goes to sleep", Peer: "",
+		From: "size = max(size, 3)",
+		To:   "",
+		Test: row("two of three are succeeded before they leave: as many copies sleep as there were"),
 	},
 	{
 		Name: "a lost quorum sleeps, and no one is told", Peer: "",

@@ -24,7 +24,7 @@ func (w *World) Wake() {
 }
 
 // wantedOf is how many voters the cluster is to have: while it is to sleep, those that can, or one more where that
-// makes them odd.
+// makes them odd. Of three or more at least three stay.
 func (w *World) wantedOf(c *cluster) int {
 	if w.Spec.Size > 0 {
 		return w.Spec.Size
@@ -35,8 +35,11 @@ func (w *World) wantedOf(c *cluster) int {
 			staying++
 		}
 	}
-	if staying < len(c.voters()) && staying%2 == 0 {
-		staying++
+	if n := len(c.voters()); staying < n {
+		staying |= 1
+		if n >= 3 {
+			staying = max(staying, 3)
+		}
 	}
 	return staying
 }
