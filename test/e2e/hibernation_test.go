@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"crypto/x509"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
@@ -121,6 +123,81 @@ var _ = Describe("A cluster that sleeps", Label("nodes"), Serial, func() {
 		Expect(cluster.Filled(ctx, "kept")).To(Equal(3), "keys that were there before")
 	})
 })
+
+var _ = Describe("A cluster that sleeps while the operator is away", Label("operator"), func() {
+	ownOperator()
+
+	It("wakes with new certificates where all ended meanwhile, and asleep none is issued", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "sleepy", 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, "kept", 3)
+		was, member := identityOf(ctx, cluster), cluster.Member(1)
+		putToSleep(ctx, cluster)
+		operator.Kill() // it keeps what it read of Secrets for minutes
+		endCertificates(ctx, cluster)
+		ended := storedCertificate(ctx, member)
+		Expect(ended.NotAfter).To(BeTemporally("<", time.Now()))
+		operator.Start()
+		Consistently(ctx, func() *x509.Certificate { return storedCertificate(ctx, member) }).WithTimeout(watching / 3).Should(Equal(ended))
+		expectAsleep(ctx, cluster)
+		cluster.Resize(ctx, 3)
+		cluster.AwaitReady(ctx, 3)
+		Expect(storedCertificate(ctx, member).NotAfter).To(BeTemporally(">", time.Now().Add(24*time.Hour)))
+		expectSame(ctx, cluster, was)
+		Expect(cluster.Filled(ctx, "kept")).To(Equal(3), "keys that were there before")
+		cluster.Write(ctx).Finish(ctx)
+	})
+})
+
+var _ = Describe("A cluster that sleeps while the operator is exchanged", Label("operator"), Serial, func() {
+	BeforeEach(func() { kube.NeedLocalkube() })
+	ownNamespace()
+
+	It("is started by a release that does not know size 0, sleeps again under this one, and wakes as itself", NodeTimeout(15*time.Minute),
+		func(ctx context.Context) {
+			before, now := kube.BuildCommit(ctx, world.PreviousCommit), kube.Installed()
+			DeferCleanup(func(ctx context.Context) { now.Deploy(ctx) })
+			cluster := story.Create(ctx, "sleepy", 3)
+			cluster.AwaitReady(ctx, 3)
+			cluster.Fill(ctx, "kept", 3)
+			was := identityOf(ctx, cluster)
+			putToSleep(ctx, cluster)
+			before.Deploy(ctx)
+			Eventually(ctx, func() error { return cluster.CheckServing(ctx, 3) }).WithTimeout(world.Patience).Should(Succeed())
+			now.Deploy(ctx)
+			Eventually(ctx, func() ([]corev1.Pod, error) { return cluster.Pods(ctx) }).WithTimeout(world.Patience).Should(BeEmpty())
+			cluster.AwaitStep(ctx, facts.ReasonAsleep)
+			cluster.Resize(ctx, 3)
+			cluster.AwaitReady(ctx, 3)
+			expectSame(ctx, cluster, was)
+			Expect(cluster.Filled(ctx, "kept")).To(Equal(3), "keys that were there before")
+		})
+})
+
+// endCertificates puts certificates that ended, of the same CAs, in the place of all that a cluster of three has.
+func endCertificates(ctx context.Context, c *world.Cluster) {
+	GinkgoHelper()
+	object, err := c.Get(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	held := map[string][]resources.Certificate{}
+	for _, name := range []string{resources.ClientSecret(c.Name), resources.OperatorSecret(c.Name)} {
+		held[name] = resources.Certificates(object, name)
+	}
+	for i := range 3 {
+		held[resources.MemberSecret(c.Member(i))] = resources.MemberCertificates(object, c.Member(i), "")
+	}
+	for name, certificates := range held {
+		secret := &corev1.Secret{}
+		Expect(kube.Client.Get(ctx, key(name), secret)).To(Succeed())
+		for _, certificate := range certificates {
+			certificate.Leaf.Validity = time.Hour
+			pair, err := authority(ctx, certificate.CA).Issue(certificate.Leaf, time.Now().Add(-12*time.Hour)) // the CA is older by its allowance
+			Expect(err).NotTo(HaveOccurred())
+			secret.Data[certificate.CertKey], secret.Data[certificate.KeyKey] = pair.Cert, pair.Key
+		}
+		Expect(kube.Client.Update(ctx, secret)).To(Succeed())
+	}
+}
 
 // putToSleep asks for no member, and waits until none runs and nothing is left to do.
 func putToSleep(ctx context.Context, c *world.Cluster) {

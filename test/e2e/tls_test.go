@@ -132,20 +132,27 @@ func peerCertificate(ctx context.Context, member string) tls.Certificate {
 // shortenLife replaces the certificate of a member's client port by one that ends within the hour, of the same CA.
 func shortenLife(ctx context.Context, c *world.Cluster, member string) *x509.Certificate {
 	GinkgoHelper()
-	caSecret, secret := &corev1.Secret{}, &corev1.Secret{}
-	Expect(kube.Client.Get(ctx, key(resources.CASecret(c.Name)), caSecret)).To(Succeed())
-	ca, err := pki.ParseCA(pki.Pair{Cert: caSecret.Data[corev1.TLSCertKey], Key: caSecret.Data[corev1.TLSPrivateKeyKey]})
-	Expect(err).NotTo(HaveOccurred())
+	secret := &corev1.Secret{}
 	object, err := c.Get(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	leaf := pki.Leaf(resources.MemberServerLeaf(object, member, ""))
 	leaf.Validity = 3 * time.Minute // beside a day of allowance for clocks: in its last third
-	pair, err := ca.Issue(leaf, time.Now())
+	pair, err := authority(ctx, resources.CASecret(c.Name)).Issue(leaf, time.Now())
 	Expect(err).NotTo(HaveOccurred())
 	Expect(kube.Client.Get(ctx, key(resources.MemberSecret(member)), secret)).To(Succeed())
 	secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey] = pair.Cert, pair.Key
 	Expect(kube.Client.Update(ctx, secret)).To(Succeed())
 	return parse(pair.Cert)
+}
+
+// authority is the CA in a Secret.
+func authority(ctx context.Context, name string) pki.CA {
+	GinkgoHelper()
+	secret := &corev1.Secret{}
+	Expect(kube.Client.Get(ctx, key(name), secret)).To(Succeed())
+	ca, err := pki.ParseCA(pki.Pair{Cert: secret.Data[corev1.TLSCertKey], Key: secret.Data[corev1.TLSPrivateKeyKey]})
+	Expect(err).NotTo(HaveOccurred())
+	return ca
 }
 
 func storedCertificate(ctx context.Context, member string) *x509.Certificate {
