@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ import (
 // its deadline. A cluster that is only growing, or whose first members are only starting, is not degraded.
 func (in Input) degraded(s step) metav1.Condition {
 	o := in.Observation
-	voters, size := o.Current.Voters(), o.Desired.Size
+	voters, size := o.Current.Voters(), votersWanted(o)
 	sick, healthy := sickVoters(o), len(o.Current.HealthyVoters())
 	degraded := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
 		return is(v1alpha1.ConditionDegraded, status, reason, message)
@@ -45,6 +46,9 @@ func (in Input) degraded(s step) metav1.Condition {
 	}
 	return degraded(metav1.ConditionFalse, ReasonAllHealthy, allHealthy(o))
 }
+
+// votersWanted is how many voters there should be. A cluster that is yet to fall asleep serves on, and is told as what it is.
+func votersWanted(o facts.Observation) int { return cmp.Or(o.Desired.Size, len(o.Current.Voters())) }
 
 // sickVoters are the voters that have served before and are not healthy now, each with the word that says why.
 func sickVoters(o facts.Observation) []string {

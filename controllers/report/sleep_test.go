@@ -85,3 +85,19 @@ func TestAClusterThatWakesIsCalledWhatItIs(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+func TestAClusterThatIsYetToFallAsleepIsDegradedWhereAMemberIsAway(t *testing.T) {
+	w := demo(3, begin).settled()
+	w.o.Desired.Size, w.cluster.Spec.Size = 0, 0
+	w.o.Streaming = "a-backup"
+	w.o.Current.Members[1].Answer = nil
+	in := w.input()
+	got := Status(in)
+	c := meta.FindStatusCondition(got.Conditions, v1alpha1.ConditionDegraded)
+	if c.Status != "True" || !strings.Contains(c.Message, "2 of 3 members are healthy") {
+		t.Errorf("%+v", c)
+	}
+	if v := Metrics(in, got); v.Desired != 3 {
+		t.Errorf("no alert tells that the next failure stops it: %d members are called desired", v.Desired)
+	}
+}

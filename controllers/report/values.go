@@ -20,7 +20,7 @@ type Values struct {
 	TLS     string // Managed or Disabled
 	Storage string // Volume or Ephemeral
 
-	Desired int      // voters asked for
+	Desired int      // voters asked for; those that there are, while a cluster is yet to fall asleep
 	Members *Members // nil while the member list is not known
 	Margin  *int     // further voters that may fail before writes stop; nil while the member list is not known
 	Ready   bool
@@ -51,7 +51,7 @@ func Metrics(in Input, status v1alpha1.EtcdClusterStatus) Values {
 	v := Values{
 		Namespace: in.Cluster.Namespace, Name: in.Cluster.Name,
 		Version: status.Version, TLS: string(v1alpha1.TLSManaged), Storage: "Volume",
-		Desired: o.Desired.Size, Members: count(o), Served: hasServed(o), Paused: o.Desired.Paused,
+		Desired: votersWanted(o), Members: count(o), Served: hasServed(o), Paused: o.Desired.Paused,
 		Busy:       slices.ContainsFunc(o.Current.Members, func(r facts.Replica) bool { return r.IsBusy(o.Now) }),
 		Ready:      meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady),
 		Conditions: map[string]string{}, Alarms: alarms(o), CertificateExpiry: firstExpiry(status.Members),
