@@ -26,7 +26,7 @@ var _ = Describe("Bad input", Label("refusals"), func() {
 			answer string
 		}{
 			{"even", 2, nil, "it must be 1, 3, 5 or 7"},
-			{"nothing", 0, nil, "1"},
+			{"negative", -1, nil, "1, 3, 5 or 7"},
 			{"words", 1, world.Version("latest"), "such as 3.6.16"},
 			{strings.Repeat("a", 41), 1, nil, "at most 40 characters"},
 			{"quota", 1, func(c *v1alpha1.EtcdCluster) { c.Spec.Storage = &v1alpha1.StorageSpec{Size: quantity("2Gi")} }, "at least twice"},
