@@ -47,7 +47,8 @@ func (in Input) degraded(s step) metav1.Condition {
 	return degraded(metav1.ConditionFalse, ReasonAllHealthy, allHealthy(o))
 }
 
-// votersWanted is how many voters there should be. A cluster that is yet to fall asleep serves on, and is told as what it is.
+// votersWanted is how many voters there should be. A cluster that is yet to fall asleep serves on, and is told as what
+// it is.
 func votersWanted(o facts.Observation) int { return cmp.Or(o.Desired.Size, len(o.Current.Voters())) }
 
 // sickVoters are the voters that have served before and are not healthy now, each with the word that says why.
