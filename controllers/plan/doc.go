@@ -44,7 +44,7 @@
 //     restore-switch-over. The next incarnation gets its data beside the current one, on volumes and under names of
 //     its own. Before anything is stopped nodes have taken Pods with the next members' rules, where their volumes are.
 //     Nothing of a former one may serve a write when the next one starts, nor when the cluster goes back.
-//  4. Sleeping: (spec-refused, restore-begin,) asleep. Members are stopped, and then nothing is written.
+//  4. Sleeping: (spec-refused, restore-begin,) asleep, quorum-lost. Members are stopped, and then nothing is written.
 //  5. Bootstrapping: (spec-refused, name-taken,) (restore-source,) void-birth, bootstrap, restored,
 //     settings, pods, first-quorum. What begins with a backup never starts empty.
 //  6. Alive, and spec.size is 0: hibernate. It is asked before all that starts a member, and goes by volumes alone.
@@ -53,7 +53,7 @@
 //     told and hold nothing back. The cluster may not answer exactly because one of these was not done. A process that
 //     runs is stopped here only if, by the kubelet's word, it never served and no other does, or if nothing is left of
 //     any other member. Those who are away must not need it as it is: see blind.go.
-//  8. Who is a member: awake, quorum-lost, membership, corruption. Unknown is not empty: nothing is removed. While
+//  8. Who is a member: awake, (quorum-lost,) membership, corruption. Unknown is not empty: nothing is removed. While
 //     copies of the data differ, none of them is given up on one member's word.
 //  9. alarms, which keep clients from writing. Then finish what was begun: record-members, cancel-downgrade,
 //     abandon-learner, first-pod, promote, collect.

@@ -56,6 +56,9 @@ var (
 	ruleRestoreBegin = rule{"restore-begin",
 		"An approved EtcdRestore gets new members beside those that serve, once its backup was looked at.",
 		restoreBegin, givesWay}
+	ruleQuorumLost = rule{"quorum-lost",
+		"When too many members have certainly lost their data, nothing is rebuilt without a person.",
+		quorumLost, holds}
 	ruleFirstQuorum = rule{"first-quorum", "The cluster is alive once its members agree on one list.",
 		firstQuorum, holds}
 )
@@ -112,6 +115,7 @@ var moving = []rule{
 var sleep = []rule{
 	ruleSpecRefused, ruleRestoreBegin,
 	{"asleep", "While spec.size is 0 no member is started, and of what sleeps nothing is written.", asleep, holds},
+	ruleQuorumLost,
 }
 
 // bootstrapping: what begins with a backup never starts empty.
@@ -168,8 +172,7 @@ var safeWhileBlind = []rule{
 // certain: unknown is not empty. Nothing below is asked before it is certain who is a member, and whose data is right.
 var certain = []rule{
 	{"awake", "A cluster that slept is awake once a quorum of its members answers.", awake, givesWay},
-	{"quorum-lost", "When too many members have certainly lost their data, nothing is rebuilt without a person.",
-		quorumLost, holds},
+	ruleQuorumLost,
 	{"membership", "While it is not certain who is a member, no member is added or removed.",
 		membership, holds},
 	{"corruption",

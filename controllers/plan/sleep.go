@@ -95,11 +95,11 @@ func asleep(o pass) *proposal {
 	case len(leaving) > 0:
 		return wait(facts.ReasonPodLeaving, "The Pod of %s is being stopped.%s", leaving[0].Name,
 			heldAmong(leaving...)).due(o, leaving[0].Pod.GoneBy, facts.LeavingDeadline)
-	case o.Budget.MinAvailable > 0 && o.Budget.State == facts.ObjectCurrent:
+	case o.Budget.MinAvailable > 0 && (o.Budget.State == facts.ObjectCurrent || o.Budget.State == facts.ObjectDrifted):
 		return act(changes.SetBudget{}, "the cluster sleeps, and no member runs.")
 	}
 	return sleeping(fmt.Sprintf("The cluster sleeps: no member runs, and the data stays on the volumes of %s",
-		joinNames(facts.Filter(o.Members, facts.Replica.IsRecorded), func(r facts.Replica) string { return r.Name })))
+		joinNames(facts.Filter(o.Members, o.MayRestart), func(r facts.Replica) string { return r.Name })))
 }
 
 // sleeping is what is said of a cluster that is left alone because spec.size is 0.

@@ -28,6 +28,11 @@ func withoutBudget(o scene) scene {
 	return o
 }
 
+func withDriftedBudget(o scene) scene {
+	o.Budget.State = facts.ObjectDrifted
+	return o
+}
+
 // sleepRows are clusters with spec.size 0, and those that wake.
 func sleepRows() []row {
 	three := settledWorld(3)
@@ -51,6 +56,15 @@ func sleepRows() []row {
 		{"not for objects that drifted, certificates that end, or volumes that are lost",
 			withoutBudget(recordedAsleep(toSleep(atRest().edit(1, noData).edit(2, noSecret)))).lacking(), Wait, "asleep",
 			facts.ReasonAsleep, "", "on the volumes of demo-0, demo-2."},
+		{"volumes that are going hold no data that stays", withoutBudget(recordedAsleep(toSleep(atRest().edit(1, func(r *facts.Replica) {
+			r.Volume.Terminating = true
+		})))), Wait, "asleep", facts.ReasonAsleep, "", "the data stays on the volumes of demo-0, demo-2."},
+		{"a quorum that is lost asleep is told at once", withoutBudget(recordedAsleep(toSleep(atRest().edit(0, noData).edit(1, noData)))),
+			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "The data of 2 of 3 members is lost"},
+		{"and all the data", withoutBudget(recordedAsleep(toSleep(atRest().edit(0, noData).edit(1, noData).edit(2, noData)))),
+			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "The data of 3 of 3 members is lost"},
+		{"a budget that somebody edited goes as well", withDriftedBudget(recordedAsleep(toSleep(atRest()))), Act, "asleep", "",
+			"SetBudget", "no member runs"},
 		{"a refused spec is told", refusing(withoutBudget(recordedAsleep(toSleep(atRest())))), Refuse, "spec-refused",
 			facts.ReasonSpecRefused, "", "no such version"},
 		{"a restore is told to wait for the cluster to wake",

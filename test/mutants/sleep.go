@@ -88,4 +88,16 @@ var sleep = []mutant{
 		To:   "if b.Incarnation != incarnation || b.Void || !b.Next.IsZero() {",
 		Test: "TestAnEditFindsTheRecordThatItsCallerSawOrChangesNothing",
 	},
+	{
+		Name: "a quorum that is lost asleep is told only once the cluster wakes", Peer: "",
+		From: "asleep, holds},\n\truleQuorumLost,\n}",
+		To:   "asleep, holds},\n}",
+		Test: row("a quorum that is lost asleep is told at once"),
+	},
+	{
+		Name: "a cluster that is yet to fall asleep is called healthy without a member", Peer: "",
+		From: "cmp.Or(o.Desired.Size, len(o.Current.Voters()))",
+		To:   "cmp.Or(o.Desired.Size, 0)",
+		Test: "TestAClusterThatIsYetToFallAsleepIsDegradedWhereAMemberIsAway",
+	},
 }
