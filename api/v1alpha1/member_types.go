@@ -144,7 +144,7 @@ type StorageSpec struct {
 	// Size is the size of each member's volume. Default 8Gi. At least twice
 	// spec.etcd.quotaBackendBytes and 1Gi more, so that defragmentation and snapshots
 	// have room. A smaller size moves members to new volumes, one at a time, but for
-	// volumes that were expanded. A larger one waits until you expand each claim.
+	// volumes that were expanded. A larger one is followed as expand says.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:MaxLength=32
@@ -175,6 +175,14 @@ type StorageSpec struct {
 	// +kubebuilder:validation:Enum=Surge;InPlace
 	Replace ReplaceMode `json:"replace,omitempty"`
 
+	// Expand says how a larger size is followed. With InPlace (default) the operator
+	// expands each member's claim, one at a time, and no member stops. Its
+	// StorageClass must allow that. With Replace a new member on a larger volume
+	// follows each, one at a time: for classes that cannot expand volumes.
+	// +optional
+	// +kubebuilder:validation:Enum=InPlace;Replace
+	Expand ExpandMode `json:"expand,omitempty"`
+
 	// Ephemeral keeps data in an emptyDir instead of a volume. A member whose Pod is
 	// gone has lost its data and is replaced. Draining a node then needs
 	// --delete-emptydir-data. It cannot be added or removed on an existing cluster.
@@ -198,6 +206,17 @@ const (
 	ReplaceSurge ReplaceMode = "Surge"
 	// The old member goes first.
 	ReplaceInPlace ReplaceMode = "InPlace"
+)
+
+// ExpandMode says how volumes become larger.
+type ExpandMode string
+
+// The modes.
+const (
+	// The claim of each member is expanded.
+	ExpandInPlace ExpandMode = "InPlace"
+	// A new member on a larger volume follows each.
+	ExpandReplace ExpandMode = "Replace"
 )
 
 // EphemeralSpec describes the emptyDir of a member without a volume.

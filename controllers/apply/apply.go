@@ -141,6 +141,8 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.deletePods(ctx, c.Pods, podNamed)
 	case changes.StopMembers:
 		return s.deletePods(ctx, c.Pods, podNamed)
+	case changes.ExpandVolume:
+		return s.expandVolume(ctx, c)
 	case changes.DeleteVolumes:
 		return s.deleteVolumes(ctx, c)
 	case changes.DeleteSecret:
@@ -214,6 +216,7 @@ func (e Rejected) and(sentence string) Rejected {
 const (
 	RejectedQuota       = "QuotaExceeded"
 	RejectedPodSecurity = "PodSecurity"
+	RejectedExpansion   = "VolumeNotExpandable"
 	RejectedWebhook     = "Webhook"
 	RejectedForbidden   = "Forbidden"
 	RejectedInvalid     = "Invalid"

@@ -348,6 +348,20 @@ func memberEffects() []effect {
 			},
 		},
 		{
+			name: "have a claim ask for more, and say on it what the spec asks for", again: 1, world: wholeCluster,
+			change: func(t *testing.T, w *world) changes.Change {
+				volume := w.volume(t, "demo-1")
+				return changes.ExpandVolume{Volume: facts.VolumeRef{Name: volume.Name, UID: string(volume.UID)}, Bytes: 20 << 30}
+			},
+			holds: func(t *testing.T, w *world) {
+				asked, size := w.volume(t, "demo-1").Spec.Resources.Requests.Storage(), w.cluster.Spec.StorageSizeOrDefault()
+				if said := w.volume(t, "demo-1").Annotations[v1alpha1.AnnotationStorageSize]; asked.Value() != 20<<30 ||
+					said != size.String() {
+					t.Errorf("it asks for %s, and says that the spec asked for %q", asked, said)
+				}
+			},
+		},
+		{
 			name: "adopt what an earlier cluster left",
 			world: func(t *testing.T, w *world) {
 				wholeCluster(t, w)

@@ -194,6 +194,7 @@ var kubeAnswers = []struct {
 	{says("status unknown for quota"), later(LaterBusy)},
 	{says("error looking up service account"), later(LaterMissing)}, // of a namespace that is a moment old
 	{says("exceeded quota", "failed quota", "insufficient quota"), rejected(RejectedQuota, quotaRemedy)},
+	{says("must support resize"), rejected(RejectedExpansion, expansionRemedy)},
 	{says("violates PodSecurity"), rejected(RejectedPodSecurity, podSecurityRemedy)},
 	{says("admission webhook", "failed calling webhook", "ValidatingAdmissionPolicy"),
 		rejected(RejectedWebhook, webhookRemedy)},
@@ -210,6 +211,9 @@ const (
 	quotaRemedy       = "Raise the ResourceQuota."
 	podSecurityRemedy = "A webhook adds that to the Pod: the operator makes it as Pod Security restricted asks. " +
 		"Exclude the cluster's Pods from that webhook."
+	expansionRemedy = "Its StorageClass needs allowVolumeExpansion: true. Where it cannot have that, set " +
+		"spec.storage.expand: Replace, and members move to larger volumes, one at a time. Or put spec.storage.size " +
+		"back."
 	webhookRemedy = "Have that policy or webhook admit it."
 )
 

@@ -31,7 +31,7 @@ func TestAllThatASpecAsksForIsSeen(t *testing.T) {
 			Pod:  &v1alpha1.PodSpec{TopologySpreadConstraints: zones},
 			Etcd: &v1alpha1.EtcdSpec{SnapshotCount: new(int64(5000))},
 			Storage: &v1alpha1.StorageSpec{StorageClassName: new("fast"), Ephemeral: &v1alpha1.EphemeralSpec{},
-				Replace: v1alpha1.ReplaceInPlace, DeletionPolicy: v1alpha1.DeletionRetain}}},
+				Replace: v1alpha1.ReplaceInPlace, Expand: v1alpha1.ExpandReplace, DeletionPolicy: v1alpha1.DeletionRetain}}},
 		"a fault", facts.WantedBackup{Hash: "hash"}, now.Time))
 	for i := range desired.NumField() {
 		name := desired.Type().Field(i).Name

@@ -39,6 +39,8 @@ func volumeOf(cluster *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim
 		Incarnation:  claim.Labels[v1alpha1.LabelIncarnation],
 		Settings:     settingsOf(cluster, claim),
 		Bytes:        size.Value(),
+		Capacity:     claim.Status.Capacity.Storage().Value(),
+		Growth:       growthOf(claim),
 		AskedBytes:   resources.SizeOf(claim),
 		Class:        class,
 		MadeFor:      resources.ClassOf(cluster, claim),

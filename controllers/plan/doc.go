@@ -58,7 +58,7 @@
 //  9. alarms, which keep clients from writing. Then finish what was begun: record-members, cancel-downgrade,
 //     abandon-learner, first-pod, promote, collect.
 //  10. replace, shrink, grow, wake-member. A doomed voter does not count, so grow also makes its successor.
-//  11. What the spec asks of members that run: pod-metadata, check-minor, resize, roll,
+//  11. What the spec asks of members that run: pod-metadata, expand-volume, check-minor, resize, roll,
 //     enable-downgrade, cover-log. Then room, where all members serve: compact, defragment; then member-health,
 //     maintenance-window, settled.
 //
@@ -111,6 +111,7 @@
 //   - replace.go: replace, shrink, grow
 //   - alarms.go: alarms, check-room, and what adds entries to the log: cover-log, wake-member
 //   - rollout.go: pod-metadata, resize, roll, cancel-downgrade, enable-downgrade, check-minor
+//   - growth.go: expand-volume, and whose claim is next
 //   - upkeep.go: compact, defragment. health.go: member-health. window.go: maintenance-window. decide.go: settled
 //   - due.go: no rule, but who is restarted or resized next. succession.go: who is succeeded instead. joining.go: who
 //     leaves or joins, and why

@@ -79,9 +79,8 @@ func TestADowngradeIsEnabledOnlyOnceNothingElseIsLeftToDo(t *testing.T) {
 			rejecting(desire(toLower(), func(d *facts.Desired) { d.Size = 4 }), "grow"), "member-health"},
 		{"a learner joins", desire(toLower().with(learner(3)), func(d *facts.Desired) { d.Size = 4 }), "promote"},
 		{"members are to get other settings", wanting(toLower(), other), "roll"},
-		{"the spec asks for what this release cannot do", desire(toLower(), func(d *facts.Desired) {
-			d.StorageBytes *= 2
-		}), "roll"},
+		{"the spec asks for what this release cannot do", noWay(toLower()), "roll"},
+		{"a larger volume is asked for", bound(toLower(), 20<<30), "expand-volume"},
 		{"the spec is refused", desire(toLower(), func(d *facts.Desired) { d.Fault = "spec.size is 2." }),
 			"spec-refused"},
 	} {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
@@ -37,6 +36,8 @@ type Due struct {
 	Restart   facts.Replica   // the next of them, where all others are well
 	Resize    facts.Replica   // the next voter that gets its CPU and memory while it runs
 	Succeeded facts.Replica   // the voter that a new member follows, before it goes: see succession.go
+
+	Expand facts.Replica // the voter whose claim asks for the size of the spec next: see growth.go
 
 	Unplaced    facts.Replica // a learner that no node takes
 	Dispensable facts.Replica // the doomed voter that the others can do without
@@ -82,6 +83,7 @@ func dueOf(o judge.Judged) Due {
 	d.Restart = d.nextOf(o, d.Restarts)
 	d.Resize = d.nextOf(o, toResize(o, outdated))
 	d.OtherVersion = d.otherVersion(o)
+	d.Expand = toExpand(o)
 	d.Succeeded = d.succeeded(o)
 	d.Replace = toReplace(o)
 	d.Lasting = d.lastingVoters(o)
@@ -106,25 +108,13 @@ func whyHeld(o judge.Judged) string {
 		return fmt.Sprintf("Members run %s and the spec asks for %s. %s; put spec.version back to %s.x.",
 			version, o.Desired.Target, o.Desired.NoWay, version.MinorString())
 	}
-	if why := whyNoSmaller(o, running); why != "" {
-		return why
-	}
-	smallest := facts.SmallestVolume(facts.Filter(running, func(r facts.Replica) bool { return whyMoved(o, r) == "" }))
-	if smallest == nil || smallest.Volume.Bytes >= o.Desired.StorageBytes {
-		return "" // the spec is the least size: larger volumes are no fault
-	}
-	has, asked := facts.FormatBytes(smallest.Volume.Bytes), facts.FormatBytes(o.Desired.StorageBytes)
-	return fmt.Sprintf("The volume of %s has %s and the spec asks for %s. This release cannot make a volume larger, "+
-		"and new members get the new size. Put spec.storage.size back, or expand each member's claim to it. Where the "+
-		"StorageClass cannot expand volumes, name one in spec.storage.storageClassName that can: the operator moves "+
-		"one member after the other. Or replace one yourself, and it moves the others: "+
-		pages.Docs+"docs/alerts.md#a-volume-that-is-full.", smallest.Name, has, asked)
+	return whyNoSmaller(o, running)
 }
 
 // outdated are the voters that are brought to the settings of the spec, or that a person wants replaced. While the
 // settings are not supported or would stop the cluster, there are the latter alone.
 func (d Due) outdated(o judge.Judged) []facts.Replica {
-	isHeld := d.HeldBy != "" || len(o.Crowded(o.Desired.Settings)) > 0
+	isHeld := d.HeldBy != "" || len(o.Crowded(o.Desired.Settings)) > 0 || awaitsRoom(o)
 	return facts.Filter(o.Voters(), func(r facts.Replica) bool {
 		return (isOutdated(o, r) || isStuck(o, r)) && !isHeldByAlarm(o, r) && (!isHeld || isAskedToGo(o, r))
 	})

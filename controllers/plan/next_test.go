@@ -685,11 +685,6 @@ func rows() []row {
 		{"volumes larger than the spec are no fault, and all else is followed",
 			desire(settledWorld(3), func(d *facts.Desired) { d.StorageBytes, d.Settings = 4<<30, other }),
 			Act, "roll", "", "WriteSettings", ""},
-		{"a larger volume size is not begun", desire(settledWorld(3), func(d *facts.Desired) { d.StorageBytes = 20 << 30 }),
-			Refuse, "roll", facts.ReasonNotSupported, "", "the operator moves one member after the other"},
-		{"also once a member has it", desire(settledWorld(3).edit(0, volumeOf(20<<30)),
-			func(d *facts.Desired) { d.StorageBytes = 20 << 30 }),
-			Refuse, "roll", facts.ReasonNotSupported, "", "The volume of demo-1 has 8Gi"},
 		{"a size that is put back is followed, whoever has got the other one meanwhile",
 			desire(settledWorld(3).edit(0, volumeOf(20<<30)), func(d *facts.Desired) { d.Settings = other }),
 			Act, "roll", "", "WriteSettings", ""},
@@ -1184,7 +1179,7 @@ func silences() []row {
 func allRows() []row {
 	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
 		mislabelled(), sidecarRows(), alarmRows(), crowdedRows(), beginningRows(), clockRows(), corruptionRows(),
-		compareRows(), phaseRows(), trustRows(), waysBack(), upkeepRows(), windowRows(), sleepRows())
+		compareRows(), phaseRows(), trustRows(), waysBack(), upkeepRows(), windowRows(), sleepRows(), growthRows())
 }
 
 func TestNextOneSentencePerRule(t *testing.T) {

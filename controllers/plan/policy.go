@@ -233,6 +233,10 @@ var harmless = []rule{
 // follow: what the spec asks of members that run. The last two prepare the next minor once all members are at this one;
 // then roll goes there.
 var follow = []rule{
+	{"expand-volume",
+		"Volumes grow where they are, one at a time, while members run; what cannot grow is told, and taken back " +
+			"with the spec.",
+		expandVolume, givesWay},
 	{"check-minor",
 		"A minor version is left only once nothing has to be put right first: alarms, space, digests, snapshots, " +
 			"scheduled backups, learners.",

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +15,7 @@ import (
 
 // whyNotInPlace says why a restart on its own data does not bring a member to the spec, as a part of a sentence, or "".
 func whyNotInPlace(o judge.Judged, r facts.Replica) string {
-	why := cmp.Or(r.WhyNotInPlace(o.Desired), whyLarger(o, r))
+	why := r.WhyNotInPlace(o.Desired)
 	if why != "" && !o.Desired.Ephemeral && isGoingDown(o) {
 		return ""
 	}
@@ -25,7 +24,7 @@ func whyNotInPlace(o judge.Judged, r facts.Replica) string {
 
 // whyMoved says what of its volume is other than the spec asks for, as a part of a sentence, or "".
 func whyMoved(o judge.Judged, r facts.Replica) string {
-	why := cmp.Or(r.WhyMoved(o.Desired), whyLarger(o, r))
+	why := r.WhyMoved(o.Desired)
 	if why != "" && isGoingDown(o) {
 		return ""
 	}
@@ -40,19 +39,6 @@ func isAskedToGo(o judge.Judged, r facts.Replica) bool { return r.IsUnwanted && 
 // voters enough. Otherwise it joins first, and moves afterwards.
 func isToMoveAtOnce(o judge.Judged, r facts.Replica) bool {
 	return len(o.Voters()) >= o.Desired.Size && whyMoved(o, r) != ""
-}
-
-// whyLarger says that a member's volume has less than the spec asks for, where another one was made for that: a smaller
-// size was put back, or a person replaced a member since. Volumes that people expand do not count.
-func whyLarger(o judge.Judged, r facts.Replica) string {
-	isMadeForIt := func(other facts.Replica) bool {
-		return other.Volume != nil && !other.Volume.IsUnbound() && other.Volume.AskedBytes >= o.Desired.StorageBytes
-	}
-	if r.Volume == nil || r.Volume.Bytes >= o.Desired.StorageBytes || !slices.ContainsFunc(o.Voters(), isMadeForIt) {
-		return ""
-	}
-	return fmt.Sprintf("its volume has %s, and others have the %s of the spec", facts.FormatBytes(r.Volume.Bytes),
-		facts.FormatBytes(o.Desired.StorageBytes))
 }
 
 // isGoingDown reports a downgrade that is enabled: no new member can join until it is done.

@@ -86,10 +86,9 @@ func TestAMemberThatNoRestartBringsToTheSpecIsSucceeded(t *testing.T) {
 			"and the spec asks for ReadWriteOncePod"},
 		{"so does a smaller size", smaller, Act, "grow", "", "PrepareMember",
 			"the place of demo-2 (its volume was made for 20Gi, and the spec asks for 8Gi)"},
-		{"and a size that is put back", settledWorld(3).edit(0, madeFor(8<<30, 8<<30)).edit(1, madeFor(6<<30, 6<<30)).edit(2,
-			madeFor(6<<30, 6<<30)), Act, "grow", "", "PrepareMember", "(its volume has 6Gi, and others have the 8Gi"},
-		{"unless every member has moved", settledWorld(3).edit(0, madeFor(6<<30, 6<<30)), Refuse, "roll",
-			facts.ReasonNotSupported, "", "The volume of demo-0 has 6Gi"},
+		{"a larger one too, where the spec asks for moves", desire(settledWorld(3), func(d *facts.Desired) {
+			d.StorageBytes, d.ExpandsByMove = 20<<30, true
+		}), Act, "grow", "", "PrepareMember", "(its volume has 8Gi, and the spec asks for 20Gi"},
 		{"but not volumes that a person made larger", smaller.edit(0, madeFor(8<<30, 20<<30)).edit(1,
 			madeFor(8<<30, 20<<30)).edit(2, madeFor(0, 20<<30)), Settled, RuleSettled, facts.ReasonSettled, "", ""},
 		{"nor where a quota has grown beyond it", grownQuota, Refuse, "roll", facts.ReasonNotSupported, "",

@@ -129,56 +129,6 @@ var _ = Describe("An object of somebody else", Label("refusals"), func() {
 	}
 })
 
-var _ = Describe("A change of a running cluster that this release cannot make", Label("refusals"), func() {
-	ownNamespace()
-
-	changes := map[string]func(*v1alpha1.EtcdClusterSpec){
-		"the size of volumes": func(s *v1alpha1.EtcdClusterSpec) {
-			s.Storage = &v1alpha1.StorageSpec{Size: quantity("9Gi")}
-		},
-	}
-	for _, what := range slices.Sorted(maps.Keys(changes)) { // every process must see them in one order
-		It("is not begun: "+what+". Members are kept alive meanwhile, and putting it back is enough", perStory, func(ctx context.Context) {
-			cluster := story.Create(ctx, "fixed", 3)
-			cluster.AwaitReady(ctx, 3)
-			before, err := cluster.Get(ctx)
-			Expect(err).NotTo(HaveOccurred())
-			traffic := cluster.Write(ctx)
-			traffic.During(ctx, func() {
-				cluster.Change(ctx, changes[what])
-				cluster.AwaitStalled(ctx, "ChangeNotSupported")
-				deletePod(ctx, cluster, cluster.Member(0))
-				Eventually(ctx, func() error { return cluster.CheckServing(ctx, 3) }).Should(Succeed(), "its Pod is started on its volume")
-				cluster.AwaitStalled(ctx, "ChangeNotSupported")
-				cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { *s = before.Spec })
-				cluster.AwaitReady(ctx, 3)
-			})
-			traffic.Finish(ctx)
-		})
-	}
-
-	It("is not begun, but a new member gets it: the size of volumes. The others follow that one, and a smaller size moves them back", perStory, func(ctx context.Context) {
-		cluster := story.Create(ctx, "moved", 3)
-		cluster.AwaitReady(ctx, 3)
-		before, err := cluster.Get(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		was := identityOf(ctx, cluster)
-		traffic := cluster.Write(ctx)
-		traffic.During(ctx, func() {
-			cluster.Change(ctx, changes["the size of volumes"])
-			cluster.AwaitStalled(ctx, "ChangeNotSupported")
-			loseVolume(ctx, cluster, cluster.Member(0))
-			expectMoved(ctx, cluster, was)
-			expectVolumesOf(ctx, cluster, "9Gi")
-			was = identityOf(ctx, cluster)
-			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { *s = before.Spec })
-			expectMoved(ctx, cluster, was)
-		})
-		traffic.Finish(ctx)
-		expectVolumesOf(ctx, cluster, "8Gi")
-	})
-})
-
 // expectVolumesOf expects every member's claim to ask for this size.
 func expectVolumesOf(ctx context.Context, c *world.Cluster, size string) {
 	GinkgoHelper()

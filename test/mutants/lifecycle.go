@@ -136,18 +136,6 @@ var lifecycle = []mutant{
 		Test: row("it goes once the spec asks for a smaller volume"),
 	},
 	{
-		Name: "a larger size is reached with the first member that has it", Peer: "",
-		From: "smallest := slices.MinFunc(members,",
-		To:   "smallest := slices.MaxFunc(members,",
-		Test: row("also once a member has it"),
-	},
-	{
-		Name: "volumes larger than the spec hold every change up", Peer: "VictoriaMetrics/operator#1747",
-		From: "smallest.Volume.Bytes >= o.Desired.StorageBytes",
-		To:   "smallest.Volume.Bytes == o.Desired.StorageBytes",
-		Test: row("volumes larger than the spec are no fault, and all else is followed"),
-	},
-	{
 		Name: "the leader is removed without handing over", Peer: "coreos/etcd-operator#1191",
 		From: "if r.Member.ID == o.Membership.Leader {\n\t\treturn handOver(",
 		To:   "if r.Member.ID == 0 {\n\t\treturn handOver(",

@@ -12,6 +12,11 @@ func askedRow(name string) string {
 	return "TestAMemberThatAPersonWantsReplacedIsFollowedByANewOne/" + strings.ReplaceAll(name, " ", "_")
 }
 
+// growRow is the same of volumes that grow.
+func growRow(name string) string {
+	return "TestVolumesGrowToTheSizeOfTheSpecOneAtATime/" + strings.ReplaceAll(name, " ", "_")
+}
+
 // tiedRow is the same of members that no node takes as the spec is.
 func tiedRow(name string) string {
 	return "TestAMemberThatNoNodeTakesAsTheSpecIsServesOnAsItWasUntilItIsSucceeded/" + strings.ReplaceAll(name, " ", "_")
@@ -117,8 +122,8 @@ var moves = []mutant{
 	},
 	{
 		Name: "a volume that a person made larger is moved off", Peer: "VictoriaMetrics/operator#1747",
-		From: "return v.AskedBytes > d.StorageBytes }",
-		To:   "return v.Bytes > d.StorageBytes }",
+		From: "return v.AskedBytes > d.StorageBytes && !v.IsGrowing() }",
+		To:   "return v.Bytes > d.StorageBytes && !v.IsGrowing() }",
 		Test: moveRow("but not volumes that a person made larger"),
 	},
 	{
@@ -134,10 +139,58 @@ var moves = []mutant{
 		Test: "TestANewMemberGetsASmallerVolumeThanThoseThatTheSpecWantsSmaller",
 	},
 	{
-		Name: "a size that is put back midway stays where it is", Peer: "",
-		From: "other.Volume.AskedBytes >= o.Desired.StorageBytes\n",
-		To:   "other.Volume == nil\n",
-		Test: moveRow("and a size that is put back"),
+		Name: "a class that cannot expand volumes keeps members on small ones", Peer: "",
+		From: "if !d.ExpandsByMove || !isShort {",
+		To:   "if d.ExpandsByMove || !isShort {",
+		Test: moveRow("a larger one too, where the spec asks for moves"),
+	},
+	{
+		Name: "volumes larger than the spec are made smaller", Peer: "VictoriaMetrics/operator#1747",
+		From: "case v.Bytes < d.StorageBytes:\n\t\treturn d.StorageBytes",
+		To:   "case v.Bytes != d.StorageBytes:\n\t\treturn d.StorageBytes",
+		Test: growRow("one that a person made larger stays"),
+	},
+	{
+		Name: "what was not reached is never taken back", Peer: "",
+		From: "case v.IsGrowing() && v.AskedBytes > d.StorageBytes:",
+		To:   "case false:",
+		Test: growRow("a size that is put back takes back what cannot be had"),
+	},
+	{
+		Name: "a second volume grows beside the first", Peer: "",
+		From: "if busy := growing(o); busy.Member != nil && busy.Name != next.Name || !servesWithout(o, next) {",
+		To:   "if !servesWithout(o, next) {",
+		Test: growRow("the next one waits for the first"),
+	},
+	{
+		Name: "a volume grows while another member is away", Peer: "",
+		From: "busy.Name != next.Name || !servesWithout(o, next) {",
+		To:   "busy.Name != next.Name {",
+		Test: growRow("none grows while another member is not well"),
+	},
+	{
+		Name: "members get a quota that their volumes have no room for yet", Peer: "",
+		From: "len(o.Crowded(o.Desired.Settings)) > 0 || awaitsRoom(o)\n",
+		To:   "len(o.Crowded(o.Desired.Settings)) > 0\n",
+		Test: growRow("a quota that needs the room waits for it"),
+	},
+	{
+		Name: "the guard lets a claim ask for less than its volume has", Peer: "",
+		From: "case c.Bytes < r.Volume.Bytes && (!r.Volume.IsGrowing() || c.Bytes <= r.Volume.Capacity):",
+		To:   "case false:",
+		Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt/no_volume_shrinks",
+	},
+	{
+		Name: "the guard lets two volumes grow at a time", Peer: "",
+		From: "other.Volume != nil && other.Volume.IsGrowing() &&",
+		To:   "other.Volume != nil && false &&",
+		Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt/one_volume_grows_at_a_time",
+	},
+	{
+		Name: "the guard takes another claim of the name for the member's", Peer: "",
+		From: "case !r.HasVolume(c.Volume) || r.Volume.Terminating || r.Volume.Phase != facts.VolumeBound:",
+		To:   "case r.Volume == nil:",
+		Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt/only_the_member's_own_volume_grows",
 	},
 	{
 		Name: "a member goes before its successor joins although the spec does not ask for that", Peer: "",

@@ -46,7 +46,7 @@ var phases = []mutant{
 	},
 	{
 		Name: "an ephemeral member is followed by one to which no step leads", Peer: "",
-		From: "isHeld := d.HeldBy != \"\" || len(o.Crowded(o.Desired.Settings)) > 0",
+		From: "isHeld := d.HeldBy != \"\" || len(o.Crowded(o.Desired.Settings)) > 0 || awaitsRoom(o)",
 		To:   "isHeld := len(o.Crowded(o.Desired.Settings)) > 0",
 		Test: row("no ephemeral member is followed by one to which no step leads"),
 	},

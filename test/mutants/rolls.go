@@ -90,7 +90,7 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a quota below what is stored is rolled out", Peer: "",
-		From: "isHeld := d.HeldBy != \"\" || len(o.Crowded(o.Desired.Settings)) > 0",
+		From: "isHeld := d.HeldBy != \"\" || len(o.Crowded(o.Desired.Settings)) > 0 || awaitsRoom(o)",
 		To:   "isHeld := d.HeldBy != \"\"",
 		Test: row("a quota below what is stored is refused before the first member"),
 	},

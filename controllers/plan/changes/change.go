@@ -51,6 +51,7 @@ const (
 	EventPodDeleted       = "PodDeleted"            // a Pod is deleted
 	EventPodLabelled      = "PodLabelled"           // the client Service leads to the Pod, or away from it
 	EventVolumeKept       = "VolumeKept"            // the volume of a replaced member is put aside
+	EventVolumeExpanded   = "VolumeExpanded"        // a claim asks for another size
 	EventVolumeDeleted    = "VolumeDeleted"         // a volume is deleted
 	EventAdded            = "MemberAdded"           // a learner is in the member list
 	EventPromoted         = "MemberPromoted"        // a learner became a voter

@@ -37,7 +37,7 @@ func samples() []Change {
 		LabelRole{Pod: pod, Role: facts.RoleVoter}, LabelRole{Pod: pod},
 		DressPods{Pods: pods}, RestoreInputs{Pod: pod}, ResizePod{Pod: pod}, EvictPod{Pod: pod}, DeletePods{Pods: pods},
 		WriteSettings{Volumes: volumes}, MarkVolume{Volume: volume, For: facts.CauseDisk}, KeepVolume{Volume: volume},
-		DeleteVolumes{Volumes: volumes},
+		ExpandVolume{Volume: volume, Bytes: 20 << 30}, DeleteVolumes{Volumes: volumes},
 		PrepareMember{Volume: NewVolume{Name: "demo-3"}}, AddLearner{Name: "demo-3"}, Promote{Name: "demo-3"},
 		RecordMembers{Members: []MemberRecord{{Name: "demo-1"}}},
 		MoveLeader{From: "demo-1", To: "demo-0"}, RemoveMember{Name: "demo-1"},

@@ -15,6 +15,8 @@ func (r Replica) WhyMoved(d Desired) string {
 		return fmt.Sprintf("its volume is of StorageClass %q, and the spec names %q", v.MadeFor, d.StorageClass)
 	case v.AccessMode != d.AccessMode:
 		return fmt.Sprintf("its volume is %s, and the spec asks for %s", v.AccessMode, d.AccessMode)
+	case v.whyTooSmall(d) != "":
+		return v.whyTooSmall(d)
 	case v.isTooLarge(d) && d.HasRoomForQuota():
 		return fmt.Sprintf("its volume was made for %s, and the spec asks for %s", FormatBytes(v.AskedBytes),
 			FormatBytes(d.StorageBytes))
@@ -23,8 +25,8 @@ func (r Replica) WhyMoved(d Desired) string {
 }
 
 // isTooLarge reports a volume for which the spec asked for more than it does now. What people or tools made of it is no
-// reason to move a member.
-func (v *Volume) isTooLarge(d Desired) bool { return v.AskedBytes > d.StorageBytes }
+// reason to move a member. One that has not grown yet takes that back.
+func (v *Volume) isTooLarge(d Desired) bool { return v.AskedBytes > d.StorageBytes && !v.IsGrowing() }
 
 // HasRoomForQuota reports a size of volumes with room for a database at its quota, for a second file of it and for
 // snapshots. A spec that is stored has that room, and a quota may have grown since.

@@ -148,6 +148,8 @@ type Desired struct {
 	Restore    WantedBackup // the backup to begin with; it counts at bootstrap only
 	// SpreadsOverZones: spec.pod itself wants members in different zones. The default of all clusters does not count.
 	SpreadsOverZones bool
+	// ExpandsByMove: a larger size moves members to new volumes, instead of expanding those that there are.
+	ExpandsByMove bool
 }
 
 // Newest is the newest version that members may come to run: that of the spec.
@@ -372,7 +374,9 @@ type Volume struct {
 	Incarnation string
 	Settings    Settings // what the member's Pod is made from
 	Bytes       int64    // requested size
-	AskedBytes  int64    // the size that the spec asked for when it was made; zero where that is not written
+	Capacity    int64    // what it has, as its status says; zero where that does not
+	Growth      Growth
+	AskedBytes  int64 // the size that the spec asked for when it was made; zero where that is not written
 	Record      record.Member
 	Request     string // the Request.ID of the EtcdRestore that it was made for; empty for none
 	Restored    string // the incarnation whose data was restored there from its backup, completely; empty when none was

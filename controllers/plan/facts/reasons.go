@@ -48,11 +48,12 @@ const (
 	ReasonStranger          = "UnknownMember"     // a member that the operator did not add
 	ReasonForeignData       = "ForeignData"       // a volume holds another member's or cluster's data
 
-	ReasonResize        = "Resize"         // CPU and memory of a member that runs follow the spec
-	ReasonVersions      = "VersionsMoving" // all members run a minor, and the versions of cluster and data follow
-	ReasonMinorHeld     = "MinorHeld"      // something has to be put right before members go to another minor version
-	ReasonOtherVersion  = "OtherVersion"   // a member answers with another version than it was made to run
-	ReasonCoverLog      = "CoverLog"       // entries are added until snapshots cover what etcd 3.5 wrote
+	ReasonResize        = "Resize"          // CPU and memory of a member that runs follow the spec
+	ReasonExpand        = "VolumeExpansion" // volumes grow to the size of the spec, or one cannot
+	ReasonVersions      = "VersionsMoving"  // all members run a minor, and the versions of cluster and data follow
+	ReasonMinorHeld     = "MinorHeld"       // something has to be put right before members go to another minor version
+	ReasonOtherVersion  = "OtherVersion"    // a member answers with another version than it was made to run
+	ReasonCoverLog      = "CoverLog"        // entries are added until snapshots cover what etcd 3.5 wrote
 	ReasonCatchUp       = "LearnerCatchingUp"
 	ReasonRepair        = "DataLost"    // a member that lost its data is removed, to be replaced
 	ReasonReplaceDead   = "MemberDead"  // a member that was dead for repair.replaceAfter is removed, to be replaced

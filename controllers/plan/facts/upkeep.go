@@ -166,7 +166,7 @@ func (r Replica) DefragmentUntil(inUse int64) int64 {
 func (r Replica) HasRoomForCopy() bool {
 	const log = 512 << 20
 	return r.Volume == nil || r.Volume.Bytes == 0 || r.Answer == nil ||
-		r.Answer.DBSize+r.Answer.DBSizeInUse+log <= r.Volume.Bytes
+		r.Answer.DBSize+r.Answer.DBSizeInUse+log <= r.Volume.Room()
 }
 
 // IsOutOfSpace reports a cluster of which only that is wrong that a member's database is full of what is in use.
@@ -212,8 +212,10 @@ func (o Incarnation) QuotaForKeys(known History, compacts bool) int64 {
 	}
 	const step, beside = 512 << 20, 1 << 30
 	quota := (2*o.InUse() + step - 1) / step * step
-	if smallest := SmallestVolume(o.Voters()); smallest != nil {
-		quota = min(quota, (smallest.Volume.Bytes-beside)/2)
+	for _, r := range o.Voters() {
+		if r.Volume != nil {
+			quota = min(quota, (r.Volume.Room()-beside)/2)
+		}
 	}
 	return max(0, quota)
 }

@@ -271,9 +271,9 @@ func (r Replica) roomOf(quotaBytes int64) Hold {
 	case quotaBytes > 0 && r.fills(quotaBytes):
 		return Hold{Why: fmt.Sprintf("the database of %s takes %d %% of its quota, and %d %% are too much. "+
 			"Raise spec.etcd.quotaBackendBytes, or compact and defragment", r.Name, size*100/quotaBytes, RoomPercent)}
-	case r.Volume != nil && r.Volume.Bytes > 0 && size*100 >= r.Volume.Bytes*RoomPercent:
+	case r.Volume != nil && r.Volume.Bytes > 0 && size*100 >= r.Volume.Room()*RoomPercent:
 		return Hold{Why: fmt.Sprintf("the database of %s takes %d %% of its volume, and %d %% are too much. Compact "+
-			"and defragment", r.Name, size*100/r.Volume.Bytes, RoomPercent)}
+			"and defragment", r.Name, size*100/r.Volume.Room(), RoomPercent)}
 	}
 	return Hold{}
 }

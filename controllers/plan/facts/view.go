@@ -94,14 +94,14 @@ func (o View) NewBytes() int64 {
 	for _, r := range o.Voters() {
 		isToShrink := r.Volume != nil && r.Volume.isTooLarge(o.Desired) && o.Desired.HasRoomForQuota()
 		if r.Volume != nil && !r.Volume.IsUnbound() && !isToShrink {
-			largest = max(largest, r.Volume.Bytes)
+			largest = max(largest, r.Volume.Room())
 		}
 	}
 	return largest
 }
 
-// SmallestVolume is the member with the smallest volume; nil where none has one. The spec is reached when that has its
-// size: a tool or a person may have made volumes larger, and a size may be put back after a member has got it.
+// SmallestVolume is the member whose claim asks for least; nil where none has one. A tool or a person may have made
+// volumes larger than the spec asks for.
 func SmallestVolume(members []Replica) *Replica {
 	members = Filter(members, func(r Replica) bool { return r.Volume != nil })
 	if len(members) == 0 {

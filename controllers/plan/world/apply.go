@@ -110,6 +110,8 @@ func (w *World) carryOut(c changes.Change, effects *budgetOfEffects) error {
 		w.record(c, effects)
 	case changes.WriteSettings:
 		w.writeSettings(c, effects)
+	case changes.ExpandVolume:
+		w.expandVolume(c)
 	case changes.DeleteVolumes:
 		w.deleteVolumes(c, effects)
 	case changes.MarkVolume:

@@ -32,6 +32,7 @@ type Hazards struct {
 	FullNodes      bool // no node is left beside those that the first members are on
 	Asks           bool // a person asks for a new member in the place of one, or for that no more
 	Sleep          bool // the user asks for no member, and for some again
+	Growth         bool // the user asks for larger volumes, and storage takes its time or cannot
 	Moves          bool // the user asks for another StorageClass or pool of nodes, and puts that back
 }
 
@@ -66,6 +67,7 @@ func (w *World) Calm() {
 	w.trouble.Hazards, w.trouble.refused = Hazards{}, nil
 	w.putClassRight()
 	w.Wake()
+	w.Spec.StorageBytes = min(w.Spec.StorageBytes, 12<<30)
 	w.PutCABack()
 	w.Cluster.Operator = cmp.Or(w.keeper(w.objects), w.Cluster.Operator) // the install that has it goes on
 	w.logf("the world calms down")
@@ -95,6 +97,7 @@ func (w *World) hazardFaults() []fault {
 			{"LoseWhileWithdrawn", 2, w.loseMember}}},
 		{w.trouble.OtherCAs, []fault{{"ReplaceCA", 4, by(w.ReplaceCA)}, {"PutCABack", 6, by(w.PutCABack)},
 			{"LoseUnderAnotherCA", 2, w.loseMember}}},
+		{w.trouble.Growth, []fault{{"Grow", 12, by(w.Grow)}}},
 		{w.trouble.Moves, []fault{{"Move", 12, by(w.Move)}}},
 		{w.trouble.Asks, []fault{{"AskToReplace", 6, by(w.AskToReplace)}}},
 		{w.trouble.Sleep, []fault{{"Sleep", 8, by(w.Sleep)}, {"Wake", 6, by(w.Wake)}, {"LoseAsleep", 1, w.loseMember}}},

@@ -41,6 +41,7 @@ var hazardRuns = []struct {
 	{"shared-nodes", Hazards{SharedNodes: true}, []string{"the node of"}},
 	{"many-at-once", Hazards{RolledBack: true, SkewedCaches: true, StaleSpecs: true, Restless: true, Overlap: true,
 		LostReplies: true, SlowEtcd: true, Collection: true, SharedNodes: true}, []string{"in the middle of a pass"}},
+	{"growth", Hazards{Growth: true}, []string{"expand-volume ExpandVolume", `growth of demo-`, `"Infeasible"`}},
 	{"moved", Hazards{Moves: true}, []string{"(its volume is of StorageClass", "(its volume was made for", "(only node", "spec.storage.replace is InPlace",
 		"It serves on as it was",
 		"abandon-learner RemoveMember", "a new member has its place"}},

@@ -194,6 +194,7 @@ func (w *World) stop(p pod) { delete(w.procs, p.UID) }
 
 // advanceVolume lets a claim go once no scheduled Pod refers to it.
 func (w *World) advanceVolume(name string) {
+	w.advanceGrowth(name)
 	v := w.objects.volumes[name]
 	if !v.Terminating {
 		return

@@ -85,6 +85,9 @@ func (w *World) checkPlaced(name string) {
 func (w *World) checkAllMoved() {
 	for _, r := range w.Observe().Current.Voters() {
 		v := w.objects.volumes[r.Name]
+		if v.Room() < w.Spec.StorageBytes && !w.Spec.Ephemeral && !v.IsUnbound() {
+			w.violate("settled, and the volume of %s has %d of %d", r.Name, v.Room(), w.Spec.StorageBytes)
+		}
 		if why := r.WhyMoved(w.Spec); why != "" || v.isOutside(w.Spec.Settings) {
 			w.violate("settled, and of %s: in pool %q, %s", r.Name, v.pool, why)
 		}

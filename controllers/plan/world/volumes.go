@@ -25,7 +25,7 @@ func (w *World) bind(name string) bool {
 	}
 	v.Phase = facts.VolumeBound
 	if v.Backing == "" {
-		v.Backing = v.UID
+		v.Backing, v.Capacity = v.UID, v.Bytes
 	}
 	w.objects.volumes[name] = v
 	return true

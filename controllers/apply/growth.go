@@ -1,0 +1,45 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+)
+
+// expandVolume has a claim ask for another size, and says on it in the same write what the spec asked for. Kubernetes
+// refuses what its class cannot do, before anything is changed.
+func (s step) expandVolume(ctx context.Context, c changes.ExpandVolume) error {
+	found, err := s.find(ctx, resources.KindVolume, claimNamed(c.Volume.Name))
+	if err != nil {
+		return err
+	}
+	claim, _ := found.(*corev1.PersistentVolumeClaim)
+	if claim == nil || claim.UID != types.UID(c.Volume.UID) || claim.DeletionTimestamp != nil {
+		return ErrStale
+	}
+	if has := claim.Status.Capacity.Storage(); c.Bytes < has.Value() {
+		return ErrStale // it grew meanwhile, and no volume shrinks
+	}
+	err = s.update(ctx, resources.KindVolume, claim, func() {
+		if claim.Annotations == nil {
+			claim.Annotations = map[string]string{}
+		}
+		asked := s.cluster.Spec.StorageSizeOrDefault()
+		claim.Annotations[v1alpha1.AnnotationStorageSize] = asked.String()
+		claim.Spec.Resources.Requests = corev1.ResourceList{
+			corev1.ResourceStorage: *resource.NewQuantity(c.Bytes, resource.BinarySI)}
+	})
+	var refused Rejected
+	if class := claim.Spec.StorageClassName; class != nil && errors.As(err, &refused) {
+		return refused.and(fmt.Sprintf("It is of StorageClass %q.", *class))
+	}
+	return err
+}

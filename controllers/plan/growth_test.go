@@ -1,0 +1,115 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+)
+
+// bound are members on volumes of 8Gi that are there, in a cluster whose spec asks for so much.
+func bound(o scene, asked int64) scene {
+	for i := range o.Current.Members {
+		o = o.edit(i, func(r *facts.Replica) {
+			r.Volume.Phase, r.Volume.Class, r.Volume.Bytes, r.Volume.AskedBytes = facts.VolumeBound, "a", 8<<30, 8<<30
+			r.Volume.Capacity = 8 << 30
+		})
+	}
+	return desire(o, func(d *facts.Desired) { d.StorageBytes = asked })
+}
+
+// growingTo is a volume whose claim asks for so much, and that has not got it.
+func growingTo(bytes int64, state facts.GrowthState) func(*facts.Replica) {
+	return func(r *facts.Replica) {
+		r.Volume.Bytes, r.Volume.AskedBytes = bytes, bytes
+		r.Volume.Growth = facts.Growth{State: state, Since: now.Add(-time.Minute)}
+		if state == facts.GrowthInfeasible {
+			r.Volume.Growth.Message = "the pool has no room"
+		}
+	}
+}
+
+// grown is a volume that has got that.
+func grown(bytes int64) func(*facts.Replica) {
+	return func(r *facts.Replica) { r.Volume.Bytes, r.Volume.AskedBytes, r.Volume.Capacity = bytes, bytes, bytes }
+}
+
+// growthRows are clusters whose spec asks for other sizes of volumes.
+func growthRows() []row {
+	three := bound(settledWorld(3), 20<<30)
+	other := facts.Settings{Version: settings.Version, Inputs: "other", QuotaBytes: settings.QuotaBytes}
+	larger := other
+	larger.QuotaBytes = 6 << 30
+	cannot := three.edit(2, growingTo(20<<30, facts.GrowthInfeasible))
+	byHand := func(r *facts.Replica) { r.Volume.Bytes, r.Volume.Capacity = 30<<30, 30<<30 }
+	asleep := bound(withoutBudget(recordedAsleep(atRest())), 20<<30)
+	tooLong := func(r *facts.Replica) { r.Volume.Growth.Since = now.Add(-time.Hour) }
+	return []row{
+		{"a larger size is asked of one claim", three, Act, "expand-volume", "", "ExpandVolume",
+			"Expand the volume of demo-2 to 20Gi"},
+		{"the next one waits for the first", three.edit(2, growingTo(20<<30, facts.GrowthUnderWay)), Wait, "expand-volume",
+			facts.ReasonExpand, "", `The volume of demo-2, of StorageClass "a", grows from 8Gi to 20Gi`},
+		{"then it follows", three.edit(2, grown(20<<30)), Act, "expand-volume", "", "ExpandVolume", "demo-1"},
+		{"the leader comes last", three.ledBy(2), Act, "expand-volume", "", "ExpandVolume", "demo-1"},
+		{"a member that is not well comes first", three.edit(1, unready), Act, "expand-volume", "", "ExpandVolume",
+			"demo-1"},
+		{"none grows while another member is not well", three.edit(1, grown(20<<30)).edit(1, unready), Refuse,
+			"member-health", facts.ReasonNotReady, "", "demo-1"},
+		{"all that grew is settled", three.edit(0, grown(20<<30)).edit(1, grown(20<<30)).edit(2, grown(20<<30)), Settled,
+			RuleSettled, facts.ReasonSettled, "", ""},
+		{"one that a person made larger stays", bound(settledWorld(3), 8<<30).edit(1, byHand), Settled, RuleSettled,
+			facts.ReasonSettled, "", ""},
+		{"nor is one told that grows beyond the spec for a person", bound(settledWorld(3), 8<<30).edit(1,
+			growingTo(20<<30, facts.GrowthUnderWay)).edit(1, func(r *facts.Replica) { r.Volume.AskedBytes = 8 << 30 }),
+			Settled, RuleSettled, facts.ReasonSettled, "", ""},
+		{"it waits for no window", closed(three), Act, "expand-volume", "", "ExpandVolume", "demo-2"},
+		{"a node that does not follow is told with what helps",
+			three.edit(2, growingTo(20<<30, facts.GrowthAtNode)).edit(2, tooLong), Refuse, "expand-volume",
+			facts.ReasonExpand, "", "kubectl delete pod demo-2"},
+		{"what cannot be had is told with the words of Kubernetes", cannot, Refuse, "expand-volume",
+			facts.ReasonExpand, "", "cannot grow to 20Gi: the pool has no room."},
+		{"and holds no other settings back", desire(cannot, func(d *facts.Desired) { d.Settings = other }), Act, "roll",
+			"", "WriteSettings", ""},
+		{"a quota that needs the room waits for it", desire(cannot, func(d *facts.Desired) { d.Settings = larger }),
+			Refuse, "expand-volume", facts.ReasonExpand, "", "the pool has no room"},
+		{"a size that is put back takes back what cannot be had",
+			desire(cannot, func(d *facts.Desired) { d.StorageBytes = 8 << 30 }), Act, "expand-volume", "", "ExpandVolume",
+			"Expand the volume of demo-2 to 8193Mi"},
+		{"a smaller one that can be had is asked for", desire(cannot, func(d *facts.Desired) { d.StorageBytes = 12 << 30 }),
+			Act, "expand-volume", "", "ExpandVolume", "demo-2 to 12Gi"},
+		{"where it cannot be had members can move", desire(cannot, func(d *facts.Desired) { d.ExpandsByMove = true }), Act,
+			"grow", "", "PrepareMember", "its volume has 8Gi, and the spec asks for 20Gi"},
+		{"a cluster that sleeps expands nothing", toSleep(asleep), Wait, "asleep", facts.ReasonAsleep, "", "To wake it"},
+		{"who wakes it has members started first", asleep.edit(2, growingTo(20<<30, facts.GrowthUnderWay)), Act, "pods", "",
+			"StartPods", "demo-0, demo-1, demo-2"},
+		{"and no growth keeps it from falling asleep", toSleep(cannot), Act, "hibernate", "", "FallAsleep", ""},
+		{"a refusal holds no other settings back",
+			desire(rejecting(three, "expand-volume"), func(d *facts.Desired) { d.Settings = other }), Act, "roll", "",
+			"WriteSettings", ""},
+	}
+}
+
+func TestVolumesGrowToTheSizeOfTheSpecOneAtATime(t *testing.T) {
+	for _, row := range growthRows() {
+		t.Run(row.name, row.check)
+	}
+}
+
+// guardedGrowth are rows of volumes that grow.
+func guardedGrowth() []guardRow {
+	three := bound(settledWorld(3), 20<<30)
+	ref := facts.VolumeRef{Name: "demo-2", UID: "volume-demo-2"}
+	expand := changes.ExpandVolume{Volume: ref, Bytes: 20 << 30}
+	return []guardRow{
+		{"no volume shrinks", three, expand, three, changes.ExpandVolume{Volume: ref, Bytes: 7 << 30},
+			"no volume shrinks"},
+		{"one volume grows at a time", three, expand, three.edit(1, growingTo(20<<30, facts.GrowthUnderWay)), expand,
+			"one does at a time"},
+		{"only the member's own volume grows", three, expand, three,
+			changes.ExpandVolume{Volume: facts.VolumeRef{Name: "demo-2", UID: "another"}, Bytes: 20 << 30},
+			"another one by now"},
+		{"no volume grows beside members that are away", three, expand, three.edit(0, silent).edit(1, silent), expand,
+			"no quorum"},
+	}
+}

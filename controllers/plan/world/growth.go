@@ -1,0 +1,56 @@
+package world
+
+import (
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+)
+
+// Volumes that grow: what the operator asks for, and what storage makes of it.
+
+// expandVolume has a claim ask for another size. It holds the operator to what Kubernetes would not take back: a volume
+// never shrinks, and one grows at a time.
+func (w *World) expandVolume(c changes.ExpandVolume) {
+	w.editVolume(c.Volume, func(v *volume) {
+		if c.Bytes < v.Bytes && (!v.IsGrowing() || c.Bytes <= v.Capacity) {
+			w.violate("the volume of %s was to shrink from %d to %d", c.Volume.Name, v.Capacity, c.Bytes)
+			return
+		}
+		isRaised := c.Bytes > v.Bytes
+		for _, name := range sortedKeys(w.objects.volumes) {
+			other := w.objects.volumes[name]
+			if isRaised && name != c.Volume.Name && other.owner == v.owner && other.kept == facts.NoCause &&
+				other.IsGrowing() && !other.IsInfeasible() && w.ledger.isFresh && !w.trouble.isRaced {
+				w.violate("the volumes of %s and %s grow at the same time", name, c.Volume.Name)
+			}
+		}
+		v.Bytes, v.AskedBytes = c.Bytes, w.Spec.StorageBytes
+		v.Growth = facts.Growth{State: facts.GrowthUnderWay, Since: w.Now}
+	})
+}
+
+// advanceGrowth is the storage that makes a volume larger, takes its time, or cannot. Of 16 GiB and more it never can.
+func (w *World) advanceGrowth(name string) {
+	v := w.objects.volumes[name]
+	switch {
+	case v.Growth.State != facts.GrowthUnderWay && v.Growth.State != facts.GrowthAtNode:
+		return
+	case v.Bytes >= hugeVolume:
+		v.Growth.State, v.Growth.Message = facts.GrowthInfeasible, "the pool has no room"
+	case w.chance(4, "the storage takes its time", v.UID) > 0:
+		v.Growth.State = facts.GrowthAtNode
+	default:
+		v.Capacity, v.Growth = v.Bytes, facts.Growth{}
+	}
+	w.logf("storage: growth of %s: %q", name, v.Growth.State)
+	w.objects.volumes[name] = v
+}
+
+// hugeVolume is more than any storage gives.
+const hugeVolume = 16 << 30
+
+// Grow is a user who asks for larger volumes, or for those that there were.
+func (w *World) Grow() {
+	w.Spec.StorageBytes = []int64{8 << 30, 12 << 30, hugeVolume}[w.chance(3, "larger volumes", "")]
+	w.Spec.ExpandsByMove = w.chance(4, "members move for it", "") == 0
+	w.logf("spec: volumes of %d, by moves %t", w.Spec.StorageBytes, w.Spec.ExpandsByMove)
+}
