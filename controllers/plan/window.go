@@ -25,6 +25,9 @@ func awaitsWindow(o judge.Judged, r facts.Replica) bool {
 // isFailing reports a member that takes what the spec asks for at any time. It has been silent for longer than a start
 // takes. Or a sidecar cannot run, which keeps the member unready, and the spec asks for other sidecars.
 func isFailing(o facts.Observation, r facts.Replica) bool {
+	if r.Pod == nil {
+		return true // nothing is stopped
+	}
 	return isSilentForLong(o, r) ||
 		r.Pod.HeldUnready && r.Pod.Settings.Sidecars != o.Desired.Settings.Sidecars &&
 			slices.ContainsFunc(r.Pod.Sidecars, func(s facts.Sidecar) bool { return s.Waiting != "" })

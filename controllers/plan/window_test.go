@@ -91,6 +91,8 @@ func windowsOfRepairs() []row {
 		{"a member that lost its data is replaced at once", closed(changed.edit(1, noData)), Act, "replace", "",
 			"RemoveMember", "demo-1"},
 		{"a Pod that is gone comes back", closed(three.edit(1, func(r *facts.Replica) { r.Pod, r.Answer = nil, nil })), Act, "pods", "", "StartPods", "demo-1"},
+		{"so does that of a member whose successor is on its way", closed(three.edit(1, askedToGo).with(learner(3)).promising(3).edit(1, noPod)),
+			Act, "pods", "", "StartPods", "demo-1"},
 		{"another size waits for no window", closed(desire(three, func(d *facts.Desired) { d.Size = 5 })), Act, "grow", "",
 			"PrepareMember", "spec.size is 5"},
 		{"nor does a smaller one, with its leader", closed(desire(settledWorld(5), func(d *facts.Desired) { d.Size = 3 })),
