@@ -154,6 +154,9 @@ const (
 	// AnnotationReplace names members that a new one follows, such as demo-1, with commas between them; on the
 	// EtcdCluster. People write it. A name is never given again, so what was carried out may stay.
 	AnnotationReplace = Group + "/replace"
+	// AnnotationMoveLeader names the member that leads next and the time of the request, as demo-1@2026-01-31T12:00:00Z;
+	// on the EtcdCluster. People write it. It counts for 10 minutes.
+	AnnotationMoveLeader = Group + "/move-leader"
 	// AnnotationRenderer is the number of the renderer that made a Pod.
 	AnnotationRenderer = Group + "/renderer"
 	// AnnotationDressed is the canonical JSON of the keys of labels and annotations that an object has from the spec.
@@ -216,6 +219,17 @@ func (c *EtcdCluster) MaintenanceAsked() time.Time { return c.timeIn(AnnotationM
 // in.
 func (c *EtcdCluster) ReplaceAsked() []string {
 	return strings.FieldsFunc(c.Annotations[AnnotationReplace], func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// LeaderAsked is the member that a person asked to lead, and when. Both are empty where the cluster names none, or a
+// time that cannot be read.
+func (c *EtcdCluster) LeaderAsked() (string, time.Time) {
+	name, at, _ := strings.Cut(c.Annotations[AnnotationMoveLeader], "@")
+	asked, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return "", time.Time{}
+	}
+	return name, asked
 }
 
 func (c *EtcdCluster) timeIn(annotation string) time.Time {

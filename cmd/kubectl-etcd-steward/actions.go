@@ -280,6 +280,8 @@ func heldBack(c *v1alpha1.EtcdCluster) string {
 		return "spec.paused is true: once you set it to false, the operator "
 	case c.Spec.Mode == v1alpha1.ModeDryRun:
 		return "spec.mode is DryRun: the operator shows each step in `status`, and once you set it to Enforce it "
+	case c.Spec.Size == 0:
+		return "spec.size is 0, and no member runs: once you wake the cluster, the operator "
 	}
 	return ""
 }

@@ -30,19 +30,29 @@ func oneMember(c *cobra.Command, args []string) error {
 		"the members of a cluster", c.CommandPath())
 }
 
-// replace asks for a new member in the place of one, beside those that are asked for already and are still there.
-func (s *session) replace(ctx context.Context, member string) (string, error) {
+// clusterOf reads the cluster of a member, and the names of all of its members. A name that none of them has is
+// refused.
+func (s *session) clusterOf(ctx context.Context, member string) (*v1alpha1.EtcdCluster, []string, error) {
 	c, err := s.cluster(ctx, member[:strings.LastIndex(member, "-")])
 	if err != nil {
-		return "", err
+		return nil, nil, err
 	}
 	var names []string
 	for _, m := range c.Status.Members {
 		names = append(names, m.Name)
 	}
 	if !slices.Contains(names, member) {
-		return "", fmt.Errorf("EtcdCluster %s has no member %s. It has: %s. Nothing was written", c.Name, member,
+		return nil, nil, fmt.Errorf("EtcdCluster %s has no member %s. It has: %s. Nothing was written", c.Name, member,
 			strings.Join(names, ", "))
+	}
+	return c, names, nil
+}
+
+// replace asks for a new member in the place of one, beside those that are asked for already and are still there.
+func (s *session) replace(ctx context.Context, member string) (string, error) {
+	c, names, err := s.clusterOf(ctx, member)
+	if err != nil {
+		return "", err
 	}
 	asked := slices.DeleteFunc(c.ReplaceAsked(), func(name string) bool { return !slices.Contains(names, name) })
 	if !slices.Contains(asked, member) {

@@ -99,6 +99,7 @@ func TestARestartSaysWhatTheOperatorWaitsFor(t *testing.T) {
 	for want, change := range map[string]func(*v1alpha1.EtcdClusterSpec){
 		"once you set it to false":   func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },
 		"once you set it to Enforce": func(s *v1alpha1.EtcdClusterSpec) { s.Mode = v1alpha1.ModeDryRun },
+		"once you wake the cluster":  func(s *v1alpha1.EtcdClusterSpec) { s.Size = 0 },
 		"waits for the next window": func(s *v1alpha1.EtcdClusterSpec) {
 			s.Maintenance = &v1alpha1.MaintenanceSpec{Window: &v1alpha1.WindowSpec{}}
 		},
@@ -107,6 +108,7 @@ func TestARestartSaysWhatTheOperatorWaitsFor(t *testing.T) {
 		},
 	} {
 		c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "demo"}}
+		c.Spec.Size = 3
 		change(&c.Spec)
 		if got := plugin(t, sessionOf([]client.Object{c}, interceptor.Funcs{}), "restart", "demo"); !strings.Contains(got.out, want) {
 			t.Errorf("got %q, want %q", got.out, want)

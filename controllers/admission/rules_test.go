@@ -240,6 +240,18 @@ func TestWhatIsAcceptedAndNotWiseIsWarnedOf(t *testing.T) {
 	}
 }
 
+func TestARequestToLeadThatNamesNoMemberOrNoTimeIsWarnedOf(t *testing.T) {
+	c := typed(t, cluster(t))
+	for value, isGood := range map[string]bool{c.Name + "-1@2026-01-31T12:00:00Z": true, c.Name + "-1": false,
+		c.Name + "-1@now": false, "other-1@2026-01-31T12:00:00Z": false, "": false} {
+		c.Annotations = map[string]string{v1alpha1.AnnotationMoveLeader: value}
+		got := admission.Warnings(c)
+		if isWarned := len(got) == 1 && strings.Contains(got[0], "moves no leadership. Set it to a member and the time"); isWarned == isGood {
+			t.Errorf("%q: %q", value, got)
+		}
+	}
+}
+
 func TestANameThatNoMemberCanHaveIsWarnedOfWhereItIsToBeReplaced(t *testing.T) {
 	c := typed(t, cluster(t))
 	c.Annotations = map[string]string{v1alpha1.AnnotationReplace: c.Name + "-1," + c.Name}

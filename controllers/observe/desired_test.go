@@ -24,7 +24,8 @@ func TestAllThatASpecAsksForIsSeen(t *testing.T) {
 	desired := reflect.ValueOf(desiredOf(&v1alpha1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now, Annotations: map[string]string{
 			v1alpha1.AnnotationOperator: "ops/steward", v1alpha1.AnnotationBeginEmpty: "uid-before",
-			v1alpha1.AnnotationDefragment: "2026-01-31T12:00:00Z"}},
+			v1alpha1.AnnotationDefragment: "2026-01-31T12:00:00Z",
+			v1alpha1.AnnotationMoveLeader: "demo-1@" + now.UTC().Format(time.RFC3339)}},
 		Spec: v1alpha1.EtcdClusterSpec{Size: 3, Version: "3.6.16", Paused: true,
 			Maintenance: &v1alpha1.MaintenanceSpec{Window: &v1alpha1.WindowSpec{Schedule: "@daily",
 				Duration: metav1.Duration{Duration: time.Hour}}},
@@ -80,6 +81,26 @@ func TestAWindowOpensByItsScheduleOrByAPerson(t *testing.T) {
 		if d.Upkeep.Scheduled.IsZero() != (row.scheduled == "") ||
 			row.scheduled != "" && !d.Upkeep.Scheduled.Equal(at(row.scheduled)) {
 			t.Errorf("%s: the newest time of the schedule is %s", row.name, d.Upkeep.Scheduled)
+		}
+	}
+}
+
+func TestARequestToLeadCountsForTenMinutesFromItsTime(t *testing.T) {
+	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	for _, row := range []struct {
+		value string
+		since time.Duration
+		leads string
+	}{
+		{"demo-1@2026-01-31T12:00:00Z", 0, "demo-1"}, {"demo-1@2026-01-31T12:00:00Z", 10 * time.Minute, "demo-1"},
+		{"demo-1@2026-01-31T12:00:00Z", 10*time.Minute + time.Second, ""}, {"demo-1@2026-01-31T12:00:00Z", -time.Second, ""},
+		{"demo-1@2026-01-31T13:00:00+01:00", time.Minute, "demo-1"}, {"demo-1", 0, ""}, {"demo-1@noon", 0, ""},
+	} {
+		cluster := &v1alpha1.EtcdCluster{}
+		cluster.Annotations = map[string]string{v1alpha1.AnnotationMoveLeader: row.value}
+		got := desiredOf(cluster, "", facts.WantedBackup{}, at.Add(row.since)).Lead
+		if got.Name != row.leads || got.Name != "" && !got.Until.Equal(at.Add(10*time.Minute)) {
+			t.Errorf("%s, %s later: %+v", row.value, row.since, got)
 		}
 	}
 }

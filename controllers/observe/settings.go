@@ -26,6 +26,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 	now time.Time) facts.Desired {
 	inputs := resources.Inputs(cluster)
 	window, heldSince := windowOf(cluster, now)
+	leader, leaderAsked := cluster.LeaderAsked()
 	version, err := etcdutil.ParseVersion(inputs.Version)
 	if err != nil && fault == "" {
 		fault = err.Error()
@@ -50,6 +51,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		Restore:      restore,
 		Upkeep:       upkeepOf(cluster, now, heldSince),
 		Window:       window,
+		Lead:         facts.LeadNow(leader, leaderAsked, now),
 		Operator:     cluster.Annotations[v1alpha1.AnnotationOperator],
 		BeginEmpty:   cluster.Annotations[v1alpha1.AnnotationBeginEmpty],
 		Fault:        fault,

@@ -109,7 +109,7 @@ func settled(o pass, trace Trace) Decision {
 		}
 	}
 	d := Decision{Verdict: Wait, Rule: worst.Rule, Reason: worst.Reason, Message: worst.Message,
-		NeedsHuman: worst.NeedsHuman, Overdue: worst.Overdue, Recheck: recheck, Trace: trace}
+		NeedsHuman: worst.NeedsHuman, Overdue: worst.Overdue, IsAnswer: worst.IsAnswer, Recheck: recheck, Trace: trace}
 	if gravity(worst.Verdict, worst.NeedsHuman) > 0 {
 		d.Verdict, d.Recheck = Refuse, recheckSlow
 	}
@@ -184,6 +184,9 @@ func refuse(reason, format string, args ...any) *proposal {
 // byHuman marks a refusal that nothing but a person can end.
 func (p *proposal) byHuman() *proposal { p.NeedsHuman = true; return p }
 
+// answering has what is said reach the person who asked, beside all else that is said.
+func (p *proposal) answering() *proposal { p.IsAnswer = true; return p }
+
 // yielding lets later rules act.
 func (p *proposal) yielding() *proposal { p.yields = true; return p }
 
@@ -221,13 +224,15 @@ type Decision struct {
 	GivesWay   bool
 	NeedsHuman bool          // nothing but a person can end what is refused, or waited for
 	Overdue    bool          // a wait past its deadline
+	IsAnswer   bool          // it tells a person what holds a request up
 	Recheck    time.Duration // look again after this long even if nothing is heard
 	Trace      Trace         // how that came about
 }
 
 // Note is what the decision says.
 func (d Decision) Note() facts.Note {
-	return facts.Note{Rule: d.Rule, Reason: d.Reason, Message: d.Message, NeedsHuman: d.NeedsHuman, Overdue: d.Overdue}
+	return facts.Note{Rule: d.Rule, Reason: d.Reason, Message: d.Message, NeedsHuman: d.NeedsHuman, Overdue: d.Overdue,
+		IsAnswer: d.IsAnswer}
 }
 
 // Trace is what each rule said that was asked, in that order.

@@ -57,7 +57,8 @@
 //     copies of the data differ, none of them is given up on one member's word.
 //  9. alarms, which keep clients from writing. Then finish what was begun: record-members, cancel-downgrade,
 //     abandon-learner, first-pod, promote, collect.
-//  10. replace, shrink, grow, wake-member. A doomed voter does not count, so grow also makes its successor.
+//  10. replace, shrink, grow, wake-member, move-leader. A doomed voter does not count, so grow also makes its
+//     successor.
 //  11. What the spec asks of members that run: pod-metadata, expand-volume, check-minor, resize, roll,
 //     enable-downgrade, cover-log. Then room, where all members serve: compact, defragment; then member-health,
 //     maintenance-window, settled.
@@ -108,7 +109,7 @@
 //   - blind.go: seal, lead-away, quorum-lost, and what else is so while etcd cannot be asked: parts of membership, and
 //     which process settings and pods may stop
 //   - membership.go: membership, record-members, label-role, abandon-learner, promote. copies.go: corruption, compare
-//   - replace.go: replace, shrink, grow
+//   - replace.go: replace, shrink, grow. lead.go: move-leader
 //   - alarms.go: alarms, check-room, and what adds entries to the log: cover-log, wake-member
 //   - rollout.go: pod-metadata, resize, roll, cancel-downgrade, enable-downgrade, check-minor
 //   - growth.go: expand-volume, and whose claim is next

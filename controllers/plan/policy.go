@@ -226,6 +226,10 @@ var harmless = []rule{
 		"A member of 3.7 that got its data as a snapshot serves once something is written: the operator adds an " +
 			"entry that changes no key.",
 		wakeMember, givesWay},
+	{"move-leader",
+		"Leadership goes to the member that etcdsteward.dev/move-leader names, for 10 minutes from its time, once that " +
+			"member serves.",
+		moveLeader, givesWay},
 	{"pod-metadata", "Labels and annotations of the spec follow on running Pods, in place.",
 		podMetadata, givesWay},
 }

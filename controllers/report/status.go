@@ -249,7 +249,7 @@ type step struct {
 	verdict               plan.Verdict
 	needsHuman            bool
 	late                  *facts.Note // the wait that is past its deadline; nil when none is
-	also                  string      // what other rules need a person for, or have waited for too long
+	also                  string      // what other rules need a person for, have waited for too long, or were asked for
 }
 
 // step joins decision and outcome.
@@ -265,7 +265,7 @@ func (in Input) step() step {
 		if note.Overdue && s.late == nil {
 			s.late = &note
 		}
-		if note.Rule != s.rule && (note.Overdue || note.NeedsHuman) {
+		if note.Rule != s.rule && (note.Overdue || note.NeedsHuman || note.IsAnswer) {
 			s.also += " " + note.Message
 		}
 	}

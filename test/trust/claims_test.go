@@ -160,14 +160,14 @@ func TestEachCommandOfThePluginOnAPageIsThere(t *testing.T) {
 	commands := map[string]bool{}
 	for _, p := range files(t) {
 		if strings.HasPrefix(p, "cmd/kubectl-etcd-steward/") && path.Ext(p) == ".go" {
-			for _, m := range regexp.MustCompile(`\bUse: +"([a-z]+)[ "]`).FindAllStringSubmatch(read(t, p), -1) {
+			for _, m := range regexp.MustCompile(`\bUse: +"([a-z]+(?:-[a-z]+)*)[ "]`).FindAllStringSubmatch(read(t, p), -1) {
 				commands[m[1]] = true
 			}
 		}
 	}
 	found := 0
 	for page, text := range claims(t) {
-		for _, m := range regexp.MustCompile(`kubectl etcd(?:[-_]steward)? ([a-z]+)`).FindAllStringSubmatch(text, -1) {
+		for _, m := range regexp.MustCompile(`kubectl etcd(?:[-_]steward)? ([a-z]+(?:-[a-z]+)*)`).FindAllStringSubmatch(text, -1) {
 			found++
 			if !commands[m[1]] {
 				t.Errorf("%s: the plugin has no command %s, only %v", page, m[1], slices.Sorted(maps.Keys(commands)))

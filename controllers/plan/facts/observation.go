@@ -142,6 +142,7 @@ type Desired struct {
 	Operator     string        // namespace/name of the install that is asked to look after it; empty for none
 	Upkeep       Upkeep        // when members are defragmented
 	Window       Window        // when members that serve may be stopped for the spec
+	Lead         Lead          // who is to lead, because a person asked for that a moment ago
 	// UID of an earlier cluster of this name: where it left CAs alone, the cluster is to begin without its data
 	BeginEmpty string
 	Fault      string       // a sentence, when the spec itself is refused; empty otherwise

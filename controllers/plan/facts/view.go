@@ -307,6 +307,7 @@ func (o Observation) FirstEnd() time.Time {
 type Note struct {
 	Rule, Reason, Message string
 	NeedsHuman, Overdue   bool
+	IsAnswer              bool // it tells a person what holds a request up
 }
 
 // PodRef is one Pod and no other of that name.

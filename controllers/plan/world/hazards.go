@@ -30,7 +30,7 @@ type Hazards struct {
 	Bloat          bool // much is stored and deleted again
 	Windows        bool // members that serve may be stopped now and then only
 	FullNodes      bool // no node is left beside those that the first members are on
-	Asks           bool // a person asks for a new member in the place of one, or for that no more
+	Asks           bool // a person asks for a new member in the place of one, or that one leads, or for that no more
 	Sleep          bool // the user asks for no member, and for some again
 	Growth         bool // the user asks for larger volumes, and storage takes its time or cannot
 	Moves          bool // the user asks for another StorageClass or pool of nodes, and puts that back
@@ -99,7 +99,8 @@ func (w *World) hazardFaults() []fault {
 			{"LoseUnderAnotherCA", 2, w.loseMember}}},
 		{w.trouble.Growth, []fault{{"Grow", 12, by(w.Grow)}}},
 		{w.trouble.Moves, []fault{{"Move", 12, by(w.Move)}}},
-		{w.trouble.Asks, []fault{{"AskToReplace", 6, by(w.AskToReplace)}}},
+		{w.trouble.Asks, []fault{{"AskToReplace", 6, by(w.AskToReplace)},
+			{"AskToLead", 6, by(w.AskToLead)}}},
 		{w.trouble.Sleep, []fault{{"Sleep", 8, by(w.Sleep)}, {"Wake", 6, by(w.Wake)}, {"LoseAsleep", 1, w.loseMember}}},
 		{w.trouble.FullNodes, []fault{{"DoomVolume", 12, w.DeleteVolume}}},
 		{w.trouble.SharedNodes, []fault{{"LoseSharedNode", 1, w.LoseSharedNode},

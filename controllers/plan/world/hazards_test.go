@@ -46,7 +46,8 @@ var hazardRuns = []struct {
 		"It serves on as it was",
 		"abandon-learner RemoveMember", "a new member has its place"}},
 	{"asked", Hazards{Asks: true, Windows: true}, []string{"abandon-learner RemoveMember",
-		"a new member has its place: the annotation", "and the annotation etcdsteward.dev/replace names it"}},
+		"a new member has its place: the annotation", "and the annotation etcdsteward.dev/replace names it",
+		"move-leader MoveLeader"}},
 }
 
 // playHazard is one story under hazards, of a cluster that is restored in place or of one that is not.

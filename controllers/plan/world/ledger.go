@@ -124,7 +124,7 @@ type snapshot struct {
 
 func (w *World) snapshot() snapshot {
 	spec := w.Spec
-	spec.Window = w.window() // it opens, and closes, by itself
+	spec.Window, spec.Lead = w.window(), w.Lead // a window opens, and closes, by itself
 	s := snapshot{w.objects.clone(), spec, map[etcdutil.ID][]etcdutil.Member{}, map[etcdutil.ID]etcdutil.ID{},
 		map[etcdutil.ID]bool{}, len(w.trouble.late), 0, 0, map[etcdutil.ID]etcdutil.Version{}}
 	for id, c := range w.clusters {
@@ -271,4 +271,5 @@ func (w *World) checkSettled(c *cluster) {
 	}
 	w.checkRolled()
 	w.checkAllMoved()
+	w.checkLeader(c)
 }

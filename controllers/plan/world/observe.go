@@ -26,7 +26,7 @@ func (w *World) ObserveStale() facts.Observation {
 	if w.sometimes(w.trouble.StaleSpecs, 2, "a stale spec") {
 		o.Desired = w.specs[w.chance(len(w.specs), "spec that is seen", "")]
 		o.Desired = atStop(o)
-		o.Desired.Window = w.window()
+		o.Desired.Window, o.Desired.Lead = w.window(), w.lead()
 	}
 	return o
 }
@@ -70,7 +70,7 @@ func (w *World) observe(from objects) facts.Observation {
 	w.addHashes(&o)
 	w.addSnapshots(&o)
 	o.Desired = atStop(o)
-	o.Desired.Window = w.window()
+	o.Desired.Window, o.Desired.Lead = w.window(), w.lead()
 	for _, in := range append([]facts.Incarnation{o.Current, o.Next}, o.Former...) {
 		slices.SortFunc(in.Members, func(a, b facts.Replica) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	}

@@ -45,7 +45,8 @@ func (w *World) checkWindow(change changes.Change) {
 			says = w.whyHeld(change.Name)
 		}
 	case changes.MoveLeader:
-		if len(c.voters()) <= w.wantedOf(c) && !w.isDoomed(change.From) && change.From != w.Unwanted {
+		if len(c.voters()) <= w.wantedOf(c) && !w.isDoomed(change.From) && change.From != w.Unwanted &&
+			!w.isAskedToLead(change) {
 			says = w.whyHeld(change.From)
 		}
 	case changes.AddLearner:

@@ -28,6 +28,8 @@ type World struct {
 	Windows func(now time.Time) facts.Window
 	// Unwanted is the member that a person asked to be replaced; empty for none.
 	Unwanted string
+	// Lead is who is to lead, because a person asked for it, and until when.
+	Lead facts.Lead
 
 	// Broken names settings whose Pods cannot start, such as an image that does not exist.
 	Broken map[facts.Settings]bool
