@@ -41,6 +41,8 @@ func TestWhatTheAPIServerAnswersIsToldApart(t *testing.T) {
 		{forbidden("exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3"), RejectedQuota, false},
 		{forbidden("status unknown for quota: small, resources: pods"), LaterBusy, true},
 		{forbidden("only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"), RejectedExpansion, false},
+		{forbidden("exceeded quota: disks, requested: requests.storage=12Gi, used: requests.storage=24Gi, limited: requests.storage=30Gi"), RejectedQuota, false},
+		{forbidden(`admission webhook "x" denied the request: a class must support resize to be used`), RejectedWebhook, false},
 		{forbidden(`violates PodSecurity "restricted:latest": host namespaces (hostNetwork=true)`), RejectedPodSecurity, false},
 		{forbidden(`admission webhook "policy.example.com" denied the request: no`), RejectedWebhook, false},
 		{status(http.StatusInternalServerError, `Internal error occurred: failed calling webhook "x": connection refused`), RejectedWebhook, false},

@@ -194,7 +194,7 @@ var kubeAnswers = []struct {
 	{says("status unknown for quota"), later(LaterBusy)},
 	{says("error looking up service account"), later(LaterMissing)}, // of a namespace that is a moment old
 	{says("exceeded quota", "failed quota", "insufficient quota"), rejected(RejectedQuota, quotaRemedy)},
-	{says("must support resize"), rejected(RejectedExpansion, expansionRemedy)},
+	{says(lacksExpansion), rejected(RejectedExpansion, expansionRemedy)},
 	{says("violates PodSecurity"), rejected(RejectedPodSecurity, podSecurityRemedy)},
 	{says("admission webhook", "failed calling webhook", "ValidatingAdmissionPolicy"),
 		rejected(RejectedWebhook, webhookRemedy)},
@@ -205,6 +205,10 @@ var kubeAnswers = []struct {
 	{apierrors.IsBadRequest, rejected(RejectedInvalid)},
 	{apierrors.IsNotFound, later(LaterMissing)},
 }
+
+// lacksExpansion is said of a claim whose StorageClass does not allow it to grow, or is gone. Quotas are asked later, in
+// words of their own (kubernetes/kubernetes:plugin/pkg/admission/storage/persistentvolume/resize/admission.go).
+const lacksExpansion = "the storageclass that provisions the pvc must support resize"
 
 // What helps against those that say only what they refuse.
 const (

@@ -28,7 +28,7 @@
 //   - being bootstrapped: beside that, no identity is written down, neither in the bootstrap record nor on a volume.
 //   - alive: beside that, one is (facts.Incarnation.IsAlive). Its seven groups are the safety argument, top to bottom.
 //   - following the spec: beside that, the spec is not refused, and no restore in place is about to end the current
-//     incarnation.
+//     incarnation. Blind where no list of members is known.
 //
 // No rule overrides the order from inside, and none calls another.
 //
@@ -53,13 +53,14 @@
 //     told and hold nothing back. The cluster may not answer exactly because one of these was not done. A process that
 //     runs is stopped here only if, by the kubelet's word, it never served and no other does, or if nothing is left of
 //     any other member. Those who are away must not need it as it is: see blind.go.
-//  8. Who is a member: awake, (quorum-lost,) membership, corruption. Unknown is not empty: nothing is removed. While
+//  8. Following the spec while no list is known: expand-volume, of full disks. They may be why etcd does not answer.
+//  9. Who is a member: awake, (quorum-lost,) membership, corruption. Unknown is not empty: nothing is removed. While
 //     copies of the data differ, none of them is given up on one member's word.
-//  9. alarms, which keep clients from writing. Then finish what was begun: record-members, cancel-downgrade,
+//  10. alarms, which keep clients from writing. Then finish what was begun: record-members, cancel-downgrade,
 //     abandon-learner, first-pod, promote, collect.
-//  10. replace, shrink, grow, wake-member, move-leader. A doomed voter does not count, so grow also makes its
+//  11. replace, shrink, grow, wake-member, move-leader. A doomed voter does not count, so grow also makes its
 //     successor.
-//  11. What the spec asks of members that run: pod-metadata, expand-volume, check-minor, resize, roll,
+//  12. What the spec asks of members that run: pod-metadata, (expand-volume,) check-minor, resize, roll,
 //     enable-downgrade, cover-log. Then room, where all members serve: compact, defragment; then member-health,
 //     maintenance-window, settled.
 //

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
@@ -20,10 +22,22 @@ func awaitsRoom(o judge.Judged) bool {
 	})
 }
 
+// votersOrLast are the voters, or while no list is known, those that there were.
+func votersOrLast(o judge.Judged) []facts.Replica {
+	if o.Membership.Known {
+		return o.Voters()
+	}
+	return o.LastKnownVoters(o.IsLost)
+}
+
+// isFull reports a member that stopped because its disk is full, by its last words. Only more room is its cure, so its
+// volume grows also while others are away, and while no list is known.
+func isFull(o judge.Judged, r facts.Replica) bool { return o.Judge(r).Cause == facts.CauseSpace }
+
 // growing is the voter whose volume has not got yet what it asked for, or an empty replica. One that cannot, and has
 // what the spec asks for, holds nothing up.
 func growing(o judge.Judged) facts.Replica {
-	for _, r := range o.Voters() {
+	for _, r := range votersOrLast(o) {
 		if v := r.Volume; v != nil && v.IsGrowing() && !(v.IsInfeasible() && v.Capacity >= o.Desired.StorageBytes) {
 			return r
 		}
@@ -32,10 +46,12 @@ func growing(o judge.Judged) facts.Replica {
 }
 
 // toExpand is the voter whose claim asks for another size next, or an empty replica. What is taken back comes first.
-// Where one volume did not grow, no other one is tried. A member that is not well comes first: room may be its cure.
+// Where one volume did not grow, no other one is tried but that of a full disk. A member that is not well comes first:
+// room may be its cure.
 func toExpand(o judge.Judged) facts.Replica {
-	due := facts.Filter(o.Voters(), func(r facts.Replica) bool {
-		return r.Volume != nil && r.Volume.GrowsTo(o.Desired) != r.Volume.Bytes && whyMoved(o, r) == ""
+	due := facts.Filter(votersOrLast(o), func(r facts.Replica) bool {
+		return r.Volume != nil && r.Volume.GrowsTo(o.Desired) != r.Volume.Bytes && whyMoved(o, r) == "" &&
+			(o.Membership.Known || isFull(o, r))
 	})
 	for _, r := range due {
 		if r.Volume.GrowsTo(o.Desired) < r.Volume.Bytes {
@@ -48,21 +64,33 @@ func toExpand(o judge.Judged) facts.Replica {
 	next := slices.MinFunc(due, func(a, b facts.Replica) int {
 		return cmp.Or(cmp.Compare(growRank(o, a), growRank(o, b)), cmp.Compare(b.Ordinal, a.Ordinal))
 	})
-	if busy := growing(o); busy.Member != nil && busy.Name != next.Name || !servesWithout(o, next) {
+	if !mayExpandNow(o, next) {
 		return facts.Replica{}
 	}
 	return next
 }
 
-// growRank is the order in which volumes grow: what was begun, who is not well, the leader last.
+// mayExpandNow reports a volume that may grow now: no other one does, and all other voters serve.
+func mayExpandNow(o judge.Judged, r facts.Replica) bool {
+	busy := growing(o)
+	isFirst := busy.Name == "" || busy.Name == r.Name
+	if isFull(o, r) {
+		return isFirst || busy.Volume.IsInfeasible()
+	}
+	return isFirst && servesWithout(o, r)
+}
+
+// growRank is the order in which volumes grow: what was begun, full disks, who is not well, the leader last.
 func growRank(o judge.Judged, r facts.Replica) int {
 	switch {
 	case r.Volume.IsGrowing():
 		return 0
-	case !isWell(o.Incarnation, r):
+	case isFull(o, r):
 		return 1
+	case !isWell(o.Incarnation, r):
+		return 2 // room may be its cure
 	}
-	return 2 + leads(o.Incarnation, r)
+	return 3 + leads(o.Incarnation, r)
 }
 
 // servesWithout reports that all other voters serve.
@@ -74,7 +102,7 @@ func servesWithout(o judge.Judged, r facts.Replica) bool {
 
 // expandVolume follows the size of the spec where volumes can grow.
 func expandVolume(o pass) *proposal {
-	if r := o.due.Expand; r.Member != nil {
+	if r := o.due.Expand; r.Volume != nil {
 		to, why := r.Volume.GrowsTo(o.Desired), "spec.storage.size asks for it."
 		if to < r.Volume.Bytes {
 			why = "spec.storage.size asks for less by now, and the volume has not grown."
@@ -82,30 +110,31 @@ func expandVolume(o pass) *proposal {
 		return act(changes.ExpandVolume{Volume: r.VolumeRef(), Bytes: to}, "%s", why)
 	}
 	isShort := func(r facts.Replica) bool { return r.Volume != nil && r.Volume.Room() < o.Desired.StorageBytes }
-	if r := growing(o.Judged); r.Member != nil && slices.ContainsFunc(o.Voters(), isShort) {
+	if r := growing(o.Judged); r.Volume != nil && slices.ContainsFunc(votersOrLast(o.Judged), isShort) {
 		return whileGrowing(o, r)
 	}
 	return nil // what people have grow beyond the spec holds nothing up
 }
 
-// whileGrowing says how far a volume is, and what helps where it does not go on.
+// whileGrowing says how far a volume is, since when, and what helps where it does not go on.
 func whileGrowing(o pass, r facts.Replica) *proposal {
 	v, has, asked := r.Volume, facts.FormatBytes(r.Volume.Capacity), facts.FormatBytes(r.Volume.Bytes)
 	switch {
 	case v.IsInfeasible():
-		return refuse(facts.ReasonExpand, "The volume of %s%s has %s and cannot grow to %s: %s. It serves on, and no "+
-			"other volume is tried. Put spec.storage.size back to %s or to what the storage can give. Or set "+
-			"spec.storage.expand: Replace, and members move to new volumes, one at a time.", r.Name, ofClass(v), has,
-			asked, cmp.Or(v.Growth.Message, "Kubernetes calls it infeasible"), has).byHuman().yielding()
+		return refuse(facts.ReasonExpand, "The volume of %s%s has %s and cannot grow to %s: %s. No other volume is "+
+			"tried but that of a member whose disk is full. Put spec.storage.size back to %s or to what the storage can "+
+			"give. Or set spec.storage.expand: Replace, and members move to new volumes, one at a time.", r.Name,
+			ofClass(v), has, asked, cmp.Or(v.Growth.Message, "Kubernetes calls it infeasible"), has).byHuman().yielding()
 	case v.Growth.State == facts.GrowthAtNode:
 		p := wait(facts.ReasonExpand, "The storage made the volume of %s larger, from %s to %s, and its node has yet "+
-			"to follow. If that lasts for %s, the driver may grow it only at the start of its Pod. Then restart it "+
-			"while all others serve: kubectl delete pod %s -n %s.", r.Name, has, asked, facts.GrowthDeadline, r.Name,
-			o.Cluster.Namespace)
+			"to follow%s.%s If that lasts for %s, the driver may grow it only at the start of its Pod. Then restart it "+
+			"while all others serve: kubectl delete pod %s -n %s.", r.Name, has, asked, since(v), said(v),
+			facts.GrowthDeadline, r.Name, o.Cluster.Namespace)
 		return p.due(o, v.Growth.Since, facts.GrowthDeadline).yielding()
 	}
-	return wait(facts.ReasonExpand, "The volume of %s%s grows from %s to %s, and the member serves on.%s The next "+
-		"volume follows then.", r.Name, ofClass(v), has, asked, said(v)).yielding()
+	return wait(facts.ReasonExpand, "The volume of %s%s grows from %s to %s%s, and the next one follows then.%s Some "+
+		"storage takes hours. If it does not go on, kubectl describe pvc %s -n %s says more, or spec.storage.size can "+
+		"be put back.", r.Name, ofClass(v), has, asked, since(v), said(v), r.Name, o.Cluster.Namespace).yielding()
 }
 
 func ofClass(v *facts.Volume) string {
@@ -115,10 +144,36 @@ func ofClass(v *facts.Volume) string {
 	return fmt.Sprintf(", of StorageClass %q,", v.Class)
 }
 
-// said is what Kubernetes says of it, as a sentence to follow another one, or "".
-func said(v *facts.Volume) string {
-	if v.Growth.Message == "" {
+// since says when Kubernetes began with it, as a part of a sentence, or "".
+func since(v *facts.Volume) string {
+	if v.Growth.Since.IsZero() {
 		return ""
 	}
-	return " Kubernetes says: " + v.Growth.Message + "."
+	return ", since " + v.Growth.Since.UTC().Format(time.RFC3339)
+}
+
+// said is what Kubernetes says of it, as a sentence to follow another one, or "". Where it does not say that it began,
+// its class may have no driver that expands volumes.
+func said(v *facts.Volume) string {
+	switch {
+	case v.Growth.Message != "":
+		return " Kubernetes says: " + v.Growth.Message + "."
+	case v.Growth.Since.IsZero():
+		return " Nothing has begun with it yet."
+	}
+	return ""
+}
+
+// whenFull says what gives a member room whose disk is full.
+func whenFull(o pass, r facts.Replica) string {
+	switch {
+	case r.Volume == nil:
+		return "Make room on its node: see " + pages.Docs + "docs/alerts.md#a-node-whose-disk-is-full."
+	case r.Volume.IsGrowing():
+		return whileGrowing(o, r).Message
+	case r.Volume.GrowsTo(o.Desired) > r.Volume.Bytes && followsSpec(o):
+		return "Its volume grows to " + facts.FormatBytes(o.Desired.StorageBytes) + " in its turn."
+	}
+	return "Raise spec.storage.size, and the operator expands its volume: see " + pages.Docs +
+		"docs/alerts.md#a-volume-that-is-full."
 }

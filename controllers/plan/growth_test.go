@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // bound are members on volumes of 8Gi that are there, in a cluster whose spec asks for so much.
@@ -36,7 +37,9 @@ func grown(bytes int64) func(*facts.Replica) {
 }
 
 // growthRows are clusters whose spec asks for other sizes of volumes.
-func growthRows() []row {
+func growthRows() []row { return append(grownRows(), fullRows()...) }
+
+func grownRows() []row {
 	three := bound(settledWorld(3), 20<<30)
 	other := facts.Settings{Version: settings.Version, Inputs: "other", QuotaBytes: settings.QuotaBytes}
 	larger := other
@@ -44,6 +47,7 @@ func growthRows() []row {
 	cannot := three.edit(2, growingTo(20<<30, facts.GrowthInfeasible))
 	byHand := func(r *facts.Replica) { r.Volume.Bytes, r.Volume.Capacity = 30<<30, 30<<30 }
 	asleep := bound(withoutBudget(recordedAsleep(atRest())), 20<<30)
+	notBegun := func(r *facts.Replica) { r.Volume.Growth.Since = time.Time{} }
 	tooLong := func(r *facts.Replica) { r.Volume.Growth.Since = now.Add(-time.Hour) }
 	return []row{
 		{"a larger size is asked of one claim", three, Act, "expand-volume", "", "ExpandVolume",
@@ -67,6 +71,10 @@ func growthRows() []row {
 		{"a node that does not follow is told with what helps",
 			three.edit(2, growingTo(20<<30, facts.GrowthAtNode)).edit(2, tooLong), Refuse, "expand-volume",
 			facts.ReasonExpand, "", "kubectl delete pod demo-2"},
+		{"what has not begun is told", three.edit(2, growingTo(20<<30, facts.GrowthUnderWay)).edit(2, notBegun), Wait,
+			"expand-volume", facts.ReasonExpand, "", "Nothing has begun with it yet."},
+		{"a volume that grows keeps no other member from being replaced",
+			three.edit(2, growingTo(20<<30, facts.GrowthUnderWay)).edit(1, wiped), Act, "replace", "", "RemoveMember", "demo-1"},
 		{"what cannot be had is told with the words of Kubernetes", cannot, Refuse, "expand-volume",
 			facts.ReasonExpand, "", "cannot grow to 20Gi: the pool has no room."},
 		{"and holds no other settings back", desire(cannot, func(d *facts.Desired) { d.Settings = other }), Act, "roll",
@@ -87,6 +95,31 @@ func growthRows() []row {
 		{"a refusal holds no other settings back",
 			desire(rejecting(three, "expand-volume"), func(d *facts.Desired) { d.Settings = other }), Act, "roll", "",
 			"WriteSettings", ""},
+	}
+}
+
+// fullRows are clusters of members that stopped because their disks are full.
+func fullRows() []row {
+	full, underWay := exited(etcdutil.ExitDiskFull), growingTo(20<<30, facts.GrowthUnderWay)
+	three := bound(settledWorld(3).edit(0, full).edit(1, full), 20<<30).blind()
+	five := bound(settledWorld(5).edit(1, full).edit(2, full), 20<<30)
+	return []row{
+		{"where full disks took the quorum they grow first", three, Act, "expand-volume", "", "ExpandVolume",
+			"Expand the volume of demo-1 to 20Gi"},
+		{"one at a time, and it is told how far that is", three.edit(0, underWay), Refuse, "membership", facts.ReasonCrashing, "",
+			"The volume of demo-0, of StorageClass \"a\", grows from 8Gi to 20Gi, since "},
+		{"the next is tried where the first cannot", three.edit(1, growingTo(20<<30, facts.GrowthInfeasible)), Act,
+			"expand-volume", "", "ExpandVolume", "demo-0"},
+		{"the next follows once the first has room", three.edit(1, grown(20<<30)), Act, "expand-volume", "", "ExpandVolume",
+			"demo-0"},
+		{"what stopped for another reason does not grow", bound(settledWorld(3).edit(0,
+			exited(etcdutil.ExitUnknown)).edit(1, exited(etcdutil.ExitUnknown)), 20<<30).blind(), Refuse, "membership",
+			facts.ReasonCrashing, "", "demo-0"},
+		{"nothing grows while the spec is refused", refusing(three), Refuse, "membership", facts.ReasonCrashing, "",
+			"Raise spec.storage.size, and the operator expands its volume"},
+		{"two full disks beside a quorum grow as well", five, Act, "expand-volume", "", "ExpandVolume", "demo-2"},
+		{"and no other beside them", five.edit(2, underWay), Refuse, "member-health", facts.ReasonCrashing, "",
+			"Its volume grows to 20Gi in its turn."},
 	}
 }
 

@@ -255,7 +255,7 @@ func startTrouble(o pass, r facts.Replica) *proposal {
 			howToStart(pod.Waiting, pod.Message), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
 	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
 		return wait(facts.ReasonCrashing, "%s. Kubernetes starts it again and again, at most 5 minutes apart. %s%s",
-			howStopped(r), afterStop(r), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
+			howStopped(r), afterStop(o, r), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
 	}
 	return nil
 }
@@ -269,7 +269,7 @@ func howStopped(r facts.Replica) string {
 }
 
 // afterStop is what a person can do about it.
-func afterStop(r facts.Replica) string {
+func afterStop(o pass, r facts.Replica) string {
 	switch reason := r.Pod.Exit.Reason; {
 	case r.IsOutrun(): // its data is of the next minor
 		return fmt.Sprintf("etcd %[1]s ran on its data. Put spec.version to a patch of %[1]s, and go down from there.",
@@ -279,8 +279,7 @@ func afterStop(r facts.Replica) string {
 	case reason == etcdutil.ExitBadFlag || reason == etcdutil.ExitAddress:
 		return "Put spec.etcd or spec.image right, or back."
 	case reason == etcdutil.ExitDiskFull:
-		return "Make room on its volume: see " +
-			pages.Docs + "docs/alerts.md#a-volume-that-is-full."
+		return whenFull(o, r)
 	}
 	return fmt.Sprintf("kubectl logs %s -c etcd --previous shows its whole log.", r.Name)
 }

@@ -815,7 +815,7 @@ func rolls() []row {
 			"stopped (OOMKilled): more. Kubernetes starts it again and again, at most 5 minutes apart. Raise spec.pod.resources"},
 		{"a member without room says where the way out is",
 			settledWorld(3).edit(1, stoppedBy(etcdutil.ExitDiskFull, "no space left")), Refuse, "member-health",
-			facts.ReasonCrashing, "", "Make room on its volume: see " + pages.Docs + "docs/alerts.md#a-volume-that-is-full"},
+			facts.ReasonCrashing, "", "Raise spec.storage.size, and the operator expands its volume: see " + pages.Docs + "docs/alerts.md#a-volume-that-is-full"},
 		{"nobody is restarted while another one is far behind", wanting(settledWorld(3).edit(2, rolled).edit(2, behind),
 			other),
 			Refuse, "member-health", facts.ReasonNotReady, "", "demo-2"},

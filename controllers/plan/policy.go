@@ -32,6 +32,7 @@ var phases = []phase{
 	{isBootstrapping, bootstrapping},
 	{isFollowing, fallAsleep},
 	{isLiving, safeWhileBlind},
+	{isFollowingBlind, fullDisks},
 	{isLiving, certain},
 	{isLiving, finishBegun},
 	{isLiving, repair},
@@ -61,6 +62,10 @@ var (
 		quorumLost, holds}
 	ruleFirstQuorum = rule{"first-quorum", "The cluster is alive once its members agree on one list.",
 		firstQuorum, holds}
+	ruleExpandVolume = rule{"expand-volume",
+		"Volumes grow where they are, one at a time, while members run; what cannot grow is told, and taken back " +
+			"with the spec.",
+		expandVolume, givesWay}
 )
 
 // inAnyPhase: what must be kept is un-owned, and what is another's is left alone first.
@@ -169,6 +174,9 @@ var safeWhileBlind = []rule{
 		leadAway, givesWay},
 }
 
+// fullDisks: etcd may not answer exactly because disks are full, and larger volumes need no quorum.
+var fullDisks = []rule{ruleExpandVolume}
+
 // certain: unknown is not empty. Nothing below is asked before it is certain who is a member, and whose data is right.
 var certain = []rule{
 	{"awake", "A cluster that slept is awake once a quorum of its members answers.", awake, givesWay},
@@ -237,10 +245,7 @@ var harmless = []rule{
 // follow: what the spec asks of members that run. The last two prepare the next minor once all members are at this one;
 // then roll goes there.
 var follow = []rule{
-	{"expand-volume",
-		"Volumes grow where they are, one at a time, while members run; what cannot grow is told, and taken back " +
-			"with the spec.",
-		expandVolume, givesWay},
+	ruleExpandVolume,
 	{"check-minor",
 		"A minor version is left only once nothing has to be put right first: alarms, space, digests, snapshots, " +
 			"scheduled backups, learners.",
@@ -310,6 +315,9 @@ func isLiving(o pass) bool { return hasRecord(o) && o.IsAlive() }
 // isFollowing reports a living cluster whose size and members follow the spec: that is not refused, and no restore in
 // place is about to end this incarnation.
 func isFollowing(o pass) bool { return isLiving(o) && followsSpec(o) }
+
+// isFollowingBlind reports one of which no list is known.
+func isFollowingBlind(o pass) bool { return isFollowing(o) && !o.Membership.Known }
 
 func followsSpec(o pass) bool { return o.Desired.Fault == "" && !isEnding(o) }
 

@@ -158,15 +158,39 @@ var moves = []mutant{
 	},
 	{
 		Name: "a second volume grows beside the first", Peer: "",
-		From: "if busy := growing(o); busy.Member != nil && busy.Name != next.Name || !servesWithout(o, next) {",
-		To:   "if !servesWithout(o, next) {",
+		From: "return isFirst && servesWithout(o, r)",
+		To:   "return servesWithout(o, r)",
 		Test: growRow("the next one waits for the first"),
 	},
 	{
 		Name: "a volume grows while another member is away", Peer: "",
-		From: "busy.Name != next.Name || !servesWithout(o, next) {",
-		To:   "busy.Name != next.Name {",
+		From: "return isFirst && servesWithout(o, r)\n",
+		To:   "return isFirst\n",
 		Test: growRow("none grows while another member is not well"),
+	},
+	{
+		Name: "full disks that took the quorum never grow", Peer: "",
+		From: "{isFollowingBlind, fullDisks},",
+		To:   "",
+		Test: growRow("where full disks took the quorum they grow first"),
+	},
+	{
+		Name: "while no list is known volumes grow that are not full", Peer: "",
+		From: "(o.Membership.Known || isFull(o, r))",
+		To:   "(true || isFull(o, r))",
+		Test: growRow("what stopped for another reason does not grow"),
+	},
+	{
+		Name: "a full disk waits for a member that waits for it", Peer: "",
+		From: "return isFirst || busy.Volume.IsInfeasible()",
+		To:   "return isFirst && servesWithout(o, r)",
+		Test: growRow("two full disks beside a quorum grow as well"),
+	},
+	{
+		Name: "a volume that cannot grow keeps a full disk full", Peer: "",
+		From: "return isFirst || busy.Volume.IsInfeasible()",
+		To:   "return isFirst",
+		Test: growRow("the next is tried where the first cannot"),
 	},
 	{
 		Name: "members get a quota that their volumes have no room for yet", Peer: "",

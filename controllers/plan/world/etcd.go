@@ -19,6 +19,7 @@ type disk struct {
 	promised        int              // writes that its member acknowledged, where the disk holds fewer by now
 	isCopy          bool             // a backup tool made it: no member ever lived on it
 	fails           bool             // it returns errors
+	full            bool             // it has no room left
 	ran             etcdutil.Version // that last took part on it
 	format          etcdutil.Version // in which it is
 	entries         int              // of raft's log that reached it and are no writes
@@ -165,6 +166,8 @@ func (w *World) startOnData(p pod, d *disk) etcdutil.ExitReason {
 	switch {
 	case d.fails:
 		return etcdutil.ExitDiskFailing
+	case d.full:
+		return etcdutil.ExitDiskFull
 	case w.isTooOld(p, d):
 		return etcdutil.ExitVersionTooLow
 	case w.isUnreadable(p, d):

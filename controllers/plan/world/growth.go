@@ -40,9 +40,29 @@ func (w *World) advanceGrowth(name string) {
 		v.Growth.State = facts.GrowthAtNode
 	default:
 		v.Capacity, v.Growth = v.Bytes, facts.Growth{}
+		w.makeRoom(v.UID)
 	}
 	w.logf("storage: growth of %s: %q", name, v.Growth.State)
 	w.objects.volumes[name] = v
+}
+
+// FillDisk is a disk that has no room left: its process stops for that, and starts again only once there is room.
+func (w *World) FillDisk(name string) {
+	p := w.objects.pods[name]
+	d := w.disks[p.disk]
+	if d == nil || d.isEmpty() || !p.Running || w.Spec.Ephemeral {
+		return
+	}
+	w.KillContainer(name)
+	d.full = true
+	w.logf("fault: the disk of %s is full", name)
+}
+
+// makeRoom is a disk that has room again: it grew, or a person took away what filled it.
+func (w *World) makeRoom(uid string) {
+	if d := w.disks[uid]; d != nil {
+		d.full = false
+	}
 }
 
 // hugeVolume is more than any storage gives.

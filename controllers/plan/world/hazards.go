@@ -68,6 +68,9 @@ func (w *World) Calm() {
 	w.putClassRight()
 	w.Wake()
 	w.Spec.StorageBytes = min(w.Spec.StorageBytes, 12<<30)
+	for uid := range w.disks {
+		w.makeRoom(uid)
+	}
 	w.PutCABack()
 	w.Cluster.Operator = cmp.Or(w.keeper(w.objects), w.Cluster.Operator) // the install that has it goes on
 	w.logf("the world calms down")
@@ -97,7 +100,7 @@ func (w *World) hazardFaults() []fault {
 			{"LoseWhileWithdrawn", 2, w.loseMember}}},
 		{w.trouble.OtherCAs, []fault{{"ReplaceCA", 4, by(w.ReplaceCA)}, {"PutCABack", 6, by(w.PutCABack)},
 			{"LoseUnderAnotherCA", 2, w.loseMember}}},
-		{w.trouble.Growth, []fault{{"Grow", 12, by(w.Grow)}}},
+		{w.trouble.Growth, []fault{{"Grow", 12, by(w.Grow)}, {"FillDisk", 4, w.FillDisk}}},
 		{w.trouble.Moves, []fault{{"Move", 12, by(w.Move)}}},
 		{w.trouble.Asks, []fault{{"AskToReplace", 6, by(w.AskToReplace)},
 			{"AskToLead", 6, by(w.AskToLead)}}},
