@@ -144,6 +144,11 @@ func (s *EtcdClusterSpec) CompactsOnNoSpace() bool {
 	return s.Maintenance == nil || s.Maintenance.CompactOnNoSpace == nil || *s.Maintenance.CompactOnNoSpace
 }
 
+// ExpandsByMove reports whether members move to new volumes for a larger size.
+func (s *EtcdClusterSpec) ExpandsByMove() bool {
+	return s.Storage != nil && s.Storage.Expand == ExpandReplace
+}
+
 // QuotaLimit is how far the operator may raise the quota; zero where it may not.
 func (s *EtcdClusterSpec) QuotaLimit() resource.Quantity {
 	if s.Maintenance == nil || s.Maintenance.AutoGrow == nil {

@@ -292,7 +292,8 @@ type MaintenanceSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(0|([0-9]{1,5}([.][0-9]{1,3})?(h|m|s|ms))+)$') && duration(self) <= duration('1h')",message="spec.maintenance.keepHistory must be a time of at most 1h, such as 5m, or 0 to keep none",messageExpression="'spec.maintenance.keepHistory is \"' + self + '\"; it must be a time of at most 1h, such as 5m, or 0 to keep none'"
 	KeepHistory *metav1.Duration `json:"keepHistory,omitempty"`
 
-	// AutoGrow lets the operator raise the quota of the database where keys fill it.
+	// AutoGrow lets the operator raise the quota of the database where keys fill it,
+	// and expand volumes that have no room for that.
 	// Default: it does not.
 	// +optional
 	AutoGrow *AutoGrowSpec `json:"autoGrow,omitempty"`
@@ -329,7 +330,8 @@ type WindowSpec struct {
 type AutoGrowSpec struct {
 	// Limit is the largest quota, such as 8Gi, at most 32Gi. Where keys fill the
 	// database, the operator restarts one member at a time with more than
-	// spec.etcd.quotaBackendBytes. A volume must have twice the quota and 1Gi more.
+	// spec.etcd.quotaBackendBytes. A volume must have twice the quota and 1Gi more:
+	// one with less is expanded first, where spec.storage.expand is InPlace.
 	// It changes no field of the spec. Members keep a quota that has grown, also when
 	// keys are deleted. Remove autoGrow to lower it.
 	// +required

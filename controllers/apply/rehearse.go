@@ -216,8 +216,8 @@ const (
 	podSecurityRemedy = "A webhook adds that to the Pod: the operator makes it as Pod Security restricted asks. " +
 		"Exclude the cluster's Pods from that webhook."
 	expansionRemedy = "Its StorageClass needs allowVolumeExpansion: true. Where it cannot have that, set " +
-		"spec.storage.expand: Replace, and members move to larger volumes, one at a time. Or put spec.storage.size " +
-		"back."
+		"spec.storage.expand: Replace, and members move to larger volumes, one at a time. Or put spec.storage.size, " +
+		"or spec.maintenance.autoGrow.limit, back."
 	webhookRemedy = "Have that policy or webhook admit it."
 )
 

@@ -5,28 +5,46 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-// withGrownQuota is the cluster with the quota that its members are to have. With spec.maintenance.autoGrow that is
-// what they have already, where it is more than the spec names, or more where keys fill them. So how far it has grown
-// is written down with the members and nowhere else, and a spec that names more is followed. It is never above the
-// limit.
-func withGrownQuota(c *v1alpha1.EtcdCluster, current facts.Incarnation, known facts.History) *v1alpha1.EtcdCluster {
+// withGrowth is the cluster with the quota and the size of volumes that its members are to have. With
+// spec.maintenance.autoGrow the quota is what they have already, where it is more than the spec names, or more where
+// keys fill them. So how far it has grown is written down with the members and nowhere else, and a spec that names more
+// is followed. It is never above the limit.
+//
+// A quota that has grown asks for volumes with room for it. Where volumes have no room for a step more, they grow first,
+// unless that would move members.
+func withGrowth(c *v1alpha1.EtcdCluster, current facts.Incarnation, known facts.History) *v1alpha1.EtcdCluster {
 	if c.Spec.IsEphemeral() { // nothing says how much room there is
 		return c
 	}
-	limit := c.Spec.QuotaLimit()
-	named := c.Spec.QuotaOrDefault()
-	grown := min(max(named.Value(), quotaOf(current), current.QuotaForKeys(known, c.Spec.CompactsOnNoSpace())),
-		limit.Value())
-	if grown <= named.Value() {
+	named, limit, size := c.Spec.QuotaOrDefault(), c.Spec.QuotaLimit(), c.Spec.StorageSizeOrDefault()
+	has := max(named.Value(), quotaOf(current))
+	needed := min(current.QuotaForKeys(known, c.Spec.CompactsOnNoSpace()), limit.Value())
+	quota := min(max(has, current.QuotaWithRoom(needed)), limit.Value())
+	holds := quota
+	if quota <= has && !c.Spec.ExpandsByMove() {
+		holds = max(quota, needed)
+	}
+	isQuotaGrown := quota > named.Value()
+	isVolumeGrown := holds > named.Value() && facts.VolumeFor(holds) > size.Value()
+	if !isQuotaGrown && !isVolumeGrown {
 		return c
 	}
 	c = c.DeepCopy()
-	if c.Spec.Etcd == nil {
-		c.Spec.Etcd = &v1alpha1.EtcdSpec{}
+	if isQuotaGrown {
+		if c.Spec.Etcd == nil {
+			c.Spec.Etcd = &v1alpha1.EtcdSpec{}
+		}
+		c.Spec.Etcd.QuotaBackendBytes = resource.NewQuantity(quota, resource.BinarySI)
 	}
-	c.Spec.Etcd.QuotaBackendBytes = resource.NewQuantity(grown, resource.BinarySI)
+	if isVolumeGrown {
+		if c.Spec.Storage == nil {
+			c.Spec.Storage = &v1alpha1.StorageSpec{}
+		}
+		c.Spec.Storage.Size = resource.NewQuantity(facts.VolumeFor(holds), resource.BinarySI)
+	}
 	return c
 }
 
@@ -41,11 +59,14 @@ func quotaOf(current facts.Incarnation) (largest int64) {
 	return largest
 }
 
-// grownFrom is the quota that the spec names, where members are to have a larger one.
-func grownFrom(named, grown *v1alpha1.EtcdCluster) int64 {
-	if grown == named {
-		return 0
+// grownFrom is what the spec names, where members are to have more: the quota, and the size of volumes. Else zero.
+func grownFrom(named, grown *v1alpha1.EtcdCluster) (quotaBytes, volumeBytes int64) {
+	was, quota := named.Spec.QuotaOrDefault(), grown.Spec.QuotaOrDefault()
+	if quota.Cmp(was) > 0 {
+		quotaBytes = was.Value()
 	}
-	quota := named.Spec.QuotaOrDefault()
-	return quota.Value()
+	if from := resources.StorageBytes(named); resources.StorageBytes(grown) > from {
+		volumeBytes = from
+	}
+	return quotaBytes, volumeBytes
 }

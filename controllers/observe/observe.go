@@ -124,7 +124,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	replicas, next, former := incarnationsOf(bootstrap, g).part(joined.list())
 	current := facts.Incarnation{Bootstrap: bootstrap, Membership: membership, Members: replicas}
 	history := o.history(ctx, s, cluster, current)
-	grown := withGrownQuota(cluster, current, history)
+	grown := withGrowth(cluster, current, history)
 	desired := s.desired(ctx, grown, desiredOf(grown, fault, wish, began), current, g.schedules)
 	seen := facts.Observation{
 		Now: began, Ahead: ahead,
@@ -141,7 +141,8 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Streaming: g.streaming, History: history,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
 	}
-	seen.Desired.GrownFrom, seen.Hashing = grownFrom(cluster, grown), o.hear(ctx, s, seen)
+	seen.Desired.GrownFrom, seen.Desired.StorageFrom = grownFrom(cluster, grown)
+	seen.Hashing = o.hear(ctx, s, seen)
 	return seen, s.clients, nil
 }
 

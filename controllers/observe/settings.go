@@ -57,7 +57,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		Fault:        fault,
 
 		SpreadsOverZones: resources.SpreadsOverZones(cluster),
-		ExpandsByMove:    cluster.Spec.Storage != nil && cluster.Spec.Storage.Expand == v1alpha1.ExpandReplace,
+		ExpandsByMove:    cluster.Spec.ExpandsByMove(),
 	}
 }
 

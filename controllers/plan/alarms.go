@@ -34,6 +34,10 @@ func alarms(o pass) *proposal {
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator gives "+
 			"one member after the other a larger quota, and disarms the alarm.", facts.AlarmNoSpace,
 			accused(o.Incarnation, full[0]), o.Fullest()).yielding()
+	case len(full) > 0 && isRoomComing(o):
+		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator makes "+
+			"volumes larger, one at a time. Then it gives members a larger quota, and disarms the alarm.",
+			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest()).yielding()
 	case len(full) > 0 && isGivingBack(o):
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator "+
 			"compacts old history where it fills members, defragments them one by one, and disarms the alarm.%s",

@@ -104,16 +104,35 @@ func servesWithout(o judge.Judged, r facts.Replica) bool {
 func expandVolume(o pass) *proposal {
 	if r := o.due.Expand; r.Volume != nil {
 		to, why := r.Volume.GrowsTo(o.Desired), "spec.storage.size asks for it."
-		if to < r.Volume.Bytes {
+		switch {
+		case to < r.Volume.Bytes:
 			why = "spec.storage.size asks for less by now, and the volume has not grown."
+		case isForQuota(o):
+			why = "a quota that grows by spec.maintenance.autoGrow needs the room."
 		}
 		return act(changes.ExpandVolume{Volume: r.VolumeRef(), Bytes: to}, "%s", why)
 	}
-	isShort := func(r facts.Replica) bool { return r.Volume != nil && r.Volume.Room() < o.Desired.StorageBytes }
-	if r := growing(o.Judged); r.Volume != nil && slices.ContainsFunc(votersOrLast(o.Judged), isShort) {
+	if r := growing(o.Judged); r.Volume != nil && isShortOfRoom(o) {
 		return whileGrowing(o, r)
 	}
 	return nil // what people have grow beyond the spec holds nothing up
+}
+
+// isShortOfRoom reports a volume that has less than members are to have.
+func isShortOfRoom(o pass) bool {
+	return slices.ContainsFunc(votersOrLast(o.Judged), func(r facts.Replica) bool {
+		return r.Volume != nil && r.Volume.Room() < o.Desired.StorageBytes
+	})
+}
+
+// isForQuota reports volumes that are to grow beyond the spec, for a quota that grows.
+func isForQuota(o pass) bool { return o.Desired.StorageFrom > 0 }
+
+// isRoomComing reports volumes that grow for a larger quota, with nothing known that keeps them from it.
+func isRoomComing(o pass) bool {
+	busy := growing(o.Judged)
+	isStuck := busy.Volume != nil && busy.Volume.IsInfeasible() || isRejected(o.Observation, nameExpand)
+	return isForQuota(o) && followsSpec(o) && isShortOfRoom(o) && !isStuck
 }
 
 // whileGrowing says how far a volume is, since when, and what helps where it does not go on.
@@ -122,9 +141,8 @@ func whileGrowing(o pass, r facts.Replica) *proposal {
 	switch {
 	case v.IsInfeasible():
 		return refuse(facts.ReasonExpand, "The volume of %s%s has %s and cannot grow to %s: %s. No other volume is "+
-			"tried but that of a member whose disk is full. Put spec.storage.size back to %s or to what the storage can "+
-			"give. Or set spec.storage.expand: Replace, and members move to new volumes, one at a time.", r.Name,
-			ofClass(v), has, asked, cmp.Or(v.Growth.Message, "Kubernetes calls it infeasible"), has).byHuman().yielding()
+			"tried but that of a member whose disk is full. %s", r.Name, ofClass(v), has, asked,
+			cmp.Or(v.Growth.Message, "Kubernetes calls it infeasible"), insteadOfGrowth(o, has)).byHuman().yielding()
 	case v.Growth.State == facts.GrowthAtNode:
 		p := wait(facts.ReasonExpand, "The storage made the volume of %s larger, from %s to %s, and its node has yet "+
 			"to follow%s.%s If that lasts for %s, the driver may grow it only at the start of its Pod. Then restart it "+
@@ -133,8 +151,24 @@ func whileGrowing(o pass, r facts.Replica) *proposal {
 		return p.due(o, v.Growth.Since, facts.GrowthDeadline).yielding()
 	}
 	return wait(facts.ReasonExpand, "The volume of %s%s grows from %s to %s%s, and the next one follows then.%s Some "+
-		"storage takes hours. If it does not go on, kubectl describe pvc %s -n %s says more, or spec.storage.size can "+
-		"be put back.", r.Name, ofClass(v), has, asked, since(v), said(v), r.Name, o.Cluster.Namespace).yielding()
+		"storage takes hours. If it does not go on, kubectl describe pvc %s -n %s says more, or %s.", r.Name,
+		ofClass(v), has, asked, since(v), said(v), r.Name, o.Cluster.Namespace, takenBackBy(o)).yielding()
+}
+
+// insteadOfGrowth is what a person can do where a volume cannot grow.
+func insteadOfGrowth(o pass, has string) string {
+	if isForQuota(o) {
+		return "Make room in the storage, delete keys, or lower spec.maintenance.autoGrow.limit."
+	}
+	return fmt.Sprintf("Put spec.storage.size back to %s or to what the storage can give. Or set "+
+		"spec.storage.expand: Replace, and members move to new volumes, one at a time.", has)
+}
+
+func takenBackBy(o pass) string {
+	if isForQuota(o) {
+		return "spec.maintenance.autoGrow.limit can be lowered"
+	}
+	return "spec.storage.size can be put back"
 }
 
 func ofClass(v *facts.Volume) string {

@@ -49,7 +49,16 @@ func grownRows() []row {
 	asleep := bound(withoutBudget(recordedAsleep(atRest())), 20<<30)
 	notBegun := func(r *facts.Replica) { r.Volume.Growth.Since = time.Time{} }
 	tooLong := func(r *facts.Replica) { r.Volume.Growth.Since = now.Add(-time.Hour) }
+	forQuota := func(o scene) scene { return desire(o, func(d *facts.Desired) { d.StorageFrom = 8 << 30 }) }
 	return []row{
+		{"where a quota that grows needs the room it is asked for first", forQuota(raising(three, 100, noSpace)), Act,
+			"expand-volume", "", "ExpandVolume", "a quota that grows by spec.maintenance.autoGrow needs the room"},
+		{"and no person is asked meanwhile", forQuota(raising(three.edit(2, growingTo(20<<30,
+			facts.GrowthUnderWay)), 100, noSpace)), Wait, "alarms", facts.ReasonAlarm, "", "makes volumes larger, one at a time."},
+		{"unless it cannot be had", forQuota(raising(cannot, 100, noSpace)), Refuse, "alarms", facts.ReasonAlarm, "",
+			"NOSPACE"},
+		{"or Kubernetes refuses it", forQuota(rejecting(raising(three, 100, noSpace), "expand-volume")), Refuse, "alarms",
+			facts.ReasonAlarm, "", "NOSPACE"},
 		{"a larger size is asked of one claim", three, Act, "expand-volume", "", "ExpandVolume",
 			"Expand the volume of demo-2 to 20Gi"},
 		{"the next one waits for the first", three.edit(2, growingTo(20<<30, facts.GrowthUnderWay)), Wait, "expand-volume",

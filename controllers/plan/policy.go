@@ -62,7 +62,7 @@ var (
 		quorumLost, holds}
 	ruleFirstQuorum = rule{"first-quorum", "The cluster is alive once its members agree on one list.",
 		firstQuorum, holds}
-	ruleExpandVolume = rule{"expand-volume",
+	ruleExpandVolume = rule{nameExpand,
 		"Volumes grow where they are, one at a time, while members run; what cannot grow is told, and taken back " +
 			"with the spec.",
 		expandVolume, givesWay}
@@ -346,6 +346,8 @@ const (
 	nameLeadAway = "lead-away"
 	// nameDefragment is that of the Pod for which clients are led away from a member.
 	nameDefragment = "defragment"
+	// nameExpand is that of volumes that grow.
+	nameExpand = "expand-volume"
 	// nameResize is that of changes which roll makes by a restart where Kubernetes refuses them.
 	nameResize = "resize"
 )

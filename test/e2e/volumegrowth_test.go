@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -88,6 +89,29 @@ var _ = Describe("Larger volumes", Label("growth"), func() {
 			expectVolumesOf(ctx, cluster, "8Gi")
 			traffic.Finish(ctx)
 		})
+
+	It("are had for a quota that grows where there is no room for it, and then members get that", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "outgrowing", 3, growable(ctx), world.Quota("32Mi"), func(c *v1alpha1.EtcdCluster) {
+			ofSize("1088Mi")(&c.Spec) // twice the quota and 1Gi more
+			c.Spec.Maintenance = &v1alpha1.MaintenanceSpec{KeepHistory: &metav1.Duration{},
+				AutoGrow: &v1alpha1.AutoGrowSpec{Limit: *quantity("512Mi")}}
+		})
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		kept := cluster.FillUpWithKeys(ctx, "kept")
+		cluster.AwaitCondition(ctx, v1alpha1.ConditionAvailable, metav1.ConditionFalse, "NOSPACE")
+		for range 3 {
+			claim := awaitGrowing(ctx, cluster)
+			Expect(claim.Spec.Resources.Requests.Storage().String()).To(Equal("2Gi"))
+			giveSize(ctx, claim, "2Gi")
+		}
+		cluster.AwaitCondition(ctx, v1alpha1.ConditionAvailable, metav1.ConditionTrue, "ReadSucceeded")
+		cluster.AwaitReady(ctx, 3)
+		Expect(cluster.Intact(ctx, "kept")).To(Equal(kept))
+		expectVolumesOf(ctx, cluster, "2Gi")
+		expectSame(ctx, cluster, was)
+		cluster.Write(ctx).Finish(ctx)
+	})
 
 	It("move members where the spec asks for that, and a smaller size moves them back", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "moved", 3)

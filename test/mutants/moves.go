@@ -12,6 +12,8 @@ func askedRow(name string) string {
 	return "TestAMemberThatAPersonWantsReplacedIsFollowedByANewOne/" + strings.ReplaceAll(name, " ", "_")
 }
 
+const grownQuota = "TestTheQuotaGrowsOnlyWhereKeysFillItAndVolumesGrowFirstWhereTheyHaveNoRoom"
+
 // growRow is the same of volumes that grow.
 func growRow(name string) string {
 	return "TestVolumesGrowToTheSizeOfTheSpecOneAtATime/" + strings.ReplaceAll(name, " ", "_")
@@ -197,6 +199,18 @@ var moves = []mutant{
 		From: "len(o.Crowded(o.Desired.Settings)) > 0 || awaitsRoom(o)\n",
 		To:   "len(o.Crowded(o.Desired.Settings)) > 0\n",
 		Test: growRow("a quota that needs the room waits for it"),
+	},
+	{
+		Name: "a quota grows beyond what volumes have room for", Peer: "",
+		From: "quota = min(quota, (r.Volume.Room()-besideQuota)/2)",
+		To:   "quota = max(quota, 0)",
+		Test: grownQuota,
+	},
+	{
+		Name: "volumes stay too small for a quota that may grow", Peer: "",
+		From: "holds = max(quota, needed)",
+		To:   "holds = max(quota, 0)",
+		Test: grownQuota,
 	},
 	{
 		Name: "the guard lets a claim ask for less than its volume has", Peer: "",

@@ -76,5 +76,5 @@ func (v *Volume) whyTooSmall(d Desired) string {
 func (r Replica) LacksRoomForQuota(d Desired) bool {
 	quota := d.Settings.QuotaBytes
 	return r.Volume != nil && r.Volume.Phase == VolumeBound && r.Volume.Room() < d.StorageBytes &&
-		quota > r.RunsWith().QuotaBytes && 2*quota+1<<30 > r.Volume.Room()
+		quota > r.RunsWith().QuotaBytes && VolumeFor(quota) > r.Volume.Room()
 }

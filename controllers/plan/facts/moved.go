@@ -30,7 +30,7 @@ func (v *Volume) isTooLarge(d Desired) bool { return v.AskedBytes > d.StorageByt
 
 // HasRoomForQuota reports a size of volumes with room for a database at its quota, for a second file of it and for
 // snapshots. A spec that is stored has that room, and a quota may have grown since.
-func (d Desired) HasRoomForQuota() bool { return 2*d.Settings.QuotaBytes+1<<30 <= d.StorageBytes }
+func (d Desired) HasRoomForQuota() bool { return VolumeFor(d.Settings.QuotaBytes) <= d.StorageBytes }
 
 // WhyNotInPlace says why a restart on its own data does not bring a member to the spec, as a part of a sentence, or "".
 func (r Replica) WhyNotInPlace(d Desired) string {

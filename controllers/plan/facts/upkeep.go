@@ -204,21 +204,31 @@ func (h History) IsAllCompacted(leader Replica) bool {
 	return *h.Compacted >= leader.Answer.Revision || h.IsFullSince && *h.Compacted >= h.Reached
 }
 
-// QuotaForKeys is the quota with which keys that fill a member leave as much room again, in whole 512 MiB, as far as
-// the volumes have room; zero where keys do not fill one.
+// QuotaForKeys is the quota with which keys that fill a member leave as much room again, in whole 512 MiB; zero where
+// keys do not fill one.
 func (o Incarnation) QuotaForKeys(known History, compacts bool) int64 {
 	if !o.IsOutOfSpace() || compacts && !(known.IsAllCompacted(o.Leader()) && known.IsSteady) {
 		return 0
 	}
-	const step, beside = 512 << 20, 1 << 30
-	quota := (2*o.InUse() + step - 1) / step * step
+	const step = 512 << 20
+	return (2*o.InUse() + step - 1) / step * step
+}
+
+// QuotaWithRoom is the largest quota up to this one that the volumes have room for.
+func (o Incarnation) QuotaWithRoom(quota int64) int64 {
 	for _, r := range o.Voters() {
 		if r.Volume != nil {
-			quota = min(quota, (r.Volume.Room()-beside)/2)
+			quota = min(quota, (r.Volume.Room()-besideQuota)/2)
 		}
 	}
 	return max(0, quota)
 }
+
+// besideQuota is what a volume needs beside a database at its quota and a second file of it, for snapshots.
+const besideQuota = 1 << 30
+
+// VolumeFor is the size of a volume that has room for a quota.
+func VolumeFor(quota int64) int64 { return 2*quota + besideQuota }
 
 // IsFull reports a database that takes so much of its quota that etcd may refuse writes.
 func (r Replica) IsFull() bool { return r.fills(r.RunsWith().QuotaBytes) }
