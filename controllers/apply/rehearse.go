@@ -206,8 +206,8 @@ var kubeAnswers = []struct {
 	{apierrors.IsNotFound, later(LaterMissing)},
 }
 
-// lacksExpansion is said of a claim whose StorageClass does not allow it to grow, or is gone. Quotas are asked later, in
-// words of their own (kubernetes/kubernetes:plugin/pkg/admission/storage/persistentvolume/resize/admission.go).
+// lacksExpansion is said of a claim whose StorageClass does not allow it to grow, or is gone. Quotas are asked later,
+// in words of their own (kubernetes/kubernetes:plugin/pkg/admission/storage/persistentvolume/resize/admission.go).
 const lacksExpansion = "the storageclass that provisions the pvc must support resize"
 
 // What helps against those that say only what they refuse.

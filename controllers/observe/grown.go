@@ -13,8 +13,8 @@ import (
 // keys fill them. So how far it has grown is written down with the members and nowhere else, and a spec that names more
 // is followed. It is never above the limit.
 //
-// A quota that has grown asks for volumes with room for it. Where volumes have no room for a step more, they grow first,
-// unless that would move members.
+// A quota that has grown asks for volumes with room for it. Where volumes have no room for a step more, they grow
+// first, unless that would move members.
 func withGrowth(c *v1alpha1.EtcdCluster, current facts.Incarnation, known facts.History) *v1alpha1.EtcdCluster {
 	if c.Spec.IsEphemeral() { // nothing says how much room there is
 		return c
