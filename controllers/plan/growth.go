@@ -145,9 +145,9 @@ func whileGrowing(o pass, r facts.Replica) *proposal {
 			cmp.Or(v.Growth.Message, "Kubernetes calls it infeasible"), insteadOfGrowth(o, has)).byHuman().yielding()
 	case v.Growth.State == facts.GrowthAtNode:
 		p := wait(facts.ReasonExpand, "The storage made the volume of %s larger, from %s to %s, and its node has yet "+
-			"to follow%s.%s If that lasts for %s, the driver may grow it only at the start of its Pod. Then restart it "+
-			"while all others serve: kubectl delete pod %s -n %s.", r.Name, has, asked, since(v), said(v),
-			facts.GrowthDeadline, r.Name, o.Cluster.Namespace)
+			"to follow%s. If that lasts for %s, the driver may grow it only at the start of its Pod. Then restart it "+
+			"while all others serve: kubectl delete pod %s -n %s.%s", r.Name, has, asked, since(v),
+			facts.GrowthDeadline, r.Name, o.Cluster.Namespace, said(v))
 		return p.due(o, v.Growth.Since, facts.GrowthDeadline).yielding()
 	}
 	return wait(facts.ReasonExpand, "The volume of %s%s grows from %s to %s%s, and the next one follows then.%s Some "+

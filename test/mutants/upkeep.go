@@ -150,13 +150,13 @@ var upkeep = []mutant{
 		Name: "a compaction that is under way is taken for one that is done", Peer: "",
 		From: "!(known.IsAllCompacted(o.Leader()) && known.IsSteady) {",
 		To:   "!known.IsAllCompacted(o.Leader()) {",
-		Test: "TestTheQuotaGrowsOnlyWhereKeysFillItAndOnlyAsFarAsThereIsRoom",
+		Test: grownQuota,
 	},
 	{
 		Name: "a quota that has grown is forgotten while the list is unknown", Peer: "",
 		From: "if r.Member != nil || !current.Membership.Known {",
 		To:   "if r.Member != nil {",
-		Test: "TestTheQuotaGrowsOnlyWhereKeysFillItAndOnlyAsFarAsThereIsRoom",
+		Test: grownQuota,
 	},
 	{
 		Name: "a roll waits for no window of maintenance", Peer: "",
