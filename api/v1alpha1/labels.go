@@ -154,7 +154,7 @@ const (
 	// AnnotationReplace names members that a new one follows, such as demo-1, with commas between them; on the
 	// EtcdCluster. People write it. A name is never given again, so what was carried out may stay.
 	AnnotationReplace = Group + "/replace"
-	// AnnotationMoveLeader names the member that leads next and the time of the request, as demo-1@2026-01-31T12:00:00Z;
+	// AnnotationMoveLeader names the member that leads next and the time of the request: demo-1@2026-01-31T12:00:00Z;
 	// on the EtcdCluster. People write it. It counts for 10 minutes.
 	AnnotationMoveLeader = Group + "/move-leader"
 	// AnnotationRenderer is the number of the renderer that made a Pod.

@@ -19,8 +19,8 @@ func (p program) moveLeaderCommand() *cobra.Command {
 		Use: "move-leader MEMBER", Short: "Have one member lead", Args: oneMember,
 		Example: "  kubectl etcd-steward move-leader demo-1",
 		Long: "Writes the name and the time into the annotation " + v1alpha1.AnnotationMoveLeader + " on the " +
-			"EtcdCluster. The operator moves leadership there once the member serves and has a vote. After ten minutes " +
-			"the request ends, and etcd alone chooses who leads.",
+			"EtcdCluster. The operator moves leadership there once the member serves and has a vote. After ten " +
+			"minutes the request ends, and etcd alone chooses who leads.",
 		RunE: p.telling((*session).moveLeader),
 	}
 }
@@ -53,5 +53,6 @@ func leadOf(c *v1alpha1.EtcdCluster, member string, until time.Time) string {
 		says = "It is not healthy now: once it serves, the operator moves leadership there"
 	}
 	return fmt.Sprintf("%[1]s is asked to lead. %[2]s. The request ends at %[3]s. To wait for it: `kubectl wait etcd "+
-		"%[4]s --for=jsonpath='{.status.leader}'=%[1]s --timeout=10m`.", member, says, until.Format(time.RFC3339), c.Name)
+		"%[4]s --for=jsonpath='{.status.leader}'=%[1]s --timeout=10m`.", member, says, until.Format(time.RFC3339),
+		c.Name)
 }

@@ -122,8 +122,8 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 	value, isSet := c.Annotations[v1alpha1.AnnotationMoveLeader]
 	name, at := c.LeaderAsked()
 	if _, isMember := etcdutil.Ordinal(c.Name, name); isSet && (!isMember || at.IsZero()) {
-		warnings = append(warnings, fmt.Sprintf("The annotation %s is %.80q and moves no leadership. Set it to a member "+
-			"and the time, such as %s@2026-01-31T12:00:00Z.", v1alpha1.AnnotationMoveLeader, value,
+		warnings = append(warnings, fmt.Sprintf("The annotation %s is %.80q and moves no leadership. Set it to a "+
+			"member and the time, such as %s@2026-01-31T12:00:00Z.", v1alpha1.AnnotationMoveLeader, value,
 			etcdutil.MemberName(c.Name, 0)))
 	}
 	return slices.Concat(warnings, comparisonWarnings(&c.Spec), timeWarnings(&c.Spec), versionWarnings(c))

@@ -17,8 +17,8 @@ func moveLeader(o pass) *proposal {
 		return nil
 	}
 	if why := whyNotLead(o, taker); why != "" {
-		return wait(facts.ReasonMoveLeader, "The annotation etcdsteward.dev/move-leader names %s, which %s. The operator "+
-			"moves leadership there as soon as it can, until %s. After that, ask again.", asked.Name, why,
+		return wait(facts.ReasonMoveLeader, "The annotation etcdsteward.dev/move-leader names %s, which %s. The "+
+			"operator moves leadership there as soon as it can, until %s. After that, ask again.", asked.Name, why,
 			asked.Until.UTC().Format(time.RFC3339)).answering().yielding()
 	}
 	return act(changes.MoveLeader{From: leader.Name, To: taker.Name, FromID: leader.Member.ID, ToID: taker.Member.ID},

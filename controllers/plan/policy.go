@@ -235,8 +235,8 @@ var harmless = []rule{
 			"entry that changes no key.",
 		wakeMember, givesWay},
 	{"move-leader",
-		"Leadership goes to the member that etcdsteward.dev/move-leader names, for 10 minutes from its time, once that " +
-			"member serves.",
+		"Leadership goes to the member that etcdsteward.dev/move-leader names, for 10 minutes from its time, once " +
+			"that member serves.",
 		moveLeader, givesWay},
 	{"pod-metadata", "Labels and annotations of the spec follow on running Pods, in place.",
 		podMetadata, givesWay},
