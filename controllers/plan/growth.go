@@ -208,6 +208,6 @@ func whenFull(o pass, r facts.Replica) string {
 	case r.Volume.GrowsTo(o.Desired) > r.Volume.Bytes && followsSpec(o):
 		return "Its volume grows to " + facts.FormatBytes(o.Desired.StorageBytes) + " in its turn."
 	}
-	return "Raise spec.storage.size, and the operator expands its volume: see " + pages.Docs +
-		"docs/alerts.md#a-volume-that-is-full."
+	return "Raise spec.storage.size, and the operator expands its volume: see " +
+		pages.Docs + "docs/alerts.md#a-volume-that-is-full."
 }
