@@ -129,18 +129,10 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.setBudget(ctx, c)
 	case changes.StartPods:
 		return s.startPods(ctx, c)
-	case changes.DressPods:
-		return s.dressPods(ctx, c)
-	case changes.RestoreInputs:
-		return s.restoreInputs(ctx, c)
-	case changes.ResizePod:
-		return s.resizePod(ctx, c)
-	case changes.EvictPod:
-		return s.evictPod(ctx, c)
-	case changes.DeletePods:
-		return s.deletePods(ctx, c.Pods, podNamed)
-	case changes.StopMembers:
-		return s.deletePods(ctx, c.Pods, podNamed)
+	case changes.DressPods, changes.RestoreInputs, changes.ResizePod:
+		return s.changePods(ctx, c)
+	case changes.EvictPod, changes.DeletePods, changes.StopMembers:
+		return s.stopPods(ctx, c)
 	case changes.ExpandVolume:
 		return s.expandVolume(ctx, c)
 	case changes.DeleteVolumes:
@@ -154,6 +146,34 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.carryOutInEtcd(ctx, c)
 	}
 	return fmt.Errorf("carrying out %s: no such change", changes.KindOf(change))
+}
+
+// changePods writes on Pods that run.
+func (s step) changePods(ctx context.Context, change changes.Change) error {
+	switch c := change.(type) {
+	case changes.DressPods:
+		return s.dressPods(ctx, c)
+	case changes.RestoreInputs:
+		return s.restoreInputs(ctx, c)
+	case changes.ResizePod:
+		return s.resizePod(ctx, c)
+	default:
+		return fmt.Errorf("carrying out %s: no such change of Pods", changes.KindOf(change))
+	}
+}
+
+// stopPods stops members.
+func (s step) stopPods(ctx context.Context, change changes.Change) error {
+	switch c := change.(type) {
+	case changes.EvictPod:
+		return s.evictPod(ctx, c)
+	case changes.DeletePods:
+		return s.deletePods(ctx, c.Pods, podNamed)
+	case changes.StopMembers:
+		return s.deletePods(ctx, c.Pods, podNamed)
+	default:
+		return fmt.Errorf("carrying out %s: no such stop of Pods", changes.KindOf(change))
+	}
 }
 
 // carryOutTask makes and deletes Pods that run to their end once.

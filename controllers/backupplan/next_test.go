@@ -165,7 +165,7 @@ func TestNext(t *testing.T) {
 			StageWaiting, ReasonClusterNotBootstrapped, nil, "demo has not served yet", false},
 		{"a cluster that is being deleted is not backed up", seen(func(o *Observation) { o.Cluster.Deleting = true }),
 			StageWaiting, ReasonClusterDeleting, nil, "", true},
-		{"a cluster that sleeps is to be woken first, and that is said", seen(func(o *Observation) { o.Cluster.Asleep, o.Cluster.Members = true, 0 }),
+		{"a cluster that sleeps has to wake first, and that is said", seen(func(o *Observation) { o.Cluster.Asleep, o.Cluster.Members = true, 0 }),
 			StageWaiting, ReasonClusterAsleep, nil, "Wake it first: set that to the number of members", true},
 		{"a cluster without a Pod has nobody to take a snapshot from", seen(func(o *Observation) { o.Cluster.Members = 0 }),
 			StageWaiting, ReasonNoMembers, nil, "", false},

@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -69,4 +71,12 @@ func grownFrom(named, grown *v1alpha1.EtcdCluster) (quotaBytes, volumeBytes int6
 		volumeBytes = from
 	}
 	return quotaBytes, volumeBytes
+}
+
+// desiredOfGrown is what a cluster asks for whose quota or volumes may have grown, with what its spec names beside it.
+func desiredOfGrown(named, grown *v1alpha1.EtcdCluster, fault string, restore facts.WantedBackup,
+	now time.Time) facts.Desired {
+	d := desiredOf(grown, fault, restore, now)
+	d.GrownFrom, d.StorageFrom = grownFrom(named, grown)
+	return d
 }

@@ -125,7 +125,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	current := facts.Incarnation{Bootstrap: bootstrap, Membership: membership, Members: replicas}
 	history := o.history(ctx, s, cluster, current)
 	grown := withGrowth(cluster, current, history)
-	desired := s.desired(ctx, grown, desiredOf(grown, fault, wish, began), current, g.schedules)
+	desired := s.desired(ctx, grown, desiredOfGrown(cluster, grown, fault, wish, began), current, g.schedules)
 	seen := facts.Observation{
 		Now: began, Ahead: ahead,
 		Cluster: o.identityOf(cluster), Desired: desired,
@@ -141,7 +141,6 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Streaming: g.streaming, History: history,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
 	}
-	seen.Desired.GrownFrom, seen.Desired.StorageFrom = grownFrom(cluster, grown)
 	seen.Hashing = o.hear(ctx, s, seen)
 	return seen, s.clients, nil
 }

@@ -93,13 +93,6 @@ func growRank(o judge.Judged, r facts.Replica) int {
 	return 3 + leads(o.Incarnation, r)
 }
 
-// servesWithout reports that all other voters serve.
-func servesWithout(o judge.Judged, r facts.Replica) bool {
-	return !slices.ContainsFunc(o.Voters(), func(other facts.Replica) bool {
-		return other.Name != r.Name && !isWell(o.Incarnation, other)
-	})
-}
-
 // expandVolume follows the size of the spec where volumes can grow.
 func expandVolume(o pass) *proposal {
 	if r := o.due.Expand; r.Volume != nil {
@@ -192,7 +185,7 @@ func said(v *facts.Volume) string {
 	switch {
 	case v.Growth.Message != "":
 		return " Kubernetes says: " + v.Growth.Message + "."
-	case v.Growth.Since.IsZero():
+	case v.Growth.Since.IsZero() && v.Growth.State == facts.GrowthUnderWay:
 		return " Nothing has begun with it yet."
 	}
 	return ""

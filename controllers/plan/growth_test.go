@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -153,5 +154,13 @@ func guardedGrowth() []guardRow {
 			"another one by now"},
 		{"no volume grows beside members that are away", three, expand, three.edit(0, silent).edit(1, silent), expand,
 			"no quorum"},
+	}
+}
+
+func TestAVolumeThatItsNodeHasYetToFollowIsNotSaidToHaveNotBegun(t *testing.T) {
+	o := bound(settledWorld(3), 20<<30).edit(2, growingTo(20<<30, facts.GrowthAtNode)).
+		edit(2, func(r *facts.Replica) { r.Volume.Growth.Since = time.Time{} })
+	if d := Decide(o.Observation); d.Rule != "expand-volume" || !strings.HasSuffix(d.Message, "kubectl delete pod demo-2 -n default.") {
+		t.Errorf("%s: %s", d.Rule, d.Message)
 	}
 }

@@ -298,11 +298,10 @@ func isAny(pass) bool { return true }
 // was deleted. Then it may serve all the same, and bootstrapRecord writes the record anew.
 func isNotBootstrapped(o pass) bool { return !o.Bootstrap.Exists() }
 
-// isAsleep reports a cluster that sleeps, or is about to: that is written down, and spec.size is still 0.
-func isAsleep(o pass) bool { return o.Bootstrap.Asleep && o.Desired.Sleep }
+func isAsleep(o pass) bool { return o.IsAsleep() }
 
 // hasRecord reports a cluster with a bootstrap record that does not sleep, whether an EtcdRestore names it or not.
-func hasRecord(o pass) bool { return o.Bootstrap.Exists() && !isAsleep(o) }
+func hasRecord(o pass) bool { return o.Bootstrap.Exists() && !o.IsAsleep() }
 
 // isBootstrapping reports a cluster of which no identity is written down yet, neither in the bootstrap record nor on a
 // volume.

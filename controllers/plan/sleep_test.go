@@ -63,7 +63,7 @@ func sleepRows() []row {
 			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "The data of 2 of 3 members is lost"},
 		{"and all the data", withoutBudget(recordedAsleep(toSleep(atRest().edit(0, noData).edit(1, noData).edit(2, noData)))),
 			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "The data of 3 of 3 members is lost"},
-		{"a budget that somebody edited goes as well", withDriftedBudget(recordedAsleep(toSleep(atRest()))), Act, "asleep", "",
+		{"a budget that a person edited goes as well", withDriftedBudget(recordedAsleep(toSleep(atRest()))), Act, "asleep", "",
 			"SetBudget", "no member runs"},
 		{"a refused spec is told", refusing(withoutBudget(recordedAsleep(toSleep(atRest())))), Refuse, "spec-refused",
 			facts.ReasonSpecRefused, "", "no such version"},

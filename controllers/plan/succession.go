@@ -31,8 +31,8 @@ func whyMoved(o judge.Judged, r facts.Replica) string {
 	return why
 }
 
-// isAskedToGo reports a member that a person wants replaced now, whatever holds the settings of the spec back. While no
-// new member can join it is as the others are.
+// isAskedToGo reports a member that a person wants replaced now, also while the settings of the spec are held
+// back. While no new member can join it is as the others are.
 func isAskedToGo(o judge.Judged, r facts.Replica) bool { return r.IsUnwanted && !isGoingDown(o) }
 
 // isToMoveAtOnce reports a new member whose volume is other than the spec asks for by now, and without which there are
@@ -67,10 +67,14 @@ func (d Due) leavesFirst(o judge.Judged) facts.Replica {
 
 // canSpare reports that all other voters serve on data that stays, and are more than one.
 func canSpare(o judge.Judged, r facts.Replica) bool {
-	others := facts.Filter(o.Voters(), func(other facts.Replica) bool {
-		return other.Name != r.Name && isWell(o.Incarnation, other)
+	return len(o.Voters()) > 2 && servesWithout(o, r)
+}
+
+// servesWithout reports that all other voters serve on data that stays.
+func servesWithout(o judge.Judged, r facts.Replica) bool {
+	return !slices.ContainsFunc(o.Voters(), func(other facts.Replica) bool {
+		return other.Name != r.Name && !isWell(o.Incarnation, other)
 	})
-	return len(others) > 1 && len(others) == len(o.Voters())-1
 }
 
 // isSucceeding reports that the successor of such a member is on its way or there: what was begun is gone on with.

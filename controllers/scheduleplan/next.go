@@ -187,8 +187,16 @@ func clusterAsleep(v view) *Decision {
 		return nil
 	}
 	return &Decision{Ready: true, Reason: ReasonClusterAsleep, Message: fmt.Sprintf("EtcdCluster %s sleeps, because "+
-		"its spec.size is 0: no backup starts, and none is missed. Once it wakes, one run makes up for those.",
-		v.Schedule.Cluster)}
+		"its spec.size is 0: no backup starts, and none is missed. Once it wakes, one run makes up for those%s.",
+		v.Schedule.Cluster, unlessLate(v.Schedule))}
+}
+
+// unlessLate says that a run may be left out, as the end of a sentence, or "".
+func unlessLate(s Schedule) string {
+	if s.StartingDeadline <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(", unless the last one was due more than %s before", s.StartingDeadline)
 }
 
 // leftOut gives up the newest run, and with it all before, once the starting deadline is over.

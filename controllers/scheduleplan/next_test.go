@@ -256,6 +256,18 @@ func TestNoBackupOfAClusterThatSleepsBeginsAndAfterwardsOneMakesUpForThose(t *te
 	l.is("20260301-0500", "20260301-0600")
 }
 
+func TestAScheduleWithAStartingDeadlineSaysAsleepThatOneRunMayBeLeftOut(t *testing.T) {
+	l := newIncarnation(t, "0 * * * *", "2026-03-01T00:30:00Z")
+	l.o.Cluster.Asleep, l.o.Schedule.StartingDeadline = true, 10*time.Minute
+	l.until("2026-03-01T05:30:00Z")
+	if says := l.status.Conditions[0].Message; !strings.HasSuffix(says, "makes up for those, unless the last one was due more than 10m0s before.") {
+		t.Error(says)
+	}
+	l.o.Cluster.Asleep = false
+	l.until("2026-03-01T06:30:00Z")
+	l.is("20260301-0600")
+}
+
 func TestARunWhoseBackupSomebodyDeletesIsNotMadeAgain(t *testing.T) {
 	l := newIncarnation(t, "0 3 * * *", "2026-03-01T00:00:00Z")
 	l.until("2026-03-01T03:02:00Z")

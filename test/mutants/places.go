@@ -59,14 +59,14 @@ var places = []mutant{
 	},
 	{
 		Name: "the first of several doomed members goes", Peer: "",
-		From: "return len(others) > 1 && len(others) == len(o.Voters())-1",
-		To:   "return len(others) > 0",
+		From: "return len(o.Voters()) > 2 && servesWithout(o, r)",
+		To:   "return len(o.Voters()) > 2",
 		Test: placeRow("nor beside another doomed one"),
 	},
 	{
 		Name: "a doomed member of two goes first", Peer: "",
-		From: "return len(others) > 1 && len(others) == len(o.Voters())-1",
-		To:   "return len(others) == len(o.Voters())-1",
+		From: "return len(o.Voters()) > 2 && servesWithout(o, r)",
+		To:   "return servesWithout(o, r)",
 		Test: placeRow("nor in a cluster of two"),
 	},
 	{

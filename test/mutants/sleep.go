@@ -36,7 +36,7 @@ var sleep = []mutant{
 	},
 	{
 		Name: "members are started while the cluster sleeps", Peer: "",
-		From: "func hasRecord(o pass) bool { return o.Bootstrap.Exists() && !isAsleep(o) }",
+		From: "func hasRecord(o pass) bool { return o.Bootstrap.Exists() && !o.IsAsleep() }",
 		To:   "func hasRecord(o pass) bool { return o.Bootstrap.Exists() }",
 		Test: row("then nothing is done any more"),
 	},

@@ -255,7 +255,7 @@ func (c SetBudget) words() Words {
 }
 
 func (c SetBudget) veto(o facts.View) Veto {
-	if isAsleep := o.Desired.Sleep && o.Bootstrap.Asleep; isAsleep {
+	if o.IsAsleep() {
 		return Veto{} // no member runs that it could keep
 	}
 	if o.Membership.Known && c.MinAvailable < facts.BudgetFor(o, len(o.Voters())) {

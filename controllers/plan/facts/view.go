@@ -21,6 +21,9 @@ type View struct {
 // On is the view of one incarnation.
 func (o Observation) On(in Incarnation) View { return View{Observation: o, Incarnation: in} }
 
+// IsAsleep reports a cluster that sleeps, or is about to: that is written down, and spec.size is still 0.
+func (o View) IsAsleep() bool { return o.Bootstrap.Asleep && o.Desired.Sleep }
+
 // LastKnownVoters are the members that the cluster had as far as anything left says: a survivor's own list, with who
 // joined since by what is written on volumes; else these alone, with the certificates; else the bootstrap record.
 func (o View) LastKnownVoters(gone func(Replica) bool) []Replica {
