@@ -18,6 +18,17 @@ func TestANewMemberGetsASmallerVolumeThanThoseThatTheSpecWantsSmaller(t *testing
 	}
 }
 
+func TestANewMemberGetsAVolumeAsLargeAsTheOthersWhereAQuotaHasNoRoomInThatOfTheSpec(t *testing.T) {
+	o := desire(settledWorld(2), func(d *facts.Desired) { d.Size, d.StorageBytes, d.Settings.QuotaBytes = 3, 8<<30, 6<<30 })
+	for i := range 2 {
+		o = o.edit(i, func(r *facts.Replica) { r.Volume.Bytes, r.Volume.AskedBytes = 20<<30, 20<<30 })
+	}
+	d := Decide(o.Observation)
+	if made, isMade := d.Change.(changes.PrepareMember); !isMade || made.Volume.Bytes != 20<<30 {
+		t.Errorf("%+v: %s", d.Change, d.Message)
+	}
+}
+
 // Where a StorageClass cannot expand volumes, replacing members one after the other is the only way to larger ones.
 func TestANewMemberGetsTheVolumeOfTheSpecButNoneSmallerThanThoseOfTheOthers(t *testing.T) {
 	for _, row := range []struct {

@@ -124,20 +124,20 @@ var moves = []mutant{
 	},
 	{
 		Name: "a volume that a person made larger is moved off", Peer: "VictoriaMetrics/operator#1747",
-		From: "return v.AskedBytes > d.StorageBytes && !v.IsGrowing() }",
-		To:   "return v.Bytes > d.StorageBytes && !v.IsGrowing() }",
+		From: "return v.AskedBytes > d.StorageBytes && !v.IsGrowing()",
+		To:   "return v.Bytes > d.StorageBytes && !v.IsGrowing()",
 		Test: moveRow("but not volumes that a person made larger"),
 	},
 	{
 		Name: "members move to volumes that have no room for their quota", Peer: "",
-		From: "case v.isTooLarge(d) && d.HasRoomForQuota():",
-		To:   "case v.isTooLarge(d):",
-		Test: moveRow("nor where a quota has grown beyond it"),
+		From: "!v.IsGrowing() && d.HasRoomForQuota()",
+		To:   "!v.IsGrowing()",
+		Test: "TestANewMemberGetsAVolumeAsLargeAsTheOthersWhereAQuotaHasNoRoomInThatOfTheSpec",
 	},
 	{
 		Name: "a successor gets a volume as large as those that are to be smaller", Peer: "",
 		From: "!r.Volume.IsUnbound() && !isToShrink {",
-		To:   "!r.Volume.IsUnbound() {",
+		To:   "!r.Volume.IsUnbound() || isToShrink {",
 		Test: "TestANewMemberGetsASmallerVolumeThanThoseThatTheSpecWantsSmaller",
 	},
 	{
@@ -257,7 +257,7 @@ var moves = []mutant{
 	{
 		Name: "what a webhook made of an access mode moves every member for ever", Peer: "",
 		From: "if isSaid || len(claim.Spec.AccessModes) == 0 {",
-		To:   "if len(claim.Spec.AccessModes) == 0 {",
+		To:   "if isSaid && len(claim.Spec.AccessModes) == 0 {",
 		Test: "TestAVolumeSaysForWhichAccessModeItWasMade",
 	},
 }

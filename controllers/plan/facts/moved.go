@@ -17,7 +17,7 @@ func (r Replica) WhyMoved(d Desired) string {
 		return fmt.Sprintf("its volume is %s, and the spec asks for %s", v.AccessMode, d.AccessMode)
 	case v.whyTooSmall(d) != "":
 		return v.whyTooSmall(d)
-	case v.isTooLarge(d) && d.HasRoomForQuota():
+	case v.isTooLarge(d):
 		return fmt.Sprintf("its volume was made for %s, and the spec asks for %s", FormatBytes(v.AskedBytes),
 			FormatBytes(d.StorageBytes))
 	}
@@ -25,8 +25,11 @@ func (r Replica) WhyMoved(d Desired) string {
 }
 
 // isTooLarge reports a volume for which the spec asked for more than it does now. What people or tools made of it is no
-// reason to move a member. One that has not grown yet takes that back.
-func (v *Volume) isTooLarge(d Desired) bool { return v.AskedBytes > d.StorageBytes && !v.IsGrowing() }
+// reason to move a member. One that has not grown yet takes that back. A size without room for the quota is none to
+// move to.
+func (v *Volume) isTooLarge(d Desired) bool {
+	return v.AskedBytes > d.StorageBytes && !v.IsGrowing() && d.HasRoomForQuota()
+}
 
 // HasRoomForQuota reports a size of volumes with room for a database at its quota, for a second file of it and for
 // snapshots. A spec that is stored has that room, and a quota may have grown since.

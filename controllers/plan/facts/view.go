@@ -95,7 +95,7 @@ func (o View) IsQuorumGone() bool {
 func (o View) NewBytes() int64 {
 	largest := o.Desired.StorageBytes
 	for _, r := range o.Voters() {
-		isToShrink := r.Volume != nil && r.Volume.isTooLarge(o.Desired) && o.Desired.HasRoomForQuota()
+		isToShrink := r.Volume != nil && r.Volume.isTooLarge(o.Desired)
 		if r.Volume != nil && !r.Volume.IsUnbound() && !isToShrink {
 			largest = max(largest, r.Volume.Room())
 		}
