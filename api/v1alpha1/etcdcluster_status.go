@@ -14,7 +14,7 @@ type EtcdClusterStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Conditions: Ready, Available, Degraded, UpToDate and BackedUp. Reconciling and
+	// Conditions: Ready, Available, Degraded, UpToDate and BackedUp. Fenced, Reconciling and
 	// Stalled are present only while True.
 	// +optional
 	// +listType=map
@@ -289,7 +289,8 @@ func (q QuorumStatus) Says() string {
 	return fmt.Sprintf("%d more voting members may fail before writes stop.", q.Margin)
 }
 
-// Condition types of an EtcdCluster. Reconciling and Stalled are present only while they are True, and never both.
+// Condition types of an EtcdCluster. Fenced, Reconciling and Stalled are present only while they are True, and the last
+// two never both.
 const (
 	// ConditionReady is True when the cluster matches its spec.
 	ConditionReady = "Ready"
@@ -303,6 +304,8 @@ const (
 	// ConditionBackedUp is True when the newest proven backup is as new as it should be. Absent where no backups are
 	// expected.
 	ConditionBackedUp = "BackedUp"
+	// ConditionFenced is True while a member is stopped because a person fenced it. Absent otherwise.
+	ConditionFenced = "Fenced"
 	// ConditionReconciling is True while the operator changes something, or waits for something that needs no person.
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is True when the operator cannot continue without a person.

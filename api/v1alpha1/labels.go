@@ -154,6 +154,9 @@ const (
 	// AnnotationReplace names members that a new one follows, such as demo-1, with commas between them; on the
 	// EtcdCluster. People write it. A name is never given again, so what was carried out may stay.
 	AnnotationReplace = Group + "/replace"
+	// AnnotationFence names members that are stopped while the others are a quorum, with commas between them; on the
+	// EtcdCluster. People write it. Their volumes stay, and no Pod starts there before a name is taken out.
+	AnnotationFence = Group + "/fence"
 	// AnnotationMoveLeader names the member that leads next and the time of the request: demo-1@2026-01-31T12:00:00Z;
 	// on the EtcdCluster. People write it. It counts for 10 minutes.
 	AnnotationMoveLeader = Group + "/move-leader"
@@ -217,8 +220,13 @@ func (c *EtcdCluster) MaintenanceAsked() time.Time { return c.timeIn(AnnotationM
 
 // ReplaceAsked are the members that a new one follows because a person asked for it. Names that no member has are left
 // in.
-func (c *EtcdCluster) ReplaceAsked() []string {
-	return strings.FieldsFunc(c.Annotations[AnnotationReplace], func(r rune) bool { return r == ',' || r == ' ' })
+func (c *EtcdCluster) ReplaceAsked() []string { return c.namesIn(AnnotationReplace) }
+
+// FenceAsked are the members that a person wants stopped. Names that no member has are left in.
+func (c *EtcdCluster) FenceAsked() []string { return c.namesIn(AnnotationFence) }
+
+func (c *EtcdCluster) namesIn(annotation string) []string {
+	return strings.FieldsFunc(c.Annotations[annotation], func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // LeaderAsked is the member that a person asked to lead, and when. Both are empty where the cluster names none, or a

@@ -295,12 +295,15 @@ func (s *session) askByTime(ctx context.Context, name, annotation string) (*v1al
 	return c, s.annotate(ctx, c, annotation, s.now().UTC().Format(time.RFC3339))
 }
 
-// annotate writes an annotation by which a person asks the operator for something.
+// annotate writes an annotation by which a person asks the operator for something, or takes an empty one away.
 func (s *session) annotate(ctx context.Context, c *v1alpha1.EtcdCluster, annotation, value string) error {
 	before := c.DeepCopy()
 	if c.Annotations == nil {
 		c.Annotations = map[string]string{}
 	}
 	c.Annotations[annotation] = value
+	if value == "" {
+		delete(c.Annotations, annotation)
+	}
 	return explain(s.Patch(ctx, c, client.MergeFrom(before), fieldOwner), "patch", s.namespace)
 }

@@ -88,8 +88,8 @@ func (p program) root() *cobra.Command {
 	root.SetOut(p.out)
 	root.SetErr(p.errOut)
 	root.AddCommand(p.statusCommand(), p.reportCommand(), p.backupCommand(), p.restartCommand(), p.defragmentCommand(),
-		p.maintainCommand(), p.replaceCommand(), p.moveLeaderCommand(), p.hibernateCommand(), p.wakeCommand(),
-		p.versionCommand())
+		p.maintainCommand(), p.replaceCommand(), p.moveLeaderCommand(), p.fenceCommand(), p.unfenceCommand(),
+		p.hibernateCommand(), p.wakeCommand(), p.versionCommand())
 	return root
 }
 

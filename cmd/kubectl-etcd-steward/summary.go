@@ -227,11 +227,11 @@ func isOf(c *v1alpha1.EtcdCluster, b v1alpha1.EtcdBackup) bool {
 		c.Status.ClusterID != "" && b.Status.ClusterID == c.Status.ClusterID)
 }
 
-// usual is what each condition is while nothing is wrong. Reconciling and Stalled are absent then.
+// usual is what each condition is while nothing is wrong. Fenced, Reconciling and Stalled are absent then.
 var usual = map[string]metav1.ConditionStatus{
 	v1alpha1.ConditionReady: metav1.ConditionTrue, v1alpha1.ConditionAvailable: metav1.ConditionTrue,
 	v1alpha1.ConditionDegraded: metav1.ConditionFalse, v1alpha1.ConditionUpToDate: metav1.ConditionTrue,
-	v1alpha1.ConditionBackedUp:    metav1.ConditionTrue,
+	v1alpha1.ConditionBackedUp: metav1.ConditionTrue, v1alpha1.ConditionFenced: metav1.ConditionFalse,
 	v1alpha1.ConditionReconciling: metav1.ConditionFalse, v1alpha1.ConditionStalled: metav1.ConditionFalse,
 }
 

@@ -112,13 +112,8 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 				"2026-01-31T12:00:00Z.", asked.annotation, value, asked.does))
 		}
 	}
-	for _, name := range c.ReplaceAsked() {
-		if _, isMember := etcdutil.Ordinal(c.Name, name); !isMember {
-			warnings = append(warnings, fmt.Sprintf("The annotation %s names %.80q, which is no member's name. Name "+
-				"members as status.members does, such as %s, with commas between them.", v1alpha1.AnnotationReplace,
-				name, etcdutil.MemberName(c.Name, 0)))
-		}
-	}
+	warnings = append(warnings, noNames(c, v1alpha1.AnnotationReplace, c.ReplaceAsked())...)
+	warnings = append(warnings, noNames(c, v1alpha1.AnnotationFence, c.FenceAsked())...)
 	value, isSet := c.Annotations[v1alpha1.AnnotationMoveLeader]
 	name, at := c.LeaderAsked()
 	if _, isMember := etcdutil.Ordinal(c.Name, name); isSet && (!isMember || at.IsZero()) {
@@ -127,6 +122,19 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 			etcdutil.MemberName(c.Name, 0)))
 	}
 	return slices.Concat(warnings, comparisonWarnings(&c.Spec), timeWarnings(&c.Spec), versionWarnings(c))
+}
+
+// noNames are of an annotation that names members, and names that no member can have.
+func noNames(c *v1alpha1.EtcdCluster, annotation string, names []string) []string {
+	var warnings []string
+	for _, name := range names {
+		if _, isMember := etcdutil.Ordinal(c.Name, name); !isMember {
+			warnings = append(warnings, fmt.Sprintf("The annotation %s names %.80q, which is no member's name. Name "+
+				"members as status.members does, such as %s, with commas between them.", annotation, name,
+				etcdutil.MemberName(c.Name, 0)))
+		}
+	}
+	return warnings
 }
 
 // comparisonWarnings are about comparisons of members' data that are asked for, and may never happen.

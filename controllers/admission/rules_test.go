@@ -252,11 +252,14 @@ func TestARequestToLeadThatNamesNoMemberOrNoTimeIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestANameThatNoMemberCanHaveIsWarnedOfWhereItIsToBeReplaced(t *testing.T) {
+func TestANameThatNoMemberCanHaveIsWarnedOf(t *testing.T) {
 	c := typed(t, cluster(t))
-	c.Annotations = map[string]string{v1alpha1.AnnotationReplace: c.Name + "-1," + c.Name}
-	got := admission.Warnings(c)
-	if want := "names \"" + c.Name + "\", which is no member's name"; len(got) != 1 || !strings.Contains(got[0], want) {
-		t.Errorf("%q", got)
+	for _, annotation := range []string{v1alpha1.AnnotationReplace, v1alpha1.AnnotationFence} {
+		c.Annotations = map[string]string{annotation: c.Name + "-1," + c.Name}
+		got := admission.Warnings(c)
+		want := annotation + " names \"" + c.Name + "\", which is no member's name"
+		if len(got) != 1 || !strings.Contains(got[0], want) {
+			t.Errorf("%q", got)
+		}
 	}
 }

@@ -42,6 +42,9 @@ func withNothingStopped(err error, change changes.Change) error {
 func (s step) rehearse(ctx context.Context, change changes.Change) error {
 	switch c := change.(type) {
 	case changes.EvictPod:
+		if c.Fences {
+			return nil
+		}
 		return s.rehearseStart(ctx, c.Successor)
 	case changes.WriteSettings:
 		if !c.Rehearse {

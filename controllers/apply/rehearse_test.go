@@ -111,6 +111,16 @@ func TestNothingIsStoppedForAPodThatWouldNotBeAdmitted(t *testing.T) {
 	}
 }
 
+func TestNoPodIsRehearsedForAMemberThatAPersonFences(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	w.admission = func(*corev1.Pod) error { return forbidden("exceeded quota: small") }
+	if err := w.do(t, bootstrapped(), changes.EvictPod{Pod: ref(w.pod(t, "demo-0")), Fences: true}); err != nil ||
+		slices.Contains(w.calls, "rehearse demo-0") {
+		t.Errorf("%v in %q", err, w.calls)
+	}
+}
+
 func TestARehearsalThatFailsSaysWhatHelpsAndThatNothingWasStopped(t *testing.T) {
 	const lowered = "exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=0"
 	const changed = " Nothing was stopped for it; to leave the members as they are, take the change back."

@@ -20,12 +20,13 @@ type replicas struct {
 	images    resources.ImageDefaults
 	ephemeral bool // members' data is in their Pods
 	unwanted  []string
+	fenced    []string
 	byName    map[string]*facts.Replica
 }
 
 func newReplicas(cluster *v1alpha1.EtcdCluster, images resources.ImageDefaults) replicas {
 	return replicas{ours: ownershipOf(cluster), images: images, ephemeral: cluster.Spec.IsEphemeral(),
-		unwanted: cluster.ReplaceAsked(), byName: map[string]*facts.Replica{}}
+		unwanted: cluster.ReplaceAsked(), fenced: cluster.FenceAsked(), byName: map[string]*facts.Replica{}}
 }
 
 // of returns the replica of a name, which is there from now on.
@@ -34,7 +35,8 @@ func (r replicas) of(name string) *facts.Replica {
 	if !ok {
 		ordinal, _ := etcdutil.Ordinal(r.ours.cluster, name)
 		replica = &facts.Replica{Name: name, Ordinal: ordinal, Ephemeral: r.ephemeral,
-			IsUnwanted: slices.Contains(r.unwanted, name)}
+			IsUnwanted: slices.Contains(r.unwanted, name),
+			ToFence:    slices.Contains(r.fenced, name)}
 		r.byName[name] = replica
 	}
 	return replica

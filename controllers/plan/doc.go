@@ -26,7 +26,7 @@
 //     is, or was.
 //   - sleeping: the bootstrap record says that the cluster sleeps, and spec.size is 0. No phase below holds then.
 //   - being bootstrapped: beside that, no identity is written down, neither in the bootstrap record nor on a volume.
-//   - alive: beside that, one is (facts.Incarnation.IsAlive). Its seven groups are the safety argument, top to bottom.
+//   - alive: beside that, one is (facts.Incarnation.IsAlive). Its eight groups are the safety argument, top to bottom.
 //   - following the spec: beside that, the spec is not refused, and no restore in place is about to end the current
 //     incarnation. Blind where no list of members is known.
 //
@@ -58,9 +58,10 @@
 //     copies of the data differ, none of them is given up on one member's word.
 //  10. alarms, which keep clients from writing. Then finish what was begun: record-members, cancel-downgrade,
 //     abandon-learner, first-pod, promote, collect.
-//  11. replace, shrink, grow, wake-member, move-leader. A doomed voter does not count, so grow also makes its
-//     successor.
-//  12. What the spec asks of members that run: pod-metadata, (expand-volume,) check-minor, resize, roll,
+//  11. replace, shrink, grow, wake-member, move-leader, pod-metadata. A doomed voter does not count, so grow also makes
+//     its successor.
+//  12. fence-member: what a person asks of one member.
+//  13. What the spec asks of members that run: (expand-volume,) check-minor, resize, roll,
 //     enable-downgrade, cover-log. Then room, where all members serve: compact, defragment; then member-health,
 //     maintenance-window, settled.
 //
@@ -91,7 +92,8 @@
 // of another CA than members trust. I18 no process that started from another copy of the data than a majority holds is
 // called compared. I19 no member that serves is stopped outside of a window of maintenance, but for what never waits.
 // I20 members are stopped to sleep only where spec.size is 0 and that is written down, on volumes that they start from
-// again, and none is started meanwhile.
+// again, and none is started meanwhile. I21 a member that a person fenced is stopped only while all others serve. It is
+// not removed while its data is there, and not started while the others are a quorum.
 //
 // Package world plays the changes in a toy world and checks these after every step.
 //
@@ -110,7 +112,7 @@
 //   - blind.go: seal, lead-away, quorum-lost, and what else is so while etcd cannot be asked: parts of membership, and
 //     which process settings and pods may stop
 //   - membership.go: membership, record-members, label-role, abandon-learner, promote. copies.go: corruption, compare
-//   - replace.go: replace, shrink, grow. lead.go: move-leader
+//   - replace.go: replace, shrink, grow. lead.go: move-leader. fenced.go: fence-member
 //   - alarms.go: alarms, check-room, and what adds entries to the log: cover-log, wake-member
 //   - rollout.go: pod-metadata, resize, roll, cancel-downgrade, enable-downgrade, check-minor
 //   - growth.go: expand-volume, and whose claim is next

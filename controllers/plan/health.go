@@ -132,7 +132,7 @@ func ailment(o pass, r facts.Replica) *proposal {
 			"The volume of %s is being deleted, or its claim is gone, while the member uses it: any stop of its Pod "+
 				"loses its data. A successor joins first.", r.Name)
 	}
-	if p := startTrouble(o, r); p != nil {
+	if p := cmp.Or(startTrouble(o, r), fenced(o, r)); p != nil {
 		return p
 	}
 	if j := o.Judge(r); r.Pod == nil && j.Cure == judge.Person {
@@ -237,8 +237,8 @@ func startTrouble(o pass, r facts.Replica) *proposal {
 	case pod == nil:
 		return nil
 	case pod.Terminating:
-		return wait(facts.ReasonPodLeaving, "The Pod of %s%s is terminating; it is started again when it is "+
-			"gone.%s%s%s", r.Name, onNode(r), nodeNotReady(r), heldMember(o, r), untilReplaced(o, r)).
+		return wait(facts.ReasonPodLeaving, "The Pod of %s%s is terminating; %s.%s%s%s", r.Name,
+			onNode(r), afterLeaving(o, r), nodeNotReady(r), heldMember(o, r), untilReplaced(o, r)).
 			due(o, pod.GoneBy, facts.LeavingDeadline)
 	case pod.HasEnded():
 		return nil

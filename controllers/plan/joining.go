@@ -33,6 +33,9 @@ func (d Due) nextToLeave(o judge.Judged) facts.Replica {
 	if len(voters) <= o.Desired.Size || len(d.Lasting) < o.Desired.Size {
 		return cmp.Or(d.InTheWay, d.leavesFirst(o))
 	}
+	if isAnyKeptDown(o) {
+		return facts.Replica{}
+	}
 	succeeded := d.Succeeded.Name
 	r := slices.MinFunc(voters, func(a, b facts.Replica) int {
 		return cmp.Or(cmp.Compare(leavingRank(o.Incarnation, a, succeeded), leavingRank(o.Incarnation, b, succeeded)),

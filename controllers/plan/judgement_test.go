@@ -233,6 +233,7 @@ func lastWords() []judged {
 func stops() []judged {
 	three := settledWorld(3)
 	pending := judge.Judgement{State: judge.Absent, Cure: judge.Restart}
+	fencedJudgement := judge.Judgement{State: judge.Absent, Cause: facts.CauseOutside, Cure: judge.Await}
 	correct := func(cause facts.Cause) judge.Judgement {
 		return judge.Judgement{State: judge.Stopped, Cause: cause, Cure: judge.Correct}
 	}
@@ -252,6 +253,10 @@ func stops() []judged {
 			judge.Judgement{State: judge.Leaving, Cure: judge.Await}},
 		{"its Pod ended", three.edit(1, ended), judge.Judgement{State: judge.Stopped, Cure: judge.Restart}},
 		{"its Pod is gone", three.edit(1, noPod), pending},
+		{"a person fenced it, and the others serve", fencing(three), fencedJudgement},
+		{"a person fenced it, and the others are no quorum", fencing(three).edit(2, silent).blind(), pending},
+		{"a person fenced it, and its volume is gone", fencing(three).edit(1, noData), judge.Judgement{State: judge.Lost,
+			Cause: facts.CauseVolume, Cure: judge.Replace, Certain: true}},
 		{"its first Pod was not made yet", three.edit(1, unrecorded).edit(1, noPod), pending},
 		{"its node does not answer", three.edit(1, silent).edit(1, onDeadNode),
 			judge.Judgement{State: judge.Unresponsive, Cause: facts.CauseNode, Cure: judge.Replace}},

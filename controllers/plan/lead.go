@@ -39,7 +39,7 @@ func whyNotLead(o pass, r facts.Replica) string {
 		return "can take over only while the member that leads answers the operator"
 	case !isWell(o.Incarnation, r):
 		return "does not serve"
-	case slices.Contains(soon, r.Name):
+	case slices.Contains(soon, r.Name) || o.IsFenced(r):
 		return "is about to stop"
 	}
 	return ""

@@ -1180,7 +1180,7 @@ func allRows() []row {
 	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
 		mislabelled(), sidecarRows(), alarmRows(), crowdedRows(), beginningRows(), clockRows(), corruptionRows(),
 		compareRows(), phaseRows(), trustRows(), waysBack(), upkeepRows(), windowRows(), sleepRows(), growthRows(),
-		leadRows())
+		leadRows(), fencedRows())
 }
 
 func TestNextOneSentencePerRule(t *testing.T) {

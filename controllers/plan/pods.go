@@ -257,8 +257,7 @@ func missingPods(o pass) *proposal {
 	if len(starts) == 0 {
 		return nil
 	}
-	return act(changes.StartPods{Pods: starts},
-		"the data is there, and no Pod uses it.")
+	return act(changes.StartPods{Pods: starts}, "the data is there, and no Pod uses it.%s", despiteFence(o, starts))
 }
 
 // firstPod starts the first Pod of a member that is listed and not recorded, with the flags that its first start needs.
@@ -274,7 +273,7 @@ func firstPod(o pass) *proposal {
 
 // startOf is how the Pod of a member starts that has none; false where it must not.
 func startOf(o pass, r facts.Replica) (changes.Start, bool) {
-	if r.Pod != nil || o.IsFlushed(r) || isWithoutCertificates(o.Observation, r) {
+	if r.Pod != nil || o.IsFlushed(r) || isWithoutCertificates(o.Observation, r) || o.IsKeptDown(r) {
 		return changes.Start{}, false
 	}
 	isListed := r.Member != nil && !r.IsRecorded() && !o.Judge(r).IsLost()

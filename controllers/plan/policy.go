@@ -38,6 +38,7 @@ var phases = []phase{
 	{isLiving, repair},
 	{isFollowing, size},
 	{isLiving, harmless},
+	{isLiving, onRequest},
 	{isFollowing, follow},
 	{isLiving, upkeep},
 	{isLiving, health},
@@ -240,6 +241,14 @@ var harmless = []rule{
 		moveLeader, givesWay},
 	{"pod-metadata", "Labels and annotations of the spec follow on running Pods, in place.",
 		podMetadata, givesWay},
+}
+
+// onRequest: what a person asks of one member.
+var onRequest = []rule{
+	{"fence-member",
+		"The member that etcdsteward.dev/fence names is stopped while all others serve and are a quorum. No Pod " +
+			"starts on its volume before its name is taken out, or the others are no quorum.",
+		fenceMember, givesWay},
 }
 
 // follow: what the spec asks of members that run. The last two prepare the next minor once all members are at this one;

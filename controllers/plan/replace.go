@@ -134,6 +134,9 @@ func (r Replacing) rank() int {
 func toReplace(o judge.Judged) []Replacing {
 	var out []Replacing
 	for _, r := range o.Voters() {
+		if o.IsFenced(r) {
+			continue // its data is there, and a person has it
+		}
 		j, isAway := o.Judge(r), !r.IsHealthy(o.Membership)
 		due := Replacing{Replica: r, Judged: j, IsLost: isAway && j.MustGo(), NeverMade: o.IsMadeForOther(r),
 			IsOverdue: isAway && isOverdue(o, j), IsAsked: isAway && isAskedFor(o, r)}
@@ -173,6 +176,9 @@ func overdueAt(o judge.Judged, j judge.Judgement) time.Time {
 // untilReplaced says when a member that is believed to be dead is replaced, as a sentence with a space in front, or "".
 func untilReplaced(o pass, r facts.Replica) string {
 	j := o.Judge(r)
+	if o.IsFenced(r) {
+		return ""
+	}
 	if says := untilAsked(r); says != "" {
 		return says
 	}

@@ -16,7 +16,7 @@ import (
 // whyNotInPlace says why a restart on its own data does not bring a member to the spec, as a part of a sentence, or "".
 func whyNotInPlace(o judge.Judged, r facts.Replica) string {
 	why := r.WhyNotInPlace(o.Desired)
-	if why != "" && !o.Desired.Ephemeral && isGoingDown(o) {
+	if why != "" && !o.Desired.Ephemeral && (isGoingDown(o) || o.IsFenced(r)) {
 		return ""
 	}
 	return why
@@ -25,7 +25,7 @@ func whyNotInPlace(o judge.Judged, r facts.Replica) string {
 // whyMoved says what of its volume is other than the spec asks for, as a part of a sentence, or "".
 func whyMoved(o judge.Judged, r facts.Replica) string {
 	why := r.WhyMoved(o.Desired)
-	if why != "" && isGoingDown(o) {
+	if why != "" && (isGoingDown(o) || o.IsFenced(r)) {
 		return ""
 	}
 	return why
@@ -33,7 +33,9 @@ func whyMoved(o judge.Judged, r facts.Replica) string {
 
 // isAskedToGo reports a member that a person wants replaced now, also while the settings of the spec are held
 // back. While no new member can join it is as the others are.
-func isAskedToGo(o judge.Judged, r facts.Replica) bool { return r.IsUnwanted && !isGoingDown(o) }
+func isAskedToGo(o judge.Judged, r facts.Replica) bool {
+	return r.IsUnwanted && !isGoingDown(o) && !o.IsFenced(r)
+}
 
 // isToMoveAtOnce reports a new member whose volume is other than the spec asks for by now, and without which there are
 // voters enough. Otherwise it joins first, and moves afterwards.

@@ -14,13 +14,14 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 )
 
-// conditions are all conditions, always in the same order. Reconciling and Stalled are present only while True, and
-// never both: that is how kstatus reads them.
+// conditions are all conditions, always in the same order. Fenced, Reconciling and Stalled are present only while True,
+// and the last two never both: that is how kstatus reads them.
 func (in Input) conditions(s step) []metav1.Condition {
 	all := append([]metav1.Condition{in.ready(s)}, in.health(s)...)
 	if in.Cluster.Spec.ExpectsBackups() {
 		all = append(all, in.backedUp(s))
 	}
+	all = append(all, in.fenced()...)
 	switch {
 	case in.isAtRest(s):
 	case s.isStalled():
@@ -69,12 +70,24 @@ func asleep() []metav1.Condition {
 	}
 }
 
+// fenced is True while a member is stopped because a person fenced it, since the time at which it was first seen so.
+// Else there is no such condition.
+func (in Input) fenced() []metav1.Condition {
+	names := facts.Names(in.Observation.On(in.Observation.Current).KeptDown())
+	if in.IsBlind || len(names) == 0 {
+		return nil
+	}
+	return []metav1.Condition{is(v1alpha1.ConditionFenced, metav1.ConditionTrue, facts.ReasonFenced, fmt.Sprintf(
+		"Stopped, with the volume kept: %s. To start a member again, take its name out of the annotation %s.",
+		strings.Join(names, ", "), v1alpha1.AnnotationFence))}
+}
+
 // isAtRest reports that nothing is under way and nothing is held up: all is done, or the user asked for nothing to be
 // done, or for all that is left to be done later.
 func (in Input) isAtRest(s step) bool {
 	o := in.Observation
-	return s.verdict == plan.Settled || s.reason == facts.ReasonWindow || s.reason == facts.ReasonAsleep ||
-		o.Desired.Paused || o.Desired.Deleting ||
+	atRest := []string{facts.ReasonWindow, facts.ReasonAsleep, facts.ReasonFenced, facts.ReasonFenceWaits}
+	return s.verdict == plan.Settled || slices.Contains(atRest, s.reason) || o.Desired.Paused || o.Desired.Deleting ||
 		in.isDryRun()
 }
 

@@ -274,8 +274,8 @@ var copies = []mutant{
 	},
 	{
 		Name: "a member goes whose copy may be the right one", Peer: "",
-		From: "cmp.Or(guardCopies(o, c.Name), guardDoomed(o, r), guardBusy(o, r))",
-		To:   "cmp.Or(guardDoomed(o, r), guardBusy(o, r))",
+		From: "cmp.Or(guardCopies(o, c.Name), guardFenced(o, r), guardDoomed(o, r), guardBusy(o, r))",
+		To:   "cmp.Or(guardFenced(o, r), guardDoomed(o, r), guardBusy(o, r))",
 		Test: "TestNothingHappensToACopyUnlessItStandsAloneAgainstAMajority",
 	},
 	{

@@ -10,8 +10,8 @@ var leads = []mutant{
 	},
 	{
 		Name: "a member that is restarted next is asked to lead, and hands over again", Peer: "",
-		From: "case slices.Contains(soon, r.Name):",
-		To:   "case slices.Contains(soon[1:], r.Name):",
+		From: "case slices.Contains(soon, r.Name) ||",
+		To:   "case slices.Contains(soon[1:], r.Name) ||",
 		Test: row("nor one that is restarted next"),
 	},
 	{

@@ -58,8 +58,8 @@ var moves = []mutant{
 	},
 	{
 		Name: "a member that a person wants replaced is restarted outside of a window, since none can join", Peer: "",
-		From: "return r.IsUnwanted && !isGoingDown(o) }",
-		To:   "return r.IsUnwanted }",
+		From: "return r.IsUnwanted && !isGoingDown(o) &&",
+		To:   "return r.IsUnwanted &&",
 		Test: "TestAMemberThatAPersonWantsReplacedChangesNothingWhileADowngradeIsEnabled",
 	},
 	{

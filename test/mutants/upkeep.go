@@ -232,8 +232,8 @@ var upkeep = []mutant{
 	},
 	{
 		Name: "a cluster that waits for a window is called changing, and alerts fire for that", Peer: "",
-		From: "s.verdict == plan.Settled || s.reason == facts.ReasonWindow ||",
-		To:   "s.verdict == plan.Settled ||",
+		From: "atRest := []string{facts.ReasonWindow, facts.ReasonAsleep,",
+		To:   "atRest := []string{facts.ReasonAsleep,",
 		Test: "TestWaitingForAWindowIsWrittenOnce",
 	},
 	{

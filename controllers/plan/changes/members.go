@@ -208,7 +208,7 @@ func (c RemoveMember) veto(o facts.View) Veto {
 	if c.ID == o.Membership.Leader {
 		return quorumAtRisk("%s leads; it must hand over first.", c.Name)
 	}
-	if veto := cmp.Or(guardCopies(o, c.Name), guardDoomed(o, r), guardBusy(o, r)); veto.Holds() {
+	if veto := cmp.Or(guardCopies(o, c.Name), guardFenced(o, r), guardDoomed(o, r), guardBusy(o, r)); veto.Holds() {
 		return veto
 	}
 	if len(o.Membership.VotingStrangers()) > 0 {
@@ -221,6 +221,14 @@ func (c RemoveMember) veto(o facts.View) Veto {
 	if voters < 1 || healthy < etcdutil.Quorum(voters) {
 		return quorumAtRisk("without %s only %d healthy of %d voters would be left, which is no quorum.", c.Name,
 			healthy, voters)
+	}
+	return Veto{}
+}
+
+// guardFenced removes no member that a person fenced while its data is there: its volume would go with it.
+func guardFenced(o facts.View, r facts.Replica) Veto {
+	if o.IsFenced(r) && !saysThatCopiesDiffer(o) {
+		return dataAtRisk("a person fenced %s, and its volume would go with it.", r.Name)
 	}
 	return Veto{}
 }

@@ -36,7 +36,7 @@ func guardStart(o facts.View, s Start) Veto {
 	r := o.Find(s.Name)
 	switch s.Flags {
 	case facts.FlagsSealed:
-		return cmp.Or(guardRead(o.Incarnation, r), guardSealed(o, r, s))
+		return cmp.Or(guardRead(o.Incarnation, r), guardKeptDown(o, r), guardSealed(o, r, s))
 	case facts.FlagsBootstrap:
 		if !mayBeBootstrapped(o, r) || !o.Bootstrap.Origin.IsZero() || r.IsRestored() {
 			return identityAtRisk("%s is not a first member that has yet to start empty.", s.Name)
@@ -158,6 +158,7 @@ type EvictPod struct {
 	// the budget would refuse it, for Pods that Kubernetes does not call ready although etcd in them is: the Pod is
 	// deleted, and the guard alone says whether the members can spare it
 	PastBudget bool
+	Fences     bool // no Pod follows: a person wants the member stopped
 }
 
 func (EvictPod) traits() Traits { return Traits{} }
@@ -181,10 +182,35 @@ func (c EvictPod) veto(o facts.View) Veto {
 		return whyStay(o, r)
 	case guardBusy(o, r).Holds():
 		return guardBusy(o, r)
+	case c.Fences && guardFencing(o, r).Holds():
+		return guardFencing(o, r)
 	case !o.Membership.Known && !(o.IsAlone(r) && !guardStop(o, r).Holds()):
 		return quorumAtRisk("the member list is not known.")
 	}
 	return guardVotes(o, r)
+}
+
+// guardFencing stops a member for a person only while all other voters serve on data that stays, and are a quorum.
+func guardFencing(o facts.View, r facts.Replica) Veto {
+	voters := o.Voters()
+	others := facts.Filter(voters, func(other facts.Replica) bool {
+		return other.Name != r.Name && !other.IsDoomed() && o.IsServing(other)
+	})
+	switch {
+	case !o.IsFenced(r):
+		return quorumAtRisk("no person asks for %s to be stopped.", r.Name)
+	case len(others) < len(voters)-1 || len(others) < etcdutil.Quorum(len(voters)):
+		return quorumAtRisk("beside %s only %d of %d voters serve.", r.Name, len(others), len(voters))
+	}
+	return Veto{}
+}
+
+// guardKeptDown starts nothing on a volume that a person has, and that the others can do without.
+func guardKeptDown(o facts.View, r facts.Replica) Veto {
+	if o.IsKeptDown(r) {
+		return dataAtRisk("a person fenced %s and may have its volume, and the others are a quorum.", r.Name)
+	}
+	return Veto{}
 }
 
 // whyStay says why a member should not be stopped, or "": copies differ, or it could not start again.

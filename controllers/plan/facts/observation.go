@@ -228,6 +228,7 @@ type Replica struct {
 	Ordinal    int
 	Ephemeral  bool             // its data is in the Pod
 	IsUnwanted bool             // a person asked for a new member in its place
+	ToFence    bool             // a person wants it stopped, and its volume kept: see IsFenced
 	Member     *etcdutil.Member // nil when it is not in the list, or the list is not known
 	Answer     *Answer          // nil when the member did not answer just now
 	// what another etcd said at the address of its Pod, where no certificate proves who is asked

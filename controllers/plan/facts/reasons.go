@@ -65,6 +65,8 @@ const (
 	ReasonWindow        = "MaintenanceWindow"  // members that serve are not restarted before the next window opens
 	ReasonAsleep        = "Asleep"             // spec.size is 0, and no member runs
 	ReasonFallingAsleep = "FallingAsleep"      // spec.size is 0, and something has to end before the cluster sleeps
+	ReasonFenced        = "MemberFenced"       // a person keeps a member stopped, and its volume
+	ReasonFenceWaits    = "FenceWaits"         // a person fenced a member, which cannot be stopped yet
 	ReasonRoll          = "Roll"               // a running member is brought to the settings of the spec
 	ReasonNotSupported  = "ChangeNotSupported" // a change of a running cluster that this release cannot make
 	// the guard vetoed a change
@@ -118,6 +120,7 @@ const (
 	MemberListUnknown       = "MemberListUnknown"
 	MemberCorrupt           = "Corrupt"
 	MemberDefragmenting     = "Defragmenting"
+	MemberFenced            = "Fenced"
 )
 
 // How long a wait may last before it is called overdue. A wait is counted from a time on an object, and goes on after

@@ -206,6 +206,8 @@ var Signs = []Sign{
 		means(Leaving, facts.NoCause, Await).by(ByKubelet).told(facts.MemberPodTerminating),
 	seen("its Pod ended", hasEnded).
 		means(Stopped, facts.NoCause, Restart).by(ByKubelet).toldBy(wordOfEndedPod),
+	seen("a person fenced it: it is stopped, and its volume is kept", isKeptDown).
+		means(Absent, facts.CauseOutside, Await).told(facts.MemberFenced),
 	seen("its Pod is gone", isToStartAgain).
 		means(Absent, facts.NoCause, Restart).by(ByVolume).told(facts.MemberNoPod),
 	seen("its first Pod was not made yet", isToStartFirst).

@@ -165,6 +165,8 @@ func hasNoPod(_ Judged, r facts.Replica) bool { return r.Pod == nil }
 
 func isToStartAgain(o Judged, r facts.Replica) bool { return r.Pod == nil && o.MayRestart(r) }
 
+func isKeptDown(o Judged, r facts.Replica) bool { return o.IsKeptDown(r) }
+
 // isToStartFirst reports a member whose first Pod is yet to be made.
 func isToStartFirst(o Judged, r facts.Replica) bool {
 	return r.Pod == nil && !r.IsRecorded() && (r.Volume != nil || r.Ephemeral || r.Member == nil)

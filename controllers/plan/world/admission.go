@@ -36,7 +36,9 @@ func (w *World) admit(c changes.Change) (changes.Change, error) {
 // needsAdmission reports a change that makes Pods, or makes sure first that they could be made.
 func needsAdmission(c changes.Change) bool {
 	switch c := c.(type) {
-	case changes.StartPods, changes.EvictPod, changes.StartPreflight, changes.SwitchOver:
+	case changes.EvictPod:
+		return !c.Fences
+	case changes.StartPods, changes.StartPreflight, changes.SwitchOver:
 		return true
 	case changes.WriteSettings:
 		return c.Rehearse

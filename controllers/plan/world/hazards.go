@@ -30,7 +30,7 @@ type Hazards struct {
 	Bloat          bool // much is stored and deleted again
 	Windows        bool // members that serve may be stopped now and then only
 	FullNodes      bool // no node is left beside those that the first members are on
-	Asks           bool // a person asks for a new member in the place of one, or that one leads, or for that no more
+	Asks           bool // a person has a new member follow one, one lead or one stop, or takes that back
 	Sleep          bool // the user asks for no member, and for some again
 	Growth         bool // the user asks for larger volumes, and storage takes its time or cannot
 	Moves          bool // the user asks for another StorageClass or pool of nodes, and puts that back
@@ -67,6 +67,7 @@ func (w *World) Calm() {
 	w.trouble.Hazards, w.trouble.refused = Hazards{}, nil
 	w.putClassRight()
 	w.Wake()
+	w.Fenced = ""
 	w.Spec.StorageBytes = min(w.Spec.StorageBytes, 12<<30)
 	for uid := range w.disks {
 		w.makeRoom(uid)
@@ -103,7 +104,7 @@ func (w *World) hazardFaults() []fault {
 		{w.trouble.Growth, []fault{{"Grow", 12, by(w.Grow)}, {"FillDisk", 4, w.FillDisk}}},
 		{w.trouble.Moves, []fault{{"Move", 12, by(w.Move)}}},
 		{w.trouble.Asks, []fault{{"AskToReplace", 6, by(w.AskToReplace)},
-			{"AskToLead", 6, by(w.AskToLead)}}},
+			{"AskToLead", 6, by(w.AskToLead)}, {"AskToFence", 8, by(w.AskToFence)}}},
 		{w.trouble.Sleep, []fault{{"Sleep", 8, by(w.Sleep)}, {"Wake", 6, by(w.Wake)}, {"LoseAsleep", 1, w.loseMember}}},
 		{w.trouble.FullNodes, []fault{{"DoomVolume", 12, w.DeleteVolume}}},
 		{w.trouble.SharedNodes, []fault{{"LoseSharedNode", 1, w.LoseSharedNode},

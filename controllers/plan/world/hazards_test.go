@@ -48,7 +48,7 @@ var hazardRuns = []struct {
 		"abandon-learner RemoveMember", "a new member has its place"}},
 	{"asked", Hazards{Asks: true, Windows: true}, []string{"abandon-learner RemoveMember",
 		"a new member has its place: the annotation", "and the annotation etcdsteward.dev/replace names it",
-		"move-leader MoveLeader"}},
+		"move-leader MoveLeader", "fence-member EvictPod", "fence-member MoveLeader", "without it the others are no quorum"}},
 }
 
 // playHazard is one story under hazards, of a cluster that is restored in place or of one that is not.

@@ -145,8 +145,10 @@ func (w *World) couldServe(c *cluster, without string) bool {
 }
 
 // checkEviction is I1, I2 and I11 for a member that is stopped on purpose: the others are a quorum, nobody else is
-// away, its data outlives it, and it was made from other settings than those that are wanted.
-func (w *World) checkEviction(ref facts.PodRef) {
+// away, its data outlives it, and it was made from other settings than those that are wanted, or a person
+// wants it stopped.
+func (w *World) checkEviction(change changes.EvictPod) {
+	ref := change.Pod
 	p := w.objects.pods[ref.Name]
 	proc := w.procs[p.UID]
 	if proc == nil || w.clusters[proc.disk.cluster].find(proc.disk.member) < 0 {
@@ -168,7 +170,9 @@ func (w *World) checkEviction(ref facts.PodRef) {
 	if p.disk == p.UID {
 		w.violate("I4: %s was evicted, and its data with it", ref.Name)
 	}
-	if p.Settings == w.objects.volumes[ref.Name].Settings && p.Resize.State != facts.ResizeInfeasible {
+	if change.Fences {
+		w.checkFenced(c, ref.Name)
+	} else if p.Settings == w.objects.volumes[ref.Name].Settings && p.Resize.State != facts.ResizeInfeasible {
 		w.violate("I11: %s was evicted, and runs with what is wanted of it", ref.Name)
 	}
 }

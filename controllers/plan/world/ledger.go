@@ -87,7 +87,7 @@ func (w *World) hasChanged(before snapshot) bool { return !reflect.DeepEqual(bef
 // asked after the pass, so that what the pass did does not count as the world's change.
 func (w *World) checkRest(d plan.Decision) {
 	switch {
-	case d.Verdict != plan.Settled && !isAsleep(d.Reason):
+	case d.Verdict != plan.Settled && !isLeftAlone(d.Reason):
 		isSame := w.ledger.settled != nil && reflect.DeepEqual(*w.ledger.settled, w.ledger.found)
 		if d.Change != nil && isSame && !w.isExpiry(d.Change) {
 			w.stall("I8: settled, and %s by %s a while later, where nothing had changed", changes.KindOf(d.Change),
@@ -188,6 +188,7 @@ func (w *World) checkRemoval(c *cluster, id etcdutil.ID) {
 	w.checkReplaceable(c, id)
 	away := w.Now.Sub(w.ledger.seen[id])
 	isOverdue := w.Spec.ReplaceAfter > 0 && away >= w.Spec.ReplaceAfter && w.objects.pods[c.nameOf(id)].HeldBy == ""
+	w.checkSpared(c, id)
 	isAsked := w.Unwanted == c.nameOf(id) && away > facts.StartDeadline
 	if isAsked || len(c.voters()) > w.wantedOf(c) || !w.hasData(c, id) || w.isEphemeralRoll(c) || isOverdue ||
 		w.makesRoom(c, id) || w.leavesFirst(c, id) {

@@ -142,8 +142,8 @@ func secretUID(from objects, name string) string {
 func (w *World) replica(from objects, m facts.Membership, answers map[string]*facts.Answer, name string) facts.Replica {
 	ordinal, _ := etcdutil.Ordinal(w.Cluster.Name, name)
 	r := facts.Replica{Name: name, Ordinal: ordinal, Ephemeral: w.Spec.Ephemeral, Answer: answers[name],
-		IsUnwanted: name == w.Unwanted,
-		Secret:     facts.Object{State: state(from.secrets[name] != ""), UID: secretUID(from, name)}}
+		IsUnwanted: name == w.Unwanted, ToFence: name == w.Fenced,
+		Secret: facts.Object{State: state(from.secrets[name] != ""), UID: secretUID(from, name)}}
 	if p, ok := from.pods[name]; ok {
 		copied := w.dated(p)
 		if proc := w.procs[p.UID]; proc != nil && proc.instead != "" {

@@ -89,7 +89,7 @@ func (w *World) Settle(passes int) (plan.Decision, bool) {
 
 func (w *World) isRest(d plan.Decision) bool {
 	switch {
-	case d.Verdict == plan.Settled || isAsleep(d.Reason):
+	case d.Verdict == plan.Settled || isLeftAlone(d.Reason):
 		return true
 	case d.Verdict != plan.Refuse:
 		return false

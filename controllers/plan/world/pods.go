@@ -46,6 +46,7 @@ func (w *World) createPod(s changes.Start) {
 		return
 	}
 	w.checkAsleep(s)
+	w.checkKeptDown(s.Name)
 	p := pod{initial: s.Initial, seen: s.Flags, made: s.Settings, Pod: facts.Pod{UID: w.uid("pod"), Created: w.Now,
 		Phase: facts.PodPending,
 		Flags: s.Flags, Role: s.Role, Incarnation: cmp.Or(w.objects.bootstrap.Incarnation,
@@ -101,7 +102,7 @@ func (w *World) evict(c changes.EvictPod) error {
 	if ready < w.objects.budget {
 		return errors.New("the disruption budget does not allow it")
 	}
-	w.checkEviction(c.Pod)
+	w.checkEviction(c)
 	w.editPod(c.Pod, func(p *pod) { p.Terminating = true })
 	return nil
 }

@@ -90,5 +90,7 @@ func (w *World) checkAsleep(s changes.Start) {
 	}
 }
 
-// isAsleep reports a cluster that sleeps, by what the operator says.
-func isAsleep(reason string) bool { return reason == facts.ReasonAsleep }
+// isLeftAlone reports a cluster that sleeps, or of which a member is fenced, by what the operator says.
+func isLeftAlone(reason string) bool {
+	return reason == facts.ReasonAsleep || reason == facts.ReasonFenced
+}

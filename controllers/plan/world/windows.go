@@ -39,14 +39,16 @@ func (w *World) checkWindow(change changes.Change) {
 	says := ""
 	switch change := change.(type) {
 	case changes.EvictPod:
-		says = w.whyHeld(change.Pod.Name)
+		if !change.Fences {
+			says = w.whyHeld(change.Pod.Name)
+		}
 	case changes.StartDefrag:
 		if w.Spec.Upkeep.Asked.IsZero() {
 			says = w.whyHeld(change.Name)
 		}
 	case changes.MoveLeader:
 		if len(c.voters()) <= w.wantedOf(c) && !w.isDoomed(change.From) && change.From != w.Unwanted &&
-			!w.isAskedToLead(change) {
+			change.From != w.Fenced && !w.isAskedToLead(change) {
 			says = w.whyHeld(change.From)
 		}
 	case changes.AddLearner:
