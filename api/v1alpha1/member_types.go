@@ -185,7 +185,8 @@ type StorageSpec struct {
 
 	// Ephemeral keeps data in an emptyDir instead of a volume. A member whose Pod is
 	// gone has lost its data and is replaced. Draining a node then needs
-	// --delete-emptydir-data. It cannot be added or removed on an existing cluster.
+	// --delete-emptydir-data. Where it is added to an existing cluster, or removed,
+	// a new member follows each one.
 	// +optional
 	Ephemeral *EphemeralSpec `json:"ephemeral,omitempty"`
 

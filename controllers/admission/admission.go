@@ -212,8 +212,8 @@ func validateSize(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.ErrorLis
 	switch size := spec.Size; {
 	case size == 0 && spec.IsEphemeral():
 		return field.ErrorList{field.Forbidden(at, "spec.size cannot be 0 with spec.storage.ephemeral: data in Pods "+
-			"goes with them. Delete the EtcdCluster if its data may go, or take a backup and create a cluster with "+
-			"volumes from it")}
+			"goes with them. Take spec.storage.ephemeral out by the same edit: members move to volumes, and then the "+
+			"cluster sleeps. Or delete the EtcdCluster if its data may go")}
 	case size == 0:
 		return nil
 	case size%2 == 0:

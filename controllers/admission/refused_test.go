@@ -104,7 +104,7 @@ var refusedNames = []refusal{
 	{"a name with a dot", "metadata: {name: etcd.prod}", "metadata.name", `metadata.name is "etcd.prod"` + nameSentence, alike},
 	{"a size of 2", "spec: {size: 2}", "spec.size", "spec.size is 2" + evenSize, alike},
 	{"a size of 0 with data in Pods", "spec: {size: 0, storage: {ephemeral: {}}}", "spec.size",
-		"spec.size cannot be 0 with spec.storage.ephemeral: data in Pods goes with them. Delete the EtcdCluster if its data may go", alike},
+		"spec.size cannot be 0 with spec.storage.ephemeral: data in Pods goes with them. Take spec.storage.ephemeral out by the same edit: members move to volumes, and then the cluster sleeps", alike},
 	{"a size of 8", "spec: {size: 8}", "spec.size", "spec.size is 8" + evenSize, alike},
 	{"a size of 9", "spec: {size: 9}", "spec.size", "spec.size is 9; it must be 1, 3, 5 or 7", alike},
 	{"a negative size", "spec: {size: -3}", "spec.size", "spec.size is -3; it must be 1, 3, 5 or 7", alike},

@@ -197,8 +197,8 @@ func (s step) begin(ctx context.Context, made map[string]string) error {
 	}
 	volumes := map[string]string{}
 	for _, name := range s.view.Current.Bootstrap.Names {
-		if s.cluster.Spec.IsEphemeral() {
-			break
+		if s.emptyDirOf(name) != nil {
+			continue
 		}
 		if volumes[name] = made[name]; volumes[name] != "" {
 			continue

@@ -66,6 +66,7 @@ func (s step) buildPod(ctx context.Context, start changes.Start) (*corev1.Pod, e
 		return nil, Rejected{Reason: RejectedUnreadable,
 			Message: fmt.Sprintf("starting member %s: %v", start.Name, err)}
 	}
+	inputs.Ephemeral = s.emptyDirOf(start.Name)
 	platform, err := s.ForMembers(ctx)
 	if err != nil {
 		return nil, err
@@ -75,6 +76,22 @@ func (s step) buildPod(ctx context.Context, start changes.Start) (*corev1.Pod, e
 		Flags: resources.StartFlags(start.Flags), Initial: start.Initial, Inputs: inputs, Role: start.Role,
 		Operator: s.Operator, Platform: platform, SelectedByName: s.view.SelectedByName,
 	})
+}
+
+// emptyDirOf is where a member has its data in its Pod; nil for one on a volume. One that was not seen yet has it where
+// the spec asks for it.
+func (s step) emptyDirOf(name string) *v1alpha1.EphemeralSpec {
+	for _, in := range append([]facts.Incarnation{s.view.Current, s.view.Next}, s.view.Former...) {
+		if r, isSeen := facts.Find(in.Members, name); isSeen && !r.Ephemeral {
+			return nil
+		} else if isSeen {
+			return &v1alpha1.EphemeralSpec{Medium: corev1.StorageMedium(r.Medium)}
+		}
+	}
+	if !s.cluster.Spec.IsEphemeral() {
+		return nil
+	}
+	return s.cluster.Spec.Storage.Ephemeral
 }
 
 // checkStart refuses the unthinkable, although the planner decided it: a bootstrap that was given up, or of somebody
@@ -185,9 +202,15 @@ func (s step) dressPods(ctx context.Context, c changes.DressPods) error {
 	})
 }
 
-// restoreInputs writes on a Pod again what it was made from.
+// restoreInputs writes on a Pod again what it was made from, where its data is included.
 func (s step) restoreInputs(ctx context.Context, c changes.RestoreInputs) error {
-	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationInputs: &c.Settings.Inputs}}
+	in, err := resources.DecodeInputs(c.Settings.Inputs)
+	if err != nil {
+		return err
+	}
+	in.Ephemeral = s.emptyDirOf(c.Pod.Name)
+	text := in.Canonical()
+	patch := metadataPatch{Annotations: map[string]*string{v1alpha1.AnnotationInputs: &text}}
 	return s.patchMetadata(ctx, resources.KindPod, podNamed(c.Pod.Name), c.Pod.UID, patch)
 }
 

@@ -131,7 +131,7 @@ func whatRestarts(before, now *v1alpha1.EtcdCluster) string {
 		each += " while a window of spec.maintenance.window is open"
 	}
 	switch {
-	case now.Spec.IsEphemeral():
+	case now.Spec.IsEphemeral() || before.Spec.IsEphemeral():
 		return fmt.Sprintf("This change replaces each of the %d members %s, one member at a time, because ephemeral "+
 			"data ends with its Pod."+onlyWhile, before.Status.Size, each, "replace")
 	case before.Status.Size == 1:

@@ -16,17 +16,17 @@ import (
 
 // replicas is the one join of members, Pods and volumes, by name. Nothing is ever joined by position.
 type replicas struct {
-	ours      ownership
-	images    resources.ImageDefaults
-	ephemeral bool // members' data is in their Pods
-	unwanted  []string
-	fenced    []string
-	byName    map[string]*facts.Replica
+	ours     ownership
+	images   resources.ImageDefaults
+	unwanted []string
+	fenced   []string
+	byName   map[string]*facts.Replica
+	inPods   map[string]facts.Storage // of members whose Pods are there, by what these were made with
 }
 
 func newReplicas(cluster *v1alpha1.EtcdCluster, images resources.ImageDefaults) replicas {
-	return replicas{ours: ownershipOf(cluster), images: images, ephemeral: cluster.Spec.IsEphemeral(),
-		unwanted: cluster.ReplaceAsked(), fenced: cluster.FenceAsked(), byName: map[string]*facts.Replica{}}
+	return replicas{ours: ownershipOf(cluster), images: images, unwanted: cluster.ReplaceAsked(),
+		fenced: cluster.FenceAsked(), byName: map[string]*facts.Replica{}, inPods: map[string]facts.Storage{}}
 }
 
 // of returns the replica of a name, which is there from now on.
@@ -34,9 +34,8 @@ func (r replicas) of(name string) *facts.Replica {
 	replica, ok := r.byName[name]
 	if !ok {
 		ordinal, _ := etcdutil.Ordinal(r.ours.cluster, name)
-		replica = &facts.Replica{Name: name, Ordinal: ordinal, Ephemeral: r.ephemeral,
-			IsUnwanted: slices.Contains(r.unwanted, name),
-			ToFence:    slices.Contains(r.fenced, name)}
+		replica = &facts.Replica{Name: name, Ordinal: ordinal, IsUnwanted: slices.Contains(r.unwanted, name),
+			ToFence: slices.Contains(r.fenced, name)}
 		r.byName[name] = replica
 	}
 	return replica
@@ -86,8 +85,27 @@ func (r replicas) addPods(cluster *v1alpha1.EtcdCluster, pods []corev1.Pod, all 
 		}
 		p.OtherImage = facts.AwaitsImage(p.Waiting) && r.images.DifferFrom(cluster, &pod)
 		r.of(pod.Name).Pod = p
+		if ephemeral, isKnown := resources.DataOf(&pod); ephemeral != nil {
+			r.inPods[pod.Name] = inPod(ephemeral)
+		} else if isKnown {
+			r.inPods[pod.Name] = facts.Storage{}
+		}
 	}
 	return nil
+}
+
+// addStorage says of each where its data is: where its Pod has it, or else by what is there beside Pods. A volume under
+// the name of a member that has its data in its Pod is not the member's.
+func (r replicas) addStorage(cluster *v1alpha1.EtcdCluster, bootstrap record.Bootstrap) {
+	for name, replica := range r.byName {
+		storage, isSeen := r.inPods[name]
+		if !isSeen {
+			storage = facts.StorageOf(*replica, bootstrap, askedStorage(cluster))
+		}
+		if replica.Storage = storage; storage.Ephemeral {
+			replica.Volume = nil
+		}
+	}
 }
 
 // addMembers joins entries of the member list by the peer URL that the operator chose for them. Of two entries under

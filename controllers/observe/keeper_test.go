@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -75,6 +76,12 @@ func TestTheKeeperOfAClusterIsReadFromItsServiceThenFromAPersonAndThenFromItsDat
 			w.cluster.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}
 			for _, name := range []string{"demo-0", "demo-1", "demo-2"} {
 				w.remove(w.objects["*v1.PersistentVolumeClaim "+name])
+				pod := w.objects["*v1.Pod "+name].(*corev1.Pod)
+				for i := range pod.Spec.Volumes {
+					if pod.Spec.Volumes[i].PersistentVolumeClaim != nil {
+						pod.Spec.Volumes[i].VolumeSource = corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}
+					}
+				}
 				w.say("*v1.Pod "+name, "new/etcd-steward")
 			}
 			w.removePeers()

@@ -129,7 +129,7 @@ func (s search) find(ctx context.Context, names []string) (bool, error) {
 		if s.lacks(resources.KindPod, name) {
 			group.Go(func() error { return seek(ctx, s, name, &mu, &pods) })
 		}
-		if !s.cluster.Spec.IsEphemeral() && s.lacks(resources.KindVolume, name) {
+		if !s.gathered.isInPod(name) && s.lacks(resources.KindVolume, name) {
 			group.Go(func() error { return seek(ctx, s, name, &mu, &volumes) })
 		}
 	}
@@ -159,6 +159,14 @@ func (g *gathered) has(kind, name string) bool {
 	}
 	isNamed := func(volume corev1.PersistentVolumeClaim) bool { return volume.Name == name }
 	return slices.ContainsFunc(slices.Concat(g.volumes, g.kept, g.otherVolumes), isNamed)
+}
+
+// isInPod reports a member whose data is in its Pod: it has no volume.
+func (g *gathered) isInPod(name string) bool {
+	return slices.ContainsFunc(g.pods, func(pod corev1.Pod) bool {
+		ephemeral, _ := resources.DataOf(&pod)
+		return pod.Name == name && ephemeral != nil
+	})
 }
 
 // seek reads one object past the cache.

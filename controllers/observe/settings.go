@@ -41,7 +41,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		LeavesFirst:  cluster.Spec.Storage != nil && cluster.Spec.Storage.Replace == v1alpha1.ReplaceInPlace,
 		SnapshotEach: snapshotEach(inputs.Etcd),
 		TLS:          cluster.Spec.IsTLS(),
-		Ephemeral:    cluster.Spec.IsEphemeral(),
+		Storage:      askedStorage(cluster),
 		Retain:       retains(cluster),
 		HasBudget:    cluster.Spec.HasBudget(),
 		ReplaceAfter: cluster.Spec.ReplaceAfterOrDefault(),
@@ -59,6 +59,18 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		SpreadsOverZones: resources.SpreadsOverZones(cluster),
 		ExpandsByMove:    cluster.Spec.ExpandsByMove(),
 	}
+}
+
+// askedStorage is where the spec asks for the data of members.
+func askedStorage(cluster *v1alpha1.EtcdCluster) facts.Storage {
+	if !cluster.Spec.IsEphemeral() {
+		return facts.Storage{}
+	}
+	return inPod(cluster.Spec.Storage.Ephemeral)
+}
+
+func inPod(e *v1alpha1.EphemeralSpec) facts.Storage {
+	return facts.Storage{Ephemeral: true, Medium: string(e.Medium)}
 }
 
 // askedFor is how long after a person asked. Else a member of which enough can be reclaimed weeks later would be due.
@@ -138,7 +150,9 @@ func settingsAt(cluster *v1alpha1.EtcdCluster, stop etcdutil.Version) facts.Sett
 	return settingsIn(resources.InputsAt(cluster, stop), stop)
 }
 
+// settingsIn leave out where the data is: that is a fact of the member, and no restart changes it.
 func settingsIn(in resources.RollInputs, version etcdutil.Version) facts.Settings {
+	in.Ephemeral = nil
 	return facts.Settings{Version: version, Inputs: in.Canonical(), QuotaBytes: in.QuotaBytes(),
 		MemoryBytes: in.MemoryBytes(), RestartedAt: in.RestartedAt, Sidecars: in.Sidecars(), Fixed: in.Fixed()}
 }

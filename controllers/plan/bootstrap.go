@@ -174,7 +174,7 @@ func addMissing(o pass, c *changes.Bootstrap, r facts.Replica) {
 	if o.Desired.TLS && r.Secret.State != facts.ObjectCurrent {
 		c.Secrets = append(c.Secrets, r.Name)
 	}
-	if r.Volume == nil && !o.Desired.Ephemeral {
+	if r.Volume == nil && !r.Ephemeral {
 		c.Volumes = append(c.Volumes, changes.NewVolume{Name: r.Name, Bytes: o.Desired.StorageBytes,
 			Settings: o.Desired.Settings})
 	}

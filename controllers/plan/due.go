@@ -108,6 +108,9 @@ func whyHeld(o judge.Judged) string {
 		return fmt.Sprintf("Members run %s and the spec asks for %s. %s; put spec.version back to %s.x.",
 			version, o.Desired.Target, o.Desired.NoWay, version.MinorString())
 	}
+	if o.Desired.Ephemeral {
+		return "" // members leave their volumes, whatever these have
+	}
 	return whyNoSmaller(o, running)
 }
 

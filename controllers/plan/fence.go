@@ -273,6 +273,8 @@ func whyNotSurvivor(o pass, r facts.Replica) string {
 		return o.WhyNoRoomFor(r)
 	case record.IsZero():
 		return fmt.Sprintf("nothing says that %q was ever a member of this cluster", r.Name)
+	case r.Ephemeral:
+		return fmt.Sprintf("%s has its data in its Pod, and only what is on a volume can be read", r.Name)
 	case r.Incarnation() != o.Bootstrap.Incarnation || record.ClusterID != o.Bootstrap.ClusterID:
 		return fmt.Sprintf("%s holds the data of cluster %s (incarnation %s), and this is %s (incarnation %s)", r.Name,
 			record.ClusterID, r.Incarnation(), o.Bootstrap.ClusterID, o.Bootstrap.Incarnation)

@@ -355,9 +355,7 @@ func noWay(o scene) scene {
 func inMemory(o scene) scene {
 	o.Desired.Ephemeral = true
 	for _, r := range o.Current.Members {
-		o = o.edit(r.Ordinal, func(r *facts.Replica) {
-			r.Ephemeral, r.Pod.Record, r.Volume = true, r.Volume.Record, nil
-		})
+		o = o.edit(r.Ordinal, inItsPod)
 	}
 	return o
 }

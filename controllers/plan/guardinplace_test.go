@@ -97,6 +97,7 @@ func TestAnIncarnationIsRestoredOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed(t
 		{"of a survivor that was restored of another incarnation",
 			requesting(lost.edit2(0, func(r *facts.Replica) { r.Volume.Incarnation = "old" }), ofDemo0), survivor,
 			false},
+		{"of a survivor with its data in its Pod", requesting(lost.edit2(0, inItsPod), ofDemo0), survivor, false},
 		{"of a survivor, with a quorum", requesting(settledWorld(3), ofDemo0), survivor, false},
 		{"of another survivor than was approved", requesting(lost, ofDemo0),
 			otherwise(survivor, func(c *changes.BeginNext) { c.Survivor = "demo-1" }), false},

@@ -225,9 +225,8 @@ func goesOnWithout(o facts.Incarnation) bool {
 // what was restored, whatever else of the spec or the namespace is in the way. The previous incarnation is stopped
 // already, so nobody would be kept alive by waiting.
 func needsNothing(o pass) bool {
-	isInPods := o.Desired.Ephemeral && o.Desired.Fault == ""
 	return o.HasSwitchedOver() && !slices.ContainsFunc(firstMembers(o), func(r facts.Replica) bool {
-		return o.Desired.TLS && r.Secret.State != facts.ObjectCurrent || !isInPods &&
+		return o.Desired.TLS && r.Secret.State != facts.ObjectCurrent || !(r.Ephemeral && o.Desired.Fault == "") &&
 			(r.Volume == nil || r.Volume.Settings.IsZero())
 	})
 }

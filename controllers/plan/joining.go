@@ -58,7 +58,8 @@ func (d Due) whyLeave(o judge.Judged, r facts.Replica) string {
 	case r.Name != d.Succeeded.Name:
 	case len(o.Voters()) <= o.Desired.Size:
 		return "a new member follows it, and spec.storage.replace is InPlace: " + why
-	case !o.Desired.Ephemeral || r.IsUnwanted:
+	case o.Desired.Sleep:
+	case !r.Ephemeral || r.WhyMoved(o.Desired) != "":
 		return "a new member has its place: " + why
 	}
 	if o.Desired.Sleep {
@@ -157,7 +158,7 @@ func (d Due) whyJoin(o judge.Judged) string {
 	leaving := facts.Filter(voters,
 		func(r facts.Replica) bool { return !slices.Contains(facts.Names(d.Lasting), r.Name) })
 	says := "it will take the place of " + strings.Join(facts.Names(leaving), " or ")
-	if d.Succeeded.Member == nil || o.Desired.Ephemeral && !d.Succeeded.IsUnwanted {
+	if r := d.Succeeded; r.Member == nil || r.Ephemeral && r.WhyMoved(o.Desired) == "" {
 		return says
 	}
 	return fmt.Sprintf("%s (%s)", says, whyNotInPlace(o, d.Succeeded))

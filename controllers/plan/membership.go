@@ -127,7 +127,7 @@ func isDataOfThisIncarnation(o pass, r facts.Replica) bool {
 	if r.Pod == nil || r.Pod.Terminating || r.Incarnation() != o.Bootstrap.Incarnation {
 		return false
 	}
-	return o.Desired.Ephemeral || r.Volume != nil && (!r.Volume.Terminating || o.Bootstrap.ClusterID == 0)
+	return r.Ephemeral || r.Volume != nil && (!r.Volume.Terminating || o.Bootstrap.ClusterID == 0)
 }
 
 // labelRole lets the client Service follow the roles. It comes before what may wait for a person, so that a member that
@@ -194,7 +194,7 @@ func whyAbandon(o pass, r facts.Replica) string {
 		return ""
 	case hasStaleFlags(r):
 		return "the member list changed before it started"
-	case o.Desired.Ephemeral && mayStartOtherwise(o, r):
+	case r.Ephemeral && mayStartOtherwise(o, r):
 		return "its Pod cannot start, and the settings changed"
 	case isLate(o, r):
 		return fmt.Sprintf("it did not join within %s", joinDeadline(o.Incarnation))

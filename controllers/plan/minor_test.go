@@ -20,7 +20,7 @@ func TestAMinorVersionIsLeftOnlyWhereNothingHasToBePutRightFirst(t *testing.T) {
 	three := desire(settledWorld(3), func(d *facts.Desired) { d.Settings.QuotaBytes = 1000 })
 	small := three.edit(1, func(r *facts.Replica) { r.Volume.Bytes = 900 })
 	rare := desire(three, func(d *facts.Desired) { d.SnapshotEach, d.Target = 100_001, newer.Version })
-	fleeting := desire(three.with(learner(3)), func(d *facts.Desired) { d.Ephemeral = true })
+	fleeting := inMemory(three.with(learner(3)))
 	late, current := []facts.Schedule{{Name: "nightly"}}, []facts.Schedule{{Name: "nightly", UpToDate: true}}
 	for _, row := range []struct {
 		name      string

@@ -134,7 +134,7 @@ func notFilled(o pass, r facts.Replica) string {
 		return "its restore Pod is there"
 	case o.Desired.TLS && r.Secret.State != facts.ObjectCurrent:
 		return "it has no certificates"
-	case o.Desired.Ephemeral && o.Bootstrap.Origin.IsZero():
+	case r.Ephemeral && o.Bootstrap.Origin.IsZero():
 		return ""
 	case o.LacksVolume(r) || r.Volume.Incarnation != o.Bootstrap.Incarnation:
 		return "it has no volume of its own"
@@ -170,7 +170,7 @@ func switchOver(o pass) changes.SwitchOver {
 	c := changes.SwitchOver{From: o.Bootstrap.Incarnation, To: o.Bootstrap.Next.Incarnation, Voters: o.KnownVoters(),
 		Successors: bootstrapStarts(passOf(o.OfNext()))}
 	for _, r := range o.Next.Members {
-		if r.Volume != nil && !o.Desired.Ephemeral {
+		if r.Volume != nil {
 			if c.Volumes == nil {
 				c.Volumes = map[string]string{}
 			}

@@ -167,8 +167,8 @@ func TestSettingsDifferByTheFieldsOfTheSpecAndNeverByAValue(t *testing.T) {
 			"spec.etcd.extraArgs.max-txn-ops"},
 		`{"version":"3.6.16","etcd":{"compactionMode":"revision"},"pod":{"sidecars":[{"name":"b"}],"resources":{"limits":{"memory":"1Gi"}}}}`: {
 			"spec.etcd.autoCompaction.mode", "spec.etcd.extraArgs.max-txn-ops", "spec.pod.resources.limits.memory", "spec.pod.sidecars"},
-		`{"version":"3.6.16","etcd":{"extraArgs":{"max-txn-ops":"secret"}},"pod":{"sidecars":[{"name":"a"}]},"ephemeral":{},"tls":"Disabled"}`: {
-			"spec.storage.ephemeral", "spec.tls.mode"},
+		`{"version":"3.6.16","etcd":{"extraArgs":{"max-txn-ops":"secret"}},"pod":{"sidecars":[{"name":"a"}]},"tls":"Disabled"}`: {
+			"spec.tls.mode"},
 		"unreadable": nil,
 	} {
 		if got := (facts.Settings{Inputs: now}).Differing(facts.Settings{Inputs: base}); !slices.Equal(got, want) {

@@ -13,13 +13,14 @@ import (
 
 // asAsked is the observation as rules and guard read it. A cluster that is to sleep keeps the members that can: none of
 // these is one too many. What would not outlast its Pod leaves, and where an odd number of members is missing then, it
-// is succeeded first. Of three or more at least three stay: for a sleep no one gives copies of the data up.
+// is succeeded first. So are members on volumes that are going, and those with their data in their Pods. Of three or
+// more at least three stay: for a sleep no one gives copies of the data up.
 func asAsked(o facts.Observation) facts.Observation {
 	if o.Desired.Size > 0 {
 		return o
 	}
 	voters := o.Current.Voters()
-	size := len(facts.Filter(voters, func(r facts.Replica) bool { return !r.IsDoomed() }))
+	size := len(facts.Filter(voters, func(r facts.Replica) bool { return !r.IsDoomed() && !r.Ephemeral }))
 	if size < len(voters) {
 		size |= 1
 		if len(voters) >= 3 {
@@ -66,6 +67,8 @@ func whyAwake(o pass) string {
 		switch {
 		case r.IsBusy(o.Now):
 			return r.Name + " is being defragmented"
+		case r.Pod != nil && r.Ephemeral:
+			return fmt.Sprintf("%s has its data in its Pod: new members on volumes follow first", r.Name)
 		case r.Pod != nil && !o.MaySleep(r):
 			return fmt.Sprintf("what %s holds is not written down on a volume that stays", r.Name)
 		}

@@ -16,13 +16,13 @@ import (
 // whyNotInPlace says why a restart on its own data does not bring a member to the spec, as a part of a sentence, or "".
 func whyNotInPlace(o judge.Judged, r facts.Replica) string {
 	why := r.WhyNotInPlace(o.Desired)
-	if why != "" && !o.Desired.Ephemeral && (isGoingDown(o) || o.IsFenced(r)) {
+	if why != "" && !r.Ephemeral && (isGoingDown(o) || o.IsFenced(r)) {
 		return ""
 	}
 	return why
 }
 
-// whyMoved says what of its volume is other than the spec asks for, as a part of a sentence, or "".
+// whyMoved says what of its storage is other than the spec asks for, as a part of a sentence, or "".
 func whyMoved(o judge.Judged, r facts.Replica) string {
 	why := r.WhyMoved(o.Desired)
 	if why != "" && (isGoingDown(o) || o.IsFenced(r)) {
@@ -87,7 +87,7 @@ func isSucceeding(o judge.Judged, r facts.Replica) bool {
 // isBegun is the same of a member on a volume, which may stop meanwhile and lose nothing by that. Its successor is not
 // given up for it.
 func isBegun(o judge.Judged, r facts.Replica) bool {
-	return !o.Desired.Ephemeral && r.IsRecorded() && !r.IsDoomed() && isSucceeding(o, r)
+	return !r.Ephemeral && r.IsRecorded() && !r.IsDoomed() && isSucceeding(o, r)
 }
 
 // hasOneMore reports a member on its way to its vote, or more voters than the size asks for.

@@ -16,9 +16,10 @@ import (
 // awaitsWindow reports a member that follows the spec once the next window of maintenance opens, and no sooner: it
 // serves, and would stop. What was begun ends: a member that stopped starts, and a successor that is there takes the
 // place of its ephemeral one. While an alarm stands, members are restarted to end it. Who wants a member replaced asks
-// for it now.
+// for it now, and so does who wants a cluster to sleep whose data is in Pods.
 func awaitsWindow(o judge.Judged, r facts.Replica) bool {
-	return o.Desired.Window.IsClosed && !isFailing(o.Observation, r) && !isSucceeding(o, r) && !isAskedToGo(o, r) &&
+	isAskedNow := isAskedToGo(o, r) || o.Desired.Sleep && r.Ephemeral
+	return o.Desired.Window.IsClosed && !isFailing(o.Observation, r) && !isSucceeding(o, r) && !isAskedNow &&
 		len(o.Raised()) == 0 && (!isResizable(o, r) || getsLessMemory(o, r))
 }
 

@@ -130,7 +130,7 @@ func (in Input) warnings() []string {
 // largerVolumes tells who reads the spec that each volume is larger; "" where one is not.
 func (in Input) largerVolumes() string {
 	smallest, asked := facts.SmallestVolume(in.Observation.Current.Members), in.Observation.Desired.StorageBytes
-	if smallest == nil || smallest.Volume.Bytes <= asked {
+	if smallest == nil || smallest.Volume.Bytes <= asked || in.Observation.Desired.Ephemeral {
 		return ""
 	}
 	return fmt.Sprintf("Each volume has %[1]s or more, and spec.storage.size is %[2]s. Nothing waits for that. No "+

@@ -27,7 +27,7 @@ func play(t *testing.T, seed uint64) *player {
 	spec := facts.Desired{
 		Size: []int{1, 3, 5}[seed%3], Settings: facts.Settings{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16},
 			Inputs: "a"},
-		StorageBytes: 8 << 30, TLS: seed%2 == 0, Ephemeral: seed%5 == 0, Retain: true, HasBudget: true,
+		StorageBytes: 8 << 30, TLS: seed%2 == 0, Storage: facts.Storage{Ephemeral: seed%5 == 0}, Retain: true, HasBudget: true,
 	}
 	sim := world.New(seed, spec)
 	identity := sim.Observe().Cluster

@@ -81,7 +81,7 @@ func podAnnotations(c *v1alpha1.EtcdCluster, s PodStart) map[string]string {
 	annotations := map[string]string{
 		v1alpha1.AnnotationInputs: s.Inputs.Canonical(), v1alpha1.AnnotationRenderer: strconv.Itoa(Renderer),
 	}
-	if c.Spec.IsEphemeral() && s.Operator != "" {
+	if s.Inputs.Ephemeral != nil && s.Operator != "" {
 		annotations[v1alpha1.AnnotationOperator] = s.Operator
 	}
 	maps.Copy(annotations, InitialAnnotations(c, s.Name, s.Flags, s.Initial))
@@ -160,6 +160,21 @@ func buildVolumes(s PodStart) []corev1.Volume {
 		return []corev1.Volume{data}
 	}
 	return []corev1.Volume{data, mountedSecret(tlsVolume, MemberSecret(s.Name))}
+}
+
+// DataOf is the emptyDir that a member's Pod has its data in; nil for a volume. Of a Pod that has neither nothing is
+// known.
+func DataOf(pod *corev1.Pod) (ephemeral *v1alpha1.EphemeralSpec, isKnown bool) {
+	for _, v := range pod.Spec.Volumes {
+		switch {
+		case v.Name != dataVolume:
+		case v.EmptyDir != nil:
+			return &v1alpha1.EphemeralSpec{Medium: v.EmptyDir.Medium}, true
+		default:
+			return nil, true
+		}
+	}
+	return nil, false
 }
 
 // BuildPlacePod builds the Pod that holds the place of a member whose volume is restored. It is a restore Pod with

@@ -147,11 +147,12 @@ func DataClaim[T any, P interface {
 
 // holdsData reports a volume, or the Pod of a member whose data is in it.
 func holdsData(c *v1alpha1.EtcdCluster, object metav1.Object) bool {
-	switch object.(type) {
+	switch o := object.(type) {
 	case *corev1.PersistentVolumeClaim:
 		return true
 	case *corev1.Pod:
-		return c.Spec.IsEphemeral() && !IsTask(c, object.GetName())
+		ephemeral, _ := DataOf(o)
+		return ephemeral != nil && !IsTask(c, o.Name)
 	}
 	return false
 }

@@ -89,6 +89,22 @@ var _ = Describe("A cluster with size 0", Label("lifecycle"), func() {
 		traffic.FinishAfterOutage(ctx)
 	})
 
+	It("whose data is to leave its Pods by the same edit sleeps once all of it is on volumes, and wakes with every key", perStory,
+		func(ctx context.Context) {
+			cluster := story.Create(ctx, "sleepy", 3, world.Ephemeral)
+			cluster.AwaitReady(ctx, 3)
+			cluster.Fill(ctx, "kept", 3)
+			traffic := cluster.Write(ctx)
+			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Size, s.Storage = 0, nil })
+			putToSleep(ctx, cluster)
+			expectAsleep(ctx, cluster)
+			Expect(volumes(ctx, cluster)).To(HaveLen(3))
+			cluster.Resize(ctx, 3)
+			cluster.AwaitReady(ctx, 3)
+			Expect(cluster.Filled(ctx, "kept")).To(Equal(3), "keys that were there before")
+			traffic.FinishAfterOutage(ctx)
+		})
+
 	It("of which nothing is there is not created before it has a size", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "unborn", 0)
 		cluster.AwaitStep(ctx, facts.ReasonAsleep)

@@ -50,7 +50,40 @@ var _ = Describe("A spec that asks for other volumes than members have", Label("
 				expectClasses(ctx, cluster, map[string]int{next.Name: int(size)})
 				traffic.Finish(ctx)
 			})
+
+		It("by data in Pods moves "+members(size)+" off its volumes, and back to volumes, while clients write", NodeTimeout(12*time.Minute),
+			func(ctx context.Context) {
+				cluster := story.Create(ctx, "fleeting", size)
+				cluster.AwaitReady(ctx, int(size))
+				traffic := cluster.Write(ctx)
+				for _, to := range []struct {
+					storage *v1alpha1.StorageSpec
+					volumes int
+				}{{&v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}, 0}, {nil, int(size)}} {
+					was := identityOf(ctx, cluster)
+					traffic.During(ctx, func() {
+						cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Storage = to.storage })
+						expectSuccessors(ctx, cluster, was, to.volumes)
+					})
+				}
+				traffic.Finish(ctx)
+			})
 	}
+
+	It("by another StorageClass moves a cluster of five to it, one member after the other, while clients write", NodeTimeout(12*time.Minute),
+		func(ctx context.Context) {
+			old, next := makeClass(ctx, "a"), makeClass(ctx, "b")
+			cluster := story.Create(ctx, "five", 5, inClass(old))
+			cluster.AwaitReady(ctx, 5)
+			was := identityOf(ctx, cluster)
+			traffic := cluster.Write(ctx)
+			traffic.During(ctx, func() {
+				cluster.Change(ctx, toClass(next.Name))
+				expectMoved(ctx, cluster, was)
+			})
+			expectClasses(ctx, cluster, map[string]int{next.Name: 5})
+			traffic.Finish(ctx)
+		})
 
 	It("and is put back when a member has moved leads back, one member after the other", perStory, func(ctx context.Context) {
 		pools := makePools(ctx)
@@ -175,8 +208,14 @@ func (i identity) runsIn(pods map[string]types.UID) bool {
 	return true
 }
 
-// expectMoved expects every member to be a new one, and that none was stopped before its successor had a vote.
+// expectMoved expects every member to be a new one on a volume, and that none was stopped before its successor had a vote.
 func expectMoved(ctx context.Context, c *world.Cluster, was identity) {
+	GinkgoHelper()
+	expectSuccessors(ctx, c, was, len(was.ids))
+}
+
+// expectSuccessors expects the same, and as many volumes in the end.
+func expectSuccessors(ctx context.Context, c *world.Cluster, was identity, left int) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
 		ids := c.Identities(ctx)
@@ -187,7 +226,7 @@ func expectMoved(ctx context.Context, c *world.Cluster, was identity) {
 	}).WithTimeout(world.Patience).Should(Succeed(), "decisions:\n%s", c.History)
 	c.AwaitReady(ctx, len(was.ids))
 	Expect(c.History.HasSaid("EvictPod", "")).To(BeFalse(), "decisions:\n%s", c.History)
-	Eventually(ctx, func() any { return volumes(ctx, c) }).Should(HaveLen(len(was.ids)), "nothing is left of the old members")
+	Eventually(ctx, func() any { return volumes(ctx, c) }).Should(HaveLen(left), "nothing is left of the old members")
 }
 
 // pools are the nodes of this story: those of "a", and one of "b". No node is of "c".

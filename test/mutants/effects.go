@@ -113,8 +113,8 @@ var effects = []mutant{
 	},
 	{
 		Name: "what a Pod was made from is written on another Pod of its name", Peer: "",
-		From: "&c.Settings.Inputs}}\n\treturn s.patchMetadata(ctx, resources.KindPod, podNamed(c.Pod.Name), c.Pod.UID, patch)",
-		To:   "&c.Settings.Inputs}}\n\treturn s.patchMetadata(ctx, resources.KindPod, podNamed(c.Pod.Name), \"\", patch)",
+		From: "AnnotationInputs: &text}}\n\treturn s.patchMetadata(ctx, resources.KindPod, podNamed(c.Pod.Name), c.Pod.UID, patch)",
+		To:   "AnnotationInputs: &text}}\n\treturn s.patchMetadata(ctx, resources.KindPod, podNamed(c.Pod.Name), \"\", patch)",
 		Test: "TestAPatchOfAPodThatIsAnotherNowIsStale",
 	},
 	{

@@ -24,6 +24,11 @@ func tiedRow(name string) string {
 	return "TestAMemberThatNoNodeTakesAsTheSpecIsServesOnAsItWasUntilItIsSucceeded/" + strings.ReplaceAll(name, " ", "_")
 }
 
+// mediaRow is the same of data that goes from Pods to volumes and back.
+func mediaRow(name string) string {
+	return "TestDataInPodsAndVolumesAreExchangedForOneAnother/" + strings.ReplaceAll(name, " ", "_")
+}
+
 // moves are bugs of how members come to other volumes and nodes.
 var moves = []mutant{
 	{
@@ -52,8 +57,8 @@ var moves = []mutant{
 	},
 	{
 		Name: "a request for a new member waits for a window", Peer: "",
-		From: "&& !isSucceeding(o, r) && !isAskedToGo(o, r) &&",
-		To:   "&& !isSucceeding(o, r) &&",
+		From: "isAskedNow := isAskedToGo(o, r) || o.Desired.Sleep && r.Ephemeral",
+		To:   "isAskedNow := o.Desired.Sleep && r.Ephemeral",
 		Test: askedRow("at any time, since it is asked for now"),
 	},
 	{
@@ -259,5 +264,71 @@ var moves = []mutant{
 		From: "if isSaid || len(claim.Spec.AccessModes) == 0 {",
 		To:   "if isSaid && len(claim.Spec.AccessModes) == 0 {",
 		Test: "TestAVolumeSaysForWhichAccessModeItWasMade",
+	},
+	{
+		Name: "a spec that exchanges volumes for data in Pods moves no member", Peer: "",
+		From: "case elsewhere != \"\":",
+		To:   "case elsewhere == \"?\":",
+		Test: mediaRow("a spec that asks for data in Pods gets a new member first"),
+	},
+	{
+		Name: "a member is not moved from one medium to another", Peer: "",
+		From: "case r.Storage == d.Storage:",
+		To:   "case r.Ephemeral == d.Ephemeral:",
+		Test: mediaRow("so does one for memory"),
+	},
+	{
+		Name: "the spec says where running members have their data", Peer: "",
+		From: "if !isSeen {\n\t\t\tstorage = facts.StorageOf(",
+		To:   "if isSeen = false; !isSeen {\n\t\t\tstorage = facts.StorageOf(",
+		Test: "TestWhereDataIsIsReadFromPodsAndVolumesAndNotFromTheSpec",
+	},
+	{
+		Name: "a spec that asks for data in Pods hides the volume that a member stopped on", Peer: "",
+		From: "case r.Volume != nil, isRestored, isFirst && b.Volumes[r.Name] != \"\":",
+		To:   "case isRestored, isFirst && b.Volumes[r.Name] != \"\":",
+		Test: "TestWhatIsThereSaysWhereAMemberHasItsDataAndElseTheRecordOfFirstMembers",
+	},
+	{
+		Name: "what a spec for data in Pods finds half restored gets no volume to restore to", Peer: "",
+		From: "!b.Next.Origin.IsZero() && slices.Contains(b.Next.Names, r.Name)",
+		To:   "false",
+		Test: "TestWhatIsThereSaysWhereAMemberHasItsDataAndElseTheRecordOfFirstMembers",
+	},
+	{
+		Name: "a first member that was never on a volume is said to have lost it", Peer: "",
+		From: "case isFirst && !asked.Ephemeral:\n\t\treturn Storage{Ephemeral: true}",
+		To:   "case isFirst && !asked.Ephemeral:\n\t\treturn asked",
+		Test: "TestWhatIsThereSaysWhereAMemberHasItsDataAndElseTheRecordOfFirstMembers",
+	},
+	{
+		Name: "a member on a volume starts empty in its Pod once the spec asks for that", Peer: "",
+		From: "inputs.Ephemeral = s.emptyDirOf(start.Name)\n",
+		To:   "inputs.Ephemeral = resources.Inputs(s.cluster).Ephemeral\n",
+		Test: "TestAPodHasItsDataWhereItsMemberHasItAndANewOneWhereTheSpecAsksForIt",
+	},
+	{
+		Name: "where data is counts as a setting, and restarts all members", Peer: "",
+		From: "\tin.Ephemeral = nil\n",
+		To:   "",
+		Test: "TestWhereDataIsIsNoSetting",
+	},
+	{
+		Name: "a minor is left while members leave their Pods", Peer: "",
+		From: "case r.Ephemeral && r.Storage == d.Storage:",
+		To:   "case r.Ephemeral:",
+		Test: "TestAMinorIsLeftOnceDataIsWhereTheSpecAsksForIt",
+	},
+	{
+		Name: "the guard lets a cluster be rebuilt from data in a Pod, which nothing can read", Peer: "",
+		From: "return dataAtRisk(\"%s has its data in its Pod, where nothing can be read.\", r.Name)",
+		To:   "return Veto{}",
+		Test: "TestAnIncarnationIsRestoredOnlyOnAnApprovalAndUnderNamesThatWereNeverUsed",
+	},
+	{
+		Name: "volumes grow that members leave for their Pods", Peer: "",
+		From: "|| v.Terminating || d.Ephemeral ||",
+		To:   "|| v.Terminating ||",
+		Test: "TestNoVolumeGrowsThatMembersLeaveForTheirPods",
 	},
 }

@@ -66,7 +66,7 @@ var rolls = []mutant{
 	},
 	{
 		Name: "new settings never reach ephemeral members", Peer: "etcd-io/etcd-operator#327",
-		From: "case d.Ephemeral && !r.IsUnwanted:\n\t\treturn \"its data",
+		From: "case r.Ephemeral && r.WhyMoved(d) == \"\":\n\t\treturn \"its data",
 		To:   "case false:\n\t\treturn \"its data",
 		Test: row("an ephemeral member is never restarted: a successor joins first"),
 	},

@@ -100,4 +100,22 @@ var sleep = []mutant{
 		To:   "cmp.Or(o.Desired.Size, 0)",
 		Test: "TestAClusterThatIsYetToFallAsleepIsDegradedWhereAMemberIsAway",
 	},
+	{
+		Name: "data in Pods counts as data that can sleep, and each successor makes the size larger by one", Peer: "",
+		From: "return !r.IsDoomed() && !r.Ephemeral }))",
+		To:   "return !r.IsDoomed() }))",
+		Test: row("a member leaves its Pod once another one votes on a volume, and no further one is added"),
+	},
+	{
+		Name: "data in Pods waits for a window before the cluster can sleep", Peer: "",
+		From: "isAskedNow := isAskedToGo(o, r) || o.Desired.Sleep && r.Ephemeral",
+		To:   "isAskedNow := isAskedToGo(o, r)",
+		Test: row("they wait for no window"),
+	},
+	{
+		Name: "a cluster that cannot sleep yet does not say that its data is in Pods", Peer: "",
+		From: "case r.Pod != nil && r.Ephemeral:",
+		To:   "case false:",
+		Test: "TestAClusterThatIsToSleepSaysWhoseDataIsInItsPod",
+	},
 }

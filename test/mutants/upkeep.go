@@ -178,8 +178,8 @@ var upkeep = []mutant{
 	},
 	{
 		Name: "a successor that came is removed when the window closes", Peer: "",
-		From: "&& !isSucceeding(o, r) && !isAskedToGo(o, r) &&",
-		To:   "&& !isAskedToGo(o, r) &&",
+		From: "&& !isSucceeding(o, r) && !isAskedNow &&",
+		To:   "&& !isAskedNow &&",
 		Test: row("a successor that came takes the place of its ephemeral member"),
 	},
 	{

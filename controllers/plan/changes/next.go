@@ -133,6 +133,8 @@ func guardSurvivorData(o facts.Incarnation, r facts.Replica) Veto {
 	switch m := r.Record(); {
 	case m.IsZero() || r.Incarnation() != o.Bootstrap.Incarnation || m.ClusterID != o.Bootstrap.ClusterID:
 		return identityAtRisk("%s is not recorded as a member of this cluster.", r.Name)
+	case r.Ephemeral:
+		return dataAtRisk("%s has its data in its Pod, where nothing can be read.", r.Name)
 	case r.IsPutBack():
 		return Veto{}
 	}

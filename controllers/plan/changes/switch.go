@@ -75,7 +75,7 @@ func guardReady(o facts.View, name, volumeUID string) Veto {
 	switch {
 	case o.Desired.TLS && r.Secret.State != facts.ObjectCurrent:
 		return identityAtRisk("%s has no certificates.", name)
-	case o.Desired.Ephemeral && l.Origin.IsZero():
+	case r.Ephemeral && l.Origin.IsZero():
 		return Veto{}
 	case !r.HasVolume(facts.VolumeRef{Name: name, UID: volumeUID}) || !r.Volume.IsThere(true):
 		return identityAtRisk("the volume of %s is another one by now, or is lost.", name)

@@ -12,7 +12,6 @@ import (
 var fieldsOfSpec = map[string]string{
 	"etcd.compactionMode":      "etcd.autoCompaction.mode",
 	"etcd.compactionRetention": "etcd.autoCompaction.retention",
-	"ephemeral":                "storage.ephemeral",
 	"image.digest":             "image.digests",
 	"tls":                      "tls.mode",
 }

@@ -51,7 +51,7 @@ const leastGrowth = 1 << 20
 // people and tools asked for beyond the spec stays.
 func (v *Volume) GrowsTo(d Desired) int64 {
 	switch {
-	case v.Phase != VolumeBound || v.Terminating || d.ExpandsByMove && v.Bytes < d.StorageBytes:
+	case v.Phase != VolumeBound || v.Terminating || d.Ephemeral || d.ExpandsByMove && v.Bytes < d.StorageBytes:
 	case v.Bytes < d.StorageBytes:
 		return d.StorageBytes
 	case v.IsGrowing() && v.AskedBytes > d.StorageBytes:

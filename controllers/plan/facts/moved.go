@@ -1,15 +1,59 @@
 package facts
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
 
-// WhyMoved says what of a member's volume is other than the spec asks for, as a part of a sentence, or "". No restart
-// changes that: a new member follows this one, on another volume. So it does where a person asked for that. Where the
-// spec names no StorageClass, any will do: a default that changes moves no member.
+	"github.com/etcdsteward/etcd-steward/controllers/record"
+)
+
+// Storage is where a member keeps its data: on a volume, or in its Pod.
+type Storage struct {
+	Ephemeral bool   // in the Pod's emptyDir
+	Medium    string // of that: Memory, or empty for the node's disk
+}
+
+// StorageOf is where a member without a Pod keeps its data. What is there says it, or the record of what first members
+// were bootstrapped on. What an incarnation begins with is restored to volumes alone. Where nothing is left that is of
+// no matter, since no data is: the member counts as a new one, and has what the spec asks for.
+func StorageOf(r Replica, b record.Bootstrap, asked Storage) Storage {
+	isFirst := b.Begun && slices.Contains(b.Names, r.Name)
+	isRestored := !b.Origin.IsZero() && slices.Contains(b.Names, r.Name) ||
+		!b.Next.Origin.IsZero() && slices.Contains(b.Next.Names, r.Name)
+	switch {
+	case r.Volume != nil, isRestored, isFirst && b.Volumes[r.Name] != "":
+		return Storage{}
+	case isFirst && !asked.Ephemeral:
+		return Storage{Ephemeral: true}
+	}
+	return asked
+}
+
+// whyElsewhere says that a member keeps its data elsewhere than the spec asks for, as a part of a sentence, or "".
+func (r Replica) whyElsewhere(d Desired) string {
+	switch {
+	case r.Storage == d.Storage:
+		return ""
+	case !r.Ephemeral:
+		return "its data is on a volume, and the spec asks for data in Pods"
+	case !d.Ephemeral:
+		return "its data is in its Pod, and the spec asks for volumes"
+	case d.Medium == "":
+		return "its data is in memory, and the spec asks for the node's disk"
+	}
+	return "its data is on the node's disk, and the spec asks for memory"
+}
+
+// WhyMoved says what of a member's storage is other than the spec asks for, as a part of a sentence, or "". No restart
+// changes that: a new member follows this one, with storage of its own. So it does where a person asked for that. Where
+// the spec names no StorageClass, any will do: a default that changes moves no member.
 func (r Replica) WhyMoved(d Desired) string {
 	v := r.Volume
-	switch {
+	switch elsewhere := r.whyElsewhere(d); {
 	case r.IsUnwanted:
 		return "the annotation etcdsteward.dev/replace names it"
+	case elsewhere != "":
+		return elsewhere
 	case v == nil:
 	case d.StorageClass != "" && v.MadeFor != d.StorageClass:
 		return fmt.Sprintf("its volume is of StorageClass %q, and the spec names %q", v.MadeFor, d.StorageClass)
@@ -38,7 +82,7 @@ func (d Desired) HasRoomForQuota() bool { return VolumeFor(d.Settings.QuotaBytes
 // WhyNotInPlace says why a restart on its own data does not bring a member to the spec, as a part of a sentence, or "".
 func (r Replica) WhyNotInPlace(d Desired) string {
 	switch {
-	case d.Ephemeral && !r.IsUnwanted:
+	case r.Ephemeral && r.WhyMoved(d) == "":
 		return "its data ends with its Pod"
 	case r.Volume != nil && r.Volume.Misplaced != "":
 		return r.Volume.Misplaced

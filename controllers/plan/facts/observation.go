@@ -132,7 +132,7 @@ type Desired struct {
 	LeavesFirst  bool   // a member that another one follows goes before that joins
 	SnapshotEach int64  // entries after which etcd writes a snapshot of raft's state; 0 for its default
 	TLS          bool
-	Ephemeral    bool          // data in the Pod's emptyDir
+	Storage                    // of new members
 	Retain       bool          // deletionPolicy
 	HasBudget    bool          // a PodDisruptionBudget is wanted
 	Paused       bool          //
@@ -226,7 +226,7 @@ type Budget struct {
 type Replica struct {
 	Name       string
 	Ordinal    int
-	Ephemeral  bool             // its data is in the Pod
+	Storage                     // where its data is: see StorageOf
 	IsUnwanted bool             // a person asked for a new member in its place
 	ToFence    bool             // a person wants it stopped, and its volume kept: see IsFenced
 	Member     *etcdutil.Member // nil when it is not in the list, or the list is not known

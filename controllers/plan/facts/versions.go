@@ -232,11 +232,11 @@ func (o Incarnation) WhyStay(d Desired, schedules []Schedule) Hold {
 	return o.whoIsToVote(d)
 }
 
-// whoIsToVote says which member has no vote yet. Ephemeral members are succeeded at each stop.
+// whoIsToVote says which member has no vote yet, or moves first. Ephemeral members are succeeded at each stop.
 func (o Incarnation) whoIsToVote(d Desired) Hold {
 	for _, r := range o.Members {
 		switch {
-		case d.Ephemeral:
+		case r.Ephemeral && r.Storage == d.Storage:
 		case r.IsLearner():
 			return Hold{Why: r.Name + " has no vote yet", Passes: true}
 		case r.IsVoter() && r.WhyNotInPlace(d) != "":

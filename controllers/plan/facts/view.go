@@ -212,7 +212,7 @@ func (o Observation) FormerMembers() []Replica {
 
 // HasLostVolume reports a first member whose volume, which was there, is not there any more.
 func (o View) HasLostVolume(r Replica) bool {
-	if o.Desired.Ephemeral || !o.Bootstrap.Begun {
+	if r.Ephemeral || !o.Bootstrap.Begun {
 		return false
 	}
 	v := r.Volume

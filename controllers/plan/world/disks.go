@@ -44,7 +44,7 @@ func (w *World) isBehindItsWord(d *disk) bool {
 func (w *World) CopyVolume(name string) {
 	v, ok := w.objects.volumes[name]
 	d := w.disks[v.UID]
-	if !ok || v.Record.IsZero() || d == nil || d.isEmpty() || w.Spec.Ephemeral {
+	if !ok || v.Record.IsZero() || d == nil || d.isEmpty() {
 		return
 	}
 	older := disk{cluster: d.cluster, member: d.member, content: d.content, from: d.from, applied: d.applied / 2,
@@ -58,7 +58,7 @@ func (w *World) CopyVolume(name string) {
 // RebindVolume is a person who deletes a claim and makes it anew on the same retained PersistentVolume: the data is
 // the member's own.
 func (w *World) RebindVolume(name string) {
-	if v, ok := w.objects.volumes[name]; ok && !v.Record.IsZero() && w.disks[v.UID] != nil && !w.Spec.Ephemeral {
+	if v, ok := w.objects.volumes[name]; ok && !v.Record.IsZero() && w.disks[v.UID] != nil {
 		w.exchangeVolume(name, v, w.disks[v.UID])
 		w.logf("fault: the volume of %s is bound anew to the same disk", name)
 	}

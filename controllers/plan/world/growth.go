@@ -50,7 +50,7 @@ func (w *World) advanceGrowth(name string) {
 func (w *World) FillDisk(name string) {
 	p := w.objects.pods[name]
 	d := w.disks[p.disk]
-	if d == nil || d.isEmpty() || !p.Running || w.Spec.Ephemeral {
+	if d == nil || d.isEmpty() || !p.Running || w.Spec.Ephemeral || p.storage.Ephemeral {
 		return
 	}
 	w.KillContainer(name)

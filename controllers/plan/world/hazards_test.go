@@ -45,7 +45,9 @@ var hazardRuns = []struct {
 		"is full"}},
 	{"moved", Hazards{Moves: true}, []string{"(its volume is of StorageClass", "(its volume was made for", "(only node", "spec.storage.replace is InPlace",
 		"It serves on as it was",
-		"abandon-learner RemoveMember", "a new member has its place"}},
+		"abandon-learner RemoveMember", "a new member has its place", "(its data is on a volume", "(its data is in its Pod"}},
+	{"moved-and-asleep", Hazards{Moves: true, Sleep: true}, []string{"(its data is on a volume", "(its data is in its Pod",
+		"hibernate FallAsleep", "the cluster is to sleep with"}},
 	{"asked", Hazards{Asks: true, Windows: true}, []string{"abandon-learner RemoveMember",
 		"a new member has its place: the annotation", "and the annotation etcdsteward.dev/replace names it",
 		"move-leader MoveLeader", "fence-member EvictPod", "fence-member MoveLeader", "without it the others are no quorum"}},
@@ -75,7 +77,7 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 		spec.Settings.Inputs, spec.Settings.Fixed = "small", "amounts"
 	}
 	if hazards.Moves {
-		spec.Ephemeral, spec.Settings.Inputs, spec.StorageClass = false, inPool("a"), "a"
+		spec.Ephemeral, spec.Settings.Inputs, spec.StorageClass = s%4 == 2, inPool("a"), "a"
 		spec.LeavesFirst = s%3 == 0
 	}
 	if hazards.Bloat {

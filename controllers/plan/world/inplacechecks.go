@@ -134,7 +134,7 @@ func (w *World) checkReady(next record.Next) {
 		}
 		w.checkPlace(next, name)
 		v, ok := w.objects.volumes[name]
-		if !w.Spec.Ephemeral && (!ok || next.Source != record.SourceEmpty &&
+		if !(w.Spec.Ephemeral && next.Origin.IsZero()) && (!ok || next.Source != record.SourceEmpty &&
 			(w.disks[v.UID] == nil || !isFrom(w.disks[v.UID].from, next.Origin))) {
 			w.violate("the cluster switches over, and %s does not have what it is to begin with", name)
 		}

@@ -70,7 +70,7 @@ func (w *World) observeMetadata(from objects, o *facts.Observation) {
 // observeClaims says which Pods with data in them name another install.
 func (w *World) observeClaims(from objects, o *facts.Observation) {
 	for _, name := range sortedKeys(from.pods) {
-		if p := from.pods[name]; w.Spec.Ephemeral && !p.Terminating && p.claim != w.Cluster.Operator {
+		if p := from.pods[name]; p.storage.Ephemeral && !p.Terminating && p.claim != w.Cluster.Operator {
 			o.Objects = append(o.Objects, facts.Object{Kind: kindPod, Name: name, State: facts.ObjectDrifted,
 				Detail: "it names another install"})
 		}

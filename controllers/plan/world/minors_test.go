@@ -124,7 +124,7 @@ func ofVersion(size int, v etcdutil.Version, isEphemeral bool) facts.Desired {
 
 // allRun reports whether each member runs this version.
 func (w *World) allRun(v etcdutil.Version) bool {
-	for _, r := range w.Observe().Current.Members {
+	for _, r := range w.Observe().Current.Voters() {
 		if r.Answer == nil || r.Answer.Version != v {
 			return false
 		}

@@ -25,9 +25,15 @@ func poolOf(c facts.Settings) string {
 	return in.Pod.NodeSelector.Pool
 }
 
-// Move is a user who asks for another pool, StorageClass or size, or for what there was before.
+// Move is a user who asks for another pool, StorageClass, size or medium, or for what there was before.
 func (w *World) Move() {
-	switch w.chance(3, "what moves members", "") {
+	switch w.chance(4, "what moves members", "") {
+	case 3:
+		media := []facts.Storage{{}, {Ephemeral: true}, {Ephemeral: true, Medium: "Memory"}}
+		if w.Spec.Size > 0 {
+			w.Spec.Storage = media[w.chance(len(media), "medium", "")]
+			w.logf("spec: storage %+v", w.Spec.Storage)
+		}
 	case 0:
 		w.Spec.StorageClass = []string{"a", "b"}[w.chance(2, "StorageClass", "")]
 		w.logf("spec: StorageClass %q", w.Spec.StorageClass)

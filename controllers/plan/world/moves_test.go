@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // pooled is a settled cluster in the pool "a", on volumes of the class "a".
@@ -42,6 +43,28 @@ func TestMembersMoveToAnotherPoolOrClassAndNoVoteIsAwayMeanwhile(t *testing.T) {
 		w.expectMoved(t, seed)
 		if count(w.Log, "EvictPod") > 0 {
 			t.Fatalf("seed %d: a member was stopped\n%s", seed, firstStory(t, w))
+		}
+	})
+}
+
+func TestDataInPodsAndVolumesAreExchangedAndNoVoteIsAwayMeanwhile(t *testing.T) {
+	media := []facts.Storage{{}, {Ephemeral: true}, {Ephemeral: true, Medium: "Memory"}}
+	each(t, seeds(12), func(t *testing.T, seed uint64) {
+		spec := Spec3([]int{1, 3, 5}[seed%3])
+		spec.Storage = media[seed%2]
+		w := New(seed, spec)
+		w.Settle(600)
+		w.Spec.Storage = media[(seed%2+1+seed/6%2)%3]
+		for range 700 {
+			w.Advance()
+			w.Pass()
+			if up := w.upVoters(w.written()); up < w.Spec.Size {
+				t.Fatalf("seed %d: %d of %d voters serve\n%s", seed, up, w.Spec.Size, firstStory(t, w))
+			}
+		}
+		w.expectMoved(t, seed)
+		if onVolumes := len(w.objects.volumes); w.Spec.Ephemeral == (onVolumes > 0) || count(w.Log, "EvictPod") > 0 {
+			t.Fatalf("seed %d: %d volumes\n%s", seed, onVolumes, firstStory(t, w))
 		}
 	})
 }

@@ -51,8 +51,11 @@ func (w *World) observe(from objects) facts.Observation {
 	o.Requests = from.requests
 	o.Schedules = []facts.Schedule{{Name: "nightly", UpToDate: !w.trouble.isLate}}
 	names := map[string]bool{}
-	for _, name := range from.bootstrap.Next.Names {
+	for _, name := range slices.Concat(from.bootstrap.Names, from.bootstrap.Next.Names) {
 		names[name] = true
+	}
+	if from.bootstrap.Promised != "" {
+		names[from.bootstrap.Promised] = true
 	}
 	for _, set := range []map[string]bool{keys(from.pods), keys(from.restores), keys(from.defrags), w.ownVolumes(from),
 		keys(from.secrets)} {
@@ -141,9 +144,9 @@ func secretUID(from objects, name string) string {
 
 func (w *World) replica(from objects, m facts.Membership, answers map[string]*facts.Answer, name string) facts.Replica {
 	ordinal, _ := etcdutil.Ordinal(w.Cluster.Name, name)
-	r := facts.Replica{Name: name, Ordinal: ordinal, Ephemeral: w.Spec.Ephemeral, Answer: answers[name],
-		IsUnwanted: name == w.Unwanted, ToFence: name == w.Fenced,
-		Secret: facts.Object{State: state(from.secrets[name] != ""), UID: secretUID(from, name)}}
+	r := facts.Replica{Name: name, Ordinal: ordinal, Answer: answers[name], IsUnwanted: name == w.Unwanted,
+		ToFence: name == w.Fenced,
+		Secret:  facts.Object{State: state(from.secrets[name] != ""), UID: secretUID(from, name)}}
 	if p, ok := from.pods[name]; ok {
 		copied := w.dated(p)
 		if proc := w.procs[p.UID]; proc != nil && proc.instead != "" {
@@ -164,6 +167,10 @@ func (w *World) replica(from objects, m facts.Membership, answers map[string]*fa
 	}
 	if r.Volume != nil {
 		r.Volume.Misplaced = w.misplaced(from.volumes[name], r)
+	}
+	r.Storage = w.storageOf(from, r)
+	if r.Ephemeral {
+		r.Volume = nil
 	}
 	for _, member := range m.Members {
 		if w.nameOfURL(member.PeerURLs[0]) == name {

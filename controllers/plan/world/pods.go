@@ -51,11 +51,33 @@ func (w *World) createPod(s changes.Start) {
 		Phase: facts.PodPending,
 		Flags: s.Flags, Role: s.Role, Incarnation: cmp.Or(w.objects.bootstrap.Incarnation,
 			w.objects.volumes[s.Name].Incarnation), Settings: s.Settings}}
+	p.storage = w.storageOf(w.objects, w.onVolume(s.Name))
 	p.disk, p.claim = p.UID, w.Cluster.Operator
-	if !w.Spec.Ephemeral {
+	if !p.storage.Ephemeral {
 		p.claim, p.disk = "", w.objects.volumes[s.Name].UID
 	}
 	w.objects.pods[s.Name] = p
+}
+
+// storageOf is where a member has its data.
+func (w *World) storageOf(from objects, r facts.Replica) facts.Storage {
+	if p, ok := from.pods[r.Name]; ok {
+		return p.storage
+	}
+	return facts.StorageOf(r, from.bootstrap, w.Spec.Storage)
+}
+
+// isInPod reports a member whose data is in its Pod.
+func (w *World) isInPod(name string) bool {
+	return w.storageOf(w.objects, w.onVolume(name)).Ephemeral
+}
+
+func (w *World) onVolume(name string) facts.Replica {
+	r := facts.Replica{Name: name}
+	if v, ok := w.objects.volumes[name]; ok {
+		r.Volume = &v.Volume
+	}
+	return r
 }
 
 func (w *World) seal(c changes.SealPods, effects *budgetOfEffects) {

@@ -7,8 +7,12 @@ import (
 
 // Hibernation: spec.size 0, and what must hold while a cluster sleeps.
 
-// Sleep is a user who asks for no member. The API refuses that where data is in Pods.
+// Sleep is a user who asks for no member. The API refuses that where the spec asks for data in Pods. So a user who
+// moves members asks for volumes by the same edit.
 func (w *World) Sleep() {
+	if w.trouble.Moves {
+		w.Spec.Storage = facts.Storage{}
+	}
 	if !w.Spec.Ephemeral {
 		w.Spec.Size = 0
 		w.logf("spec: size 0")
@@ -31,7 +35,7 @@ func (w *World) wantedOf(c *cluster) int {
 	}
 	staying := 0
 	for _, m := range c.voters() {
-		if !w.isDoomed(c.nameOf(m.ID)) {
+		if name := c.nameOf(m.ID); !w.isDoomed(name) && !w.isInPod(name) {
 			staying++
 		}
 	}

@@ -32,6 +32,33 @@ func TestAClusterThatSleptServesTheSameDataAtAnySizeAndVersion(t *testing.T) {
 	})
 }
 
+func TestDataInPodsGoesToVolumesBeforeAClusterSleepsAndNoneIsLost(t *testing.T) {
+	each(t, seeds(12), func(t *testing.T, seed uint64) {
+		size := []int{1, 3, 5}[seed%3]
+		spec := Spec3(size)
+		spec.Storage = facts.Storage{Ephemeral: true}
+		w := New(seed, spec)
+		w.Settle(600)
+		id := w.bootstrapped
+		w.Spec.Storage = facts.Storage{}
+		for range 23 * (seed / 3) { // some are on their way
+			w.Advance()
+			w.Pass()
+		}
+		w.Sleep()
+		d, _ := w.Settle(2000)
+		if d.Reason != facts.ReasonAsleep || len(w.objects.pods) > 0 || len(w.objects.volumes) < min(size, 3) ||
+			len(w.Violations) > 0 {
+			t.Fatalf("seed %d: %+v, %d Pods, %v\n%s", seed, d, len(w.objects.pods), w.Violations, firstStory(t, w))
+		}
+		w.Spec.Size = size
+		w.expectMoved(t, seed)
+		if c := w.written(); c == nil || c.id != id {
+			t.Fatalf("seed %d: it is another cluster\n%s", seed, firstStory(t, w))
+		}
+	})
+}
+
 func TestOfAClusterThatSleepsNothingIsWritten(t *testing.T) {
 	w := aSleep(t, 1, 3)
 	w.LoseObject("demo")

@@ -1,10 +1,12 @@
 package world
 
 import (
+	"slices"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // Windows of maintenance: when they are open, and that no member which serves is stopped while none is.
@@ -52,7 +54,7 @@ func (w *World) checkWindow(change changes.Change) {
 			says = w.whyHeld(change.From)
 		}
 	case changes.AddLearner:
-		if len(c.voters()) >= w.wantedOf(c) && w.areAllWell(c) && !c.hasVoter(w.Unwanted) {
+		if len(c.voters()) >= w.wantedOf(c) && w.areAllWell(c) && !c.hasVoter(w.Unwanted) && !w.isKeptAwake(c) {
 			says = "every voter serves, and there are as many as the size asks for"
 		}
 	case changes.EnableDowngrade:
@@ -88,8 +90,15 @@ func (w *World) areAllWell(c *cluster) bool {
 	return true
 }
 
+// isKeptAwake reports a cluster that is to sleep, and has data in Pods. Its user asks for sleep now.
+func (w *World) isKeptAwake(c *cluster) bool {
+	return w.Spec.Size == 0 && slices.ContainsFunc(c.voters(), func(m etcdutil.Member) bool {
+		return w.isInPod(c.nameOf(m.ID))
+	})
+}
+
 // isDoomed reports a member whose volume is going, or gone.
 func (w *World) isDoomed(name string) bool {
 	v, exists := w.objects.volumes[name]
-	return !w.Spec.Ephemeral && (!exists || v.Terminating)
+	return !w.isInPod(name) && (!exists || v.Terminating)
 }

@@ -107,6 +107,7 @@ type pod struct {
 	initial  []etcdutil.NamedURL
 	cutOff   bool           // its node does not answer: once the Pod is to go, it stays
 	disk     string         // UID of what holds the data: the volume's, or the Pod's own
+	storage  facts.Storage  // where that is
 	made     facts.Settings // what it was really made from; its annotations may say otherwise by now
 	compared string         // the process whose copy of the data was compared
 	claim    string         // the install that it says looks after the cluster, where its data is in it
