@@ -142,6 +142,9 @@ const (
 	// AnnotationStorageSize is spec.storage.size as it was when a volume was made; on the PVC. People and tools may ask
 	// for more on the claim itself.
 	AnnotationStorageSize = Group + "/storage-size"
+	// AnnotationWAL names the claim of the member's write-ahead log by its UID, as JSON; on the PVC of the data. It
+	// also says what the spec asked for when that was made. Absent: the log lies beside the data.
+	AnnotationWAL = Group + "/wal"
 	// AnnotationRestartedAt restarts each member of an EtcdCluster once for every new value; on the EtcdCluster. People
 	// write it, as kubectl rollout restart writes its own.
 	AnnotationRestartedAt = Group + "/restartedAt"

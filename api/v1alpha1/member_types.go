@@ -139,7 +139,7 @@ type Digest string
 
 // StorageSpec says where members keep their data.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.ephemeral) || !has(self.size) && !has(self.storageClassName) && !has(self.accessMode)",message="spec.storage.ephemeral cannot be given together with size, storageClassName or accessMode: those describe a volume, and an ephemeral member has none",reason=FieldValueForbidden,fieldPath=".ephemeral"
+// +kubebuilder:validation:XValidation:rule="!has(self.ephemeral) || !has(self.size) && !has(self.storageClassName) && !has(self.accessMode) && !has(self.wal)",message="spec.storage.ephemeral cannot be given together with size, storageClassName, accessMode or wal: those describe a volume, and an ephemeral member has none",reason=FieldValueForbidden,fieldPath=".ephemeral"
 type StorageSpec struct {
 	// Size is the size of each member's volume. Default 8Gi. At least twice
 	// spec.etcd.quotaBackendBytes and 1Gi more, so that defragmentation and snapshots
@@ -166,6 +166,12 @@ type StorageSpec struct {
 	// +optional
 	// +kubebuilder:validation:Enum=ReadWriteOnce;ReadWriteOncePod
 	AccessMode corev1.PersistentVolumeAccessMode `json:"accessMode,omitempty"`
+
+	// WAL gives the write-ahead log of each member a volume of its own, beside the one
+	// of its data. The two are one: a member that loses either of them is replaced. To
+	// add it, to remove it, or to change its class moves members, one at a time.
+	// +optional
+	WAL *WALSpec `json:"wal,omitempty"`
 
 	// Replace says how a member is followed that no restart brings to the spec. With
 	// Surge (default) the new one joins first. InPlace is for where no node or quota

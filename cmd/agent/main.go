@@ -216,6 +216,7 @@ func (f *flagSet) memberFlags(m *members) {
 
 func (f *flagSet) placeFlags(place *backup.Place) {
 	f.StringVar(&place.Volume, "volume", "/var/lib/etcd", "Where the member's volume is mounted.")
+	f.StringVar(&place.WAL, "wal-volume", "", "Where the volume of its write-ahead log is mounted; empty: it has none.")
 	f.StringVar(&place.Incarnation, "incarnation", "", "Incarnation that the data is for.")
 	f.StringVar(&place.Member, "member", "", "Name of the member.")
 	f.check(func() error { return place.Check() })

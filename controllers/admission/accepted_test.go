@@ -23,6 +23,8 @@ var accepted = []struct{ name, change string }{
 	{"a digest and a pull secret", `spec: {image: {digests: {"3.6.16": "` + someDigest + `"}, pullPolicy: Always, pullSecrets: [{name: registry}]}}`},
 	{"members that go before their successors join", "spec: {storage: {replace: InPlace}}"},
 	{"a volume that is just large enough", "spec: {storage: {size: 5Gi, storageClassName: fast.ssd, accessMode: ReadWriteOncePod, deletionPolicy: Delete}}"},
+	{"a volume for the write-ahead log", "spec: {storage: {wal: {size: 1Gi, storageClassName: fast.ssd}}}"},
+	{"a volume for the write-ahead log in plain bytes and no class", `spec: {storage: {wal: {size: 2147483648, storageClassName: ""}}}`},
 	{"a volume in plain bytes", "spec: {storage: {size: 5368709120}}"},
 	{"a small quota on a small volume", "spec: {storage: {size: 1056Mi}, etcd: {quotaBackendBytes: 16Mi}}"},
 	{"the largest quota that etcd advises", "spec: {storage: {size: 17Gi}, etcd: {quotaBackendBytes: 8Gi}}"},

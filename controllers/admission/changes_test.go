@@ -62,6 +62,11 @@ var changes = []change{
 	{"a storage class is added to ephemeral data", "spec: {storage: {ephemeral: {}}}",
 		"spec: {storage: {ephemeral: {}, storageClassName: a}}", "spec.storage.ephemeral", volumeFields},
 
+	{"a volume for the write-ahead log is added", "", "spec: {storage: {wal: {size: 1Gi}}}", "", ""},
+	{"it is taken away", "spec: {storage: {wal: {size: 1Gi}}}", "spec: {storage: {}}", "", ""},
+	{"it is to be smaller, and of another class", "spec: {storage: {wal: {size: 2Gi}}}",
+		"spec: {storage: {wal: {size: 1Gi, storageClassName: a}}}", "", ""},
+
 	{"the access mode changes", "", "spec: {storage: {accessMode: ReadWriteOncePod}}", "", ""},
 	{"the access mode is removed with its section", "spec: {storage: {accessMode: ReadWriteOncePod}}", "", "", ""},
 	{"the default access mode is spelled out", "", "spec: {storage: {accessMode: ReadWriteOnce}}", "", ""},

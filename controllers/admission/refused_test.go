@@ -8,7 +8,7 @@ const (
 	// alike marks a row of which the operator says what the schema says.
 	alike = "="
 
-	volumeFields = "spec.storage.ephemeral cannot be given together with size, storageClassName or accessMode: " +
+	volumeFields = "spec.storage.ephemeral cannot be given together with size, storageClassName, accessMode or wal: " +
 		"those describe a volume, and an ephemeral member has none"
 	operatorLabels = "spec.pod.labels must not contain labels that the operator sets: the prefix etcdsteward.dev/, and " +
 		"app.kubernetes.io/name, instance, managed-by and component"
@@ -154,6 +154,15 @@ var refusedStorage = []refusal{
 	{"a volume whose size is no quantity", "spec: {storage: {size: large}}", "spec.storage.size", "should match", ""},
 	{"a storage class that cannot be a name", "spec: {storage: {storageClassName: Fast_SSD}}", "spec.storage.storageClassName",
 		`spec.storage.storageClassName is "Fast_SSD"; it must be the name of a StorageClass: lower-case letters, digits, "-" and "."`, ""},
+	{"a write-ahead log on a volume that is too small", "spec: {storage: {wal: {size: 512Mi}}}", "spec.storage.wal.size",
+		"spec.storage.wal.size is 512Mi; it must be at least 1Gi", ""},
+	{"a write-ahead log on a volume of no size", "spec: {storage: {wal: {}}}", "spec.storage.wal.size", "Required value", ""},
+	{"a write-ahead log on a volume whose size is no quantity", "spec: {storage: {wal: {size: large}}}", "spec.storage.wal.size",
+		"should match", ""},
+	{"a write-ahead log in a storage class that cannot be a name", "spec: {storage: {wal: {size: 1Gi, storageClassName: Fast_SSD}}}",
+		"spec.storage.wal.storageClassName", `spec.storage.wal.storageClassName is "Fast_SSD"; it must be the name of a StorageClass`, ""},
+	{"ephemeral data with a volume for its log", "spec: {storage: {ephemeral: {}, wal: {size: 1Gi}}}", "spec.storage.ephemeral",
+		volumeFields, ""},
 	{"an access mode for many nodes", "spec: {storage: {accessMode: ReadWriteMany}}", "spec.storage.accessMode",
 		`supported values: "ReadWriteOnce", "ReadWriteOncePod"`,
 		""},

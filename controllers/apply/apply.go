@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -89,6 +90,7 @@ type step struct {
 	*Applier
 	cluster *v1alpha1.EtcdCluster
 	view    Seen
+	made    map[string]*corev1.PersistentVolumeClaim // by name: what members' data lies on, where this step made it
 }
 
 // carryOut has one case per change, in the order of the planner's list.

@@ -152,7 +152,7 @@ const parallelWrites = 8
 // bootstrap makes what is missing of a bootstrap. Pods come last, only when every volume is there, and only once the
 // bootstrap record says which volumes these are: one that is missing or another from then on is a lost one.
 func (s step) bootstrap(ctx context.Context, c changes.Bootstrap) error {
-	var made map[string]string
+	var made map[string]*corev1.PersistentVolumeClaim
 	objects := changes.ApplyObjects{Objects: c.Objects, Secrets: c.Secrets}
 	err := together(
 		func() error { return s.applyObjects(ctx, objects) },
@@ -161,7 +161,8 @@ func (s step) bootstrap(ctx context.Context, c changes.Bootstrap) error {
 	if err != nil {
 		return err
 	}
-	if err := s.begin(ctx, made); err != nil {
+	s.made = made
+	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	if err := s.startRestores(ctx, c.Restores); err != nil {
@@ -170,11 +171,12 @@ func (s step) bootstrap(ctx context.Context, c changes.Bootstrap) error {
 	return each(ctx, c.Pods, s.startPod)
 }
 
-// createVolumes makes the volumes of first members, and tells the UID of each by its name.
-func (s step) createVolumes(ctx context.Context, missing []changes.NewVolume) (map[string]string, error) {
+// createVolumes makes the volumes of first members, and returns them by name.
+func (s step) createVolumes(ctx context.Context, missing []changes.NewVolume) (map[string]*corev1.PersistentVolumeClaim,
+	error) {
 	var (
 		mu   sync.Mutex
-		made = map[string]string{}
+		made = map[string]*corev1.PersistentVolumeClaim{}
 	)
 	err := each(ctx, missing, func(ctx context.Context, v changes.NewVolume) error {
 		there, err := s.createVolume(ctx, v)
@@ -183,7 +185,7 @@ func (s step) createVolumes(ctx context.Context, missing []changes.NewVolume) (m
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		made[v.Name] = string(there.GetUID())
+		made[v.Name] = there.(*corev1.PersistentVolumeClaim)
 		return nil
 	})
 	return made, err
@@ -191,7 +193,7 @@ func (s step) createVolumes(ctx context.Context, missing []changes.NewVolume) (m
 
 // begin writes into the bootstrap record that Pods may be made, and on which volumes: those that were just made, and
 // those that were there.
-func (s step) begin(ctx context.Context, made map[string]string) error {
+func (s step) begin(ctx context.Context) error {
 	if s.view.Current.Bootstrap.Begun {
 		return nil
 	}
@@ -200,7 +202,8 @@ func (s step) begin(ctx context.Context, made map[string]string) error {
 		if s.emptyDirOf(name) != nil {
 			continue
 		}
-		if volumes[name] = made[name]; volumes[name] != "" {
+		if claim := s.made[name]; claim != nil {
+			volumes[name] = string(claim.UID)
 			continue
 		}
 		claim, err := s.find(ctx, resources.KindVolume, claimNamed(name))
@@ -267,12 +270,19 @@ func (s step) adopt(ctx context.Context, item facts.Retained) error {
 		}
 		return nil
 	case item.Owner:
-		return s.update(ctx, item.Kind, live, func() {
-			live.GetLabels()[v1alpha1.LabelClusterUID] = string(s.cluster.UID)
-			if item.Kind == resources.KindVolume {
-				annotate(live, v1alpha1.AnnotationOperator, s.Operator)
-			}
-		})
+		if err := s.adoptHalf(ctx, live); err != nil {
+			return err
+		}
+		return s.takeAsOurs(ctx, item.Kind, live)
 	}
 	return ErrStale
+}
+
+func (s step) takeAsOurs(ctx context.Context, kind string, live ctrlclient.Object) error {
+	return s.update(ctx, kind, live, func() {
+		live.GetLabels()[v1alpha1.LabelClusterUID] = string(s.cluster.UID)
+		if kind == resources.KindVolume {
+			annotate(live, v1alpha1.AnnotationOperator, s.Operator)
+		}
+	})
 }

@@ -22,7 +22,8 @@ func (s step) expandVolume(ctx context.Context, c changes.ExpandVolume) error {
 		return err
 	}
 	claim, _ := found.(*corev1.PersistentVolumeClaim)
-	if claim == nil || claim.UID != types.UID(c.Volume.UID) || claim.DeletionTimestamp != nil {
+	asked, isAsked := s.askedOf(c)
+	if claim == nil || claim.UID != types.UID(c.Volume.UID) || claim.DeletionTimestamp != nil || !isAsked {
 		return ErrStale
 	}
 	if has := claim.Status.Capacity.Storage(); c.Bytes < has.Value() {
@@ -32,7 +33,6 @@ func (s step) expandVolume(ctx context.Context, c changes.ExpandVolume) error {
 		if claim.Annotations == nil {
 			claim.Annotations = map[string]string{}
 		}
-		asked := s.cluster.Spec.StorageSizeOrDefault()
 		claim.Annotations[v1alpha1.AnnotationStorageSize] = asked.String()
 		claim.Spec.Resources.Requests = corev1.ResourceList{
 			corev1.ResourceStorage: *resource.NewQuantity(c.Bytes, resource.BinarySI)}
@@ -42,4 +42,16 @@ func (s step) expandVolume(ctx context.Context, c changes.ExpandVolume) error {
 		return refused.and(fmt.Sprintf("It is of StorageClass %q.", *class))
 	}
 	return err
+}
+
+// askedOf is the size that the spec asks for of such a claim; false where it asks for none.
+func (s step) askedOf(c changes.ExpandVolume) (resource.Quantity, bool) {
+	if c.LogOf == "" {
+		return s.cluster.Spec.StorageSizeOrDefault(), true
+	}
+	wal := s.cluster.Spec.WAL()
+	if wal == nil {
+		return resource.Quantity{}, false
+	}
+	return wal.Size, true
 }

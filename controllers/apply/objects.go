@@ -252,12 +252,16 @@ func (s step) relabelVolume(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.remark(ctx, resources.KindVolume, found)
+	claim := found.(*corev1.PersistentVolumeClaim)
+	return errors.Join(s.remark(ctx, resources.KindVolume, claim), s.nameHalf(ctx, claim))
 }
 
 // prove returns a claim if it is ours although it does not say so, nil otherwise.
 func (s step) prove(ctx context.Context, found ctrlclient.Object) (*corev1.PersistentVolumeClaim, error) {
 	claim := found.(*corev1.PersistentVolumeClaim)
+	if isOurs, err := s.isOtherHalf(ctx, claim); isOurs || err != nil {
+		return claim, err
+	}
 	there, err := s.find(ctx, resources.KindPod, podNamed(claim.Name))
 	if err != nil && !errors.As(err, new(NameTaken)) {
 		return nil, err

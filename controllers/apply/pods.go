@@ -75,6 +75,7 @@ func (s step) buildPod(ctx context.Context, start changes.Start) (*corev1.Pod, e
 		Name: start.Name, Incarnation: s.incarnationOf(start.Name), Token: s.view.Current.Bootstrap.Token,
 		Flags: resources.StartFlags(start.Flags), Initial: start.Initial, Inputs: inputs, Role: start.Role,
 		Operator: s.Operator, Platform: platform, SelectedByName: s.view.SelectedByName,
+		HasWAL: s.hasWAL(start.Name),
 	})
 }
 
@@ -206,7 +207,8 @@ func (s step) dressPods(ctx context.Context, c changes.DressPods) error {
 func (s step) restoreInputs(ctx context.Context, c changes.RestoreInputs) error {
 	in, err := resources.DecodeInputs(c.Settings.Inputs)
 	if err != nil {
-		return err
+		return Rejected{Reason: RejectedUnreadable,
+			Message: fmt.Sprintf("writing on the Pod of %s what it was made from: %v", c.Pod.Name, err)}
 	}
 	in.Ephemeral = s.emptyDirOf(c.Pod.Name)
 	text := in.Canonical()
@@ -228,7 +230,8 @@ func (s step) resizePod(ctx context.Context, c changes.ResizePod) error {
 	}
 	in, err := resources.DecodeInputs(c.Settings.Inputs)
 	if err != nil {
-		return err
+		return Rejected{Reason: RejectedUnreadable,
+			Message: fmt.Sprintf("writing on the Pod of %s what it was made from: %v", c.Pod.Name, err)}
 	}
 	body, err := resources.ResizePatch(live, in)
 	if err != nil {

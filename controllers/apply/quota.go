@@ -140,8 +140,11 @@ func (e exchange) fits(refusal string) bool {
 			return false
 		}
 		before.Sub(held(e.old, e.oldClaims, name))
-		for range len(e.successors) + len(e.newClaims) {
+		for range len(e.successors) + min(1, len(e.newClaims)) {
 			before.Add(wanted)
+		}
+		if len(e.newClaims) > 1 {
+			before.Add(held(nil, e.newClaims[1:], name))
 		}
 		if before.Cmp(limit) > 0 {
 			return false

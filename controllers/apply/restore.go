@@ -153,6 +153,7 @@ func (s step) restoreOne(ctx context.Context, incarnation incarnationToRestore, 
 		Next: incarnation.Next, Member: l.Name, Initial: l.Initial, Inputs: inputs,
 		Platform: with.Platform, Store: with.Store, Hash: with.Hash, ClusterID: incarnation.clusterID, Mounts: l.Mounts,
 		RestoredIn: s.incarnationOf(incarnation.Survivor), // as it was written down there
+		HasWAL:     s.hasWAL(l.Name),
 		MemberID:   s.view.Current.Find(incarnation.Survivor).Record().MemberID,
 	})
 	if err != nil {

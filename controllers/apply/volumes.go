@@ -33,7 +33,12 @@ func (s step) createVolumeOf(
 	if incarnation.Incarnation == "" {
 		return nil, ErrStale
 	}
-	there, err := s.create(ctx, resources.KindVolume, s.claimOf(incarnation.Incarnation, incarnation.Restore, v))
+	wal, err := s.createWAL(ctx, incarnation.Incarnation, v)
+	if err != nil {
+		return nil, err
+	}
+	claim := s.claimOf(incarnation.Incarnation, incarnation.Restore, wal, v)
+	there, err := s.create(ctx, resources.KindVolume, claim)
 	if err != nil {
 		return nil, err
 	}
@@ -43,10 +48,10 @@ func (s step) createVolumeOf(
 	return there, nil
 }
 
-func (s step) claimOf(incarnation, request string, v changes.NewVolume) *corev1.PersistentVolumeClaim {
+func (s step) claimOf(incarnation, request, wal string, v changes.NewVolume) *corev1.PersistentVolumeClaim {
 	return resources.BuildVolume(s.cluster, resources.Volume{
 		Name: v.Name, Incarnation: incarnation, Bytes: v.Bytes, Inputs: v.Settings.Inputs, Request: request,
-		Operator: s.Operator,
+		Operator: s.Operator, WAL: wal,
 	})
 }
 
@@ -146,9 +151,7 @@ func (s step) keepVolume(ctx context.Context, c changes.KeepVolume) error {
 
 // deleteVolumes deletes volumes on which no member lives.
 func (s step) deleteVolumes(ctx context.Context, c changes.DeleteVolumes) error {
-	return each(ctx, c.Volumes, func(ctx context.Context, volume facts.VolumeRef) error {
-		return s.delete(ctx, resources.KindVolume, claimNamed(volume.Name), volume.UID)
-	})
+	return each(ctx, c.Volumes, s.deleteVolume)
 }
 
 func claimNamed(name string) *corev1.PersistentVolumeClaim {
@@ -179,21 +182,56 @@ func (s step) rehearseVolume(ctx context.Context, c changes.RemoveMember) error 
 	if s.cluster.Spec.IsEphemeral() {
 		return nil
 	}
-	claim := s.claimOf(s.view.Current.Bootstrap.Incarnation, "", c.Successor)
-	e := exchange{newClaims: []*corev1.PersistentVolumeClaim{claim}}
-	if old, err := s.ownOf(ctx, resources.KindVolume, claimNamed(c.Name)); err != nil {
-		return err
-	} else if old != nil && c.Frees {
-		e.oldClaims = []*corev1.PersistentVolumeClaim{old.(*corev1.PersistentVolumeClaim)}
+	incarnation := s.view.Current.Bootstrap.Incarnation
+	e := exchange{newClaims: []*corev1.PersistentVolumeClaim{s.claimOf(incarnation, "", "", c.Successor)}}
+	if resources.AskedWAL(s.cluster) != nil {
+		e.newClaims = append(e.newClaims, s.walOf(incarnation, c.Successor))
 	}
-	err := s.Client.Create(ctx, claim.DeepCopy(), FieldOwner, ctrlclient.DryRunAll)
+	var err error
+	if e.oldClaims, err = s.freedBy(ctx, c); err != nil {
+		return err
+	}
+	for range e.newClaims {
+		if err := s.rehearseClaim(ctx, e, "the volume of "+c.Successor.Name); err != nil {
+			return err
+		}
+		e.newClaims = append(e.newClaims[1:len(e.newClaims):len(e.newClaims)], e.newClaims[0])
+	}
+	return nil
+}
+
+// freedBy are the claims that go with a member, and leave room.
+func (s step) freedBy(ctx context.Context, c changes.RemoveMember) ([]*corev1.PersistentVolumeClaim, error) {
+	old, err := s.ownOf(ctx, resources.KindVolume, claimNamed(c.Name))
+	if err != nil || old == nil || !c.Frees {
+		return nil, err
+	}
+	freed := []*corev1.PersistentVolumeClaim{old.(*corev1.PersistentVolumeClaim)}
+	half, err := s.otherHalf(ctx, freed[0])
+	if half != nil {
+		freed = append(freed, half.(*corev1.PersistentVolumeClaim))
+	}
+	return freed, err
+}
+
+// rehearseClaim rehearses the first of the new claims, beside the others.
+func (s step) rehearseClaim(ctx context.Context, e exchange, what string) error {
+	err := s.Client.Create(ctx, e.newClaims[0].DeepCopy(), FieldOwner, ctrlclient.DryRunAll)
 	switch {
-	case err == nil, apierrors.IsAlreadyExists(err), says("does not support dry run")(err):
+	case says("does not support dry run")(err), apierrors.IsAlreadyExists(err):
+		return nil
+	case err == nil && len(e.newClaims) > 1: // each of them might fit, and all of them not
+		exceeded, err := s.exceededBeside(ctx, "", e)
+		if err != nil {
+			return err
+		}
+		return rejectedBy(exceeded, "Kubernetes would refuse "+what)
+	case err == nil:
 		return nil
 	case overQuota.MatchString(err.Error()):
-		return s.rehearseQuotas(ctx, e, "the volume of "+c.Successor.Name, err.Error())
+		return s.rehearseQuotas(ctx, e, what, err.Error())
 	}
-	return Answer(err, "Kubernetes would refuse the volume of "+c.Successor.Name)
+	return Answer(err, "Kubernetes would refuse "+what)
 }
 
 // rehearseSuccessor rehearses the Pod of the new member, for which the Pod of the old one goes.

@@ -14,7 +14,8 @@ import (
 )
 
 // onTheWay are what members are asked for, and what the planner makes of the size: see atStop, grownFrom, plan.Decide.
-var onTheWay = []string{"NextSettings", "AtTarget", "Needs", "LeftOut", "Held", "NoWay", "GrownFrom",
+// WAL cannot be asked for beside Ephemeral: see TestTheTwoHalvesOfAVolumeAreOne.
+var onTheWay = []string{"WAL", "NextSettings", "AtTarget", "Needs", "LeftOut", "Held", "NoWay", "GrownFrom",
 	"StorageFrom", "Sleep"}
 
 // A field that stays zero is a wish that the planner never hears of, and nothing else would say so.

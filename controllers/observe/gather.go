@@ -32,6 +32,7 @@ type gathered struct {
 	pods          []corev1.Pod                   // ours, under members' names
 	volumes       []corev1.PersistentVolumeClaim // ours, under members' names
 	kept          []corev1.PersistentVolumeClaim // ours, of members that were replaced
+	wals          []corev1.PersistentVolumeClaim // under the names of those of members' write-ahead logs
 	peerService   *corev1.Service                // nil: absent; like the following it may be foreign
 	clientService *corev1.Service
 	tasks         []corev1.Pod    // ours, of the agent
@@ -174,6 +175,8 @@ func (g *gathered) sort(ours ownership, pods []corev1.Pod, volumes []corev1.Pers
 	}
 	for _, volume := range volumes {
 		switch {
+		case ours.isWAL(volume.Name):
+			g.wals = append(g.wals, volume)
 		case !ours.isMember(volume.Name):
 		case resources.IsDataOf(&volume, ours.uid) && isKept(&volume):
 			g.kept = append(g.kept, volume)

@@ -44,7 +44,7 @@ func (r replicas) of(name string) *facts.Replica {
 // add joins what Kubernetes holds.
 func (r replicas) add(cluster *v1alpha1.EtcdCluster, bootstrap record.Bootstrap, g gathered) error {
 	r.addBootstrap(slices.Concat([]string{bootstrap.Promised}, bootstrap.Names, bootstrap.Next.Names))
-	if err := r.addVolumes(cluster, g.volumes); err != nil {
+	if err := r.addVolumes(cluster, g); err != nil {
 		return err
 	}
 	r.addRestores(cluster, g.tasks, g.told)
@@ -60,10 +60,13 @@ func (r replicas) addBootstrap(names []string) {
 	}
 }
 
-func (r replicas) addVolumes(cluster *v1alpha1.EtcdCluster, claims []corev1.PersistentVolumeClaim) error {
-	for _, claim := range claims {
+func (r replicas) addVolumes(cluster *v1alpha1.EtcdCluster, g gathered) error {
+	for _, claim := range g.volumes {
 		volume, err := volumeOf(cluster, &claim)
 		if err != nil {
+			return err
+		}
+		if err := g.addWAL(volume, &claim); err != nil {
 			return err
 		}
 		r.of(claim.Name).Volume = volume

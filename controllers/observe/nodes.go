@@ -172,11 +172,17 @@ func (s *nodeSearch) addVolume(ctx context.Context, g gathered, replica *facts.R
 		return nil
 	case replica.Volume.IsUnbound() && isUnschedulable(replica):
 		s.observer.addProvisioning(ctx, &g.volumes[i], replica)
+		if half := g.halfOf(&g.volumes[i]); half != nil && replica.Volume.Unmade == "" {
+			s.observer.addProvisioning(ctx, half, replica)
+		}
 		return nil
 	case replica.Volume.Phase != facts.VolumeBound:
 		return nil
 	}
 	replica.Volume.Stranded, err = s.stranded(ctx, &g.volumes[i], replica.Pod)
+	if half := g.halfOf(&g.volumes[i]); half != nil && err == nil && replica.Volume.Stranded == "" {
+		replica.Volume.Stranded, err = s.stranded(ctx, half, replica.Pod)
+	}
 	return err
 }
 

@@ -199,6 +199,10 @@ func ReferencesOfCluster(cluster *v1alpha1.EtcdCluster) []Reference {
 		refs = append(refs, Reference{Field: "spec.storage.storageClassName", Kind: kindClass,
 			Name: *storage.StorageClassName, Needs: "members have no volume, and do not start"})
 	}
+	if wal := cluster.Spec.WAL(); wal != nil && cluster.Spec.Storage.WAL.StorageClassName != nil {
+		refs = append(refs, Reference{Field: "spec.storage.wal.storageClassName", Kind: kindClass,
+			Name: *wal.StorageClassName, Needs: "members have no volume for their write-ahead log, and do not start"})
+	}
 	if image := cluster.Spec.Image; image != nil {
 		for i, secret := range image.PullSecrets {
 			refs = append(refs, Reference{Field: fmt.Sprintf("spec.image.pullSecrets[%d]", i), Kind: kindSecret,

@@ -47,6 +47,15 @@ func (p places) add(ctx context.Context, g gathered, r *facts.Replica) error {
 	if claim == nil || r.Volume == nil || r.Volume.Phase != facts.VolumeBound || !p.isAskedAnew(r) {
 		return nil
 	}
+	err := p.addOf(ctx, claim, r)
+	if half := g.halfOf(claim); half != nil && err == nil && r.Volume.Misplaced == "" {
+		err = p.addOf(ctx, half, r)
+	}
+	return err
+}
+
+// addOf does so for one half of a volume.
+func (p places) addOf(ctx context.Context, claim *corev1.PersistentVolumeClaim, r *facts.Replica) error {
 	volume, _, err := readOutside[corev1.PersistentVolume](ctx, p.nodeSearch, claim.Spec.VolumeName)
 	if err != nil || volume == nil || volume.Spec.ClaimRef == nil || volume.Spec.ClaimRef.UID != claim.UID {
 		return err

@@ -38,6 +38,9 @@ func (s search) askMembers(ctx context.Context) (survey, facts.Membership, error
 	if err == nil && found {
 		answers, membership = s.observer.askMembers(ctx, s.cluster, s.gathered, s.bootstrap)
 	}
+	if err == nil {
+		err = s.findWALs(ctx)
+	}
 	return answers, membership, err
 }
 
@@ -70,6 +73,11 @@ func (s search) seen() []string {
 	}
 	for _, volume := range s.gathered.volumes {
 		names = append(names, volume.Name)
+	}
+	for _, wal := range s.gathered.wals {
+		if member, _ := resources.WALMember(wal.Name); !s.gathered.has(resources.KindVolume, member) {
+			names = append(names, member)
+		}
 	}
 	return names
 }
@@ -203,7 +211,7 @@ func (s search) claimProven() {
 // remark returns the Pods and volumes that lack labels of ours, or that others can take for theirs, and shows them as
 // they will be once that is put right. Pods are named anew last: what still selects them by name would lose them.
 func (s search) remark() []facts.Object {
-	var objects []facts.Object
+	objects := s.nameHalves()
 	isSelectedByName := s.gathered.selectsByName(ownershipOf(s.cluster))
 	put := func(kind string, object client.Object) {
 		change := resources.RemarkingBy(s.observer.Operator, s.cluster, object, s.bootstrap)
@@ -225,6 +233,9 @@ func (s search) remark() []facts.Object {
 	}
 	for i := range s.gathered.kept {
 		put(resources.KindVolume, &s.gathered.kept[i])
+	}
+	for _, half := range s.gathered.halves() {
+		put(resources.KindVolume, &half)
 	}
 	return objects
 }

@@ -31,14 +31,16 @@ func votersOrLast(o judge.Judged) []facts.Replica {
 }
 
 // isFull reports a member that stopped because its disk is full, by its last words. Only more room is its cure, so its
-// volume grows also while others are away, and while no list is known.
-func isFull(o judge.Judged, r facts.Replica) bool { return o.Judge(r).Cause == facts.CauseSpace }
+// volume grows also while others are away, and while no list is known. The member is judged, and not one of its claims.
+func isFull(o judge.Judged, r facts.Replica) bool {
+	return o.Judge(o.Find(r.Name)).Cause == facts.CauseSpace
+}
 
 // growing is the voter whose volume has not got yet what it asked for, or an empty replica. One that cannot, and has
 // what the spec asks for, holds nothing up.
 func growing(o judge.Judged) facts.Replica {
-	for _, r := range votersOrLast(o) {
-		if v := r.Volume; v != nil && v.IsGrowing() && !(v.IsInfeasible() && v.Capacity >= o.Desired.StorageBytes) {
+	for _, r := range facts.Claims(votersOrLast(o)) {
+		if v := r.Volume; v.IsGrowing() && !(v.IsInfeasible() && v.Capacity >= o.Desired.BytesOf(v)) {
 			return r
 		}
 	}
@@ -49,9 +51,11 @@ func growing(o judge.Judged) facts.Replica {
 // Where one volume did not grow, no other one is tried but that of a full disk. A member that is not well comes first:
 // room may be its cure.
 func toExpand(o judge.Judged) facts.Replica {
-	due := facts.Filter(votersOrLast(o), func(r facts.Replica) bool {
-		return r.Volume != nil && r.Volume.GrowsTo(o.Desired) != r.Volume.Bytes && whyMoved(o, r) == "" &&
-			(o.Membership.Known || isFull(o, r))
+	stay := facts.Filter(votersOrLast(o), func(r facts.Replica) bool {
+		return whyMoved(o, r) == "" && (o.Membership.Known || isFull(o, r))
+	})
+	due := facts.Filter(facts.Claims(stay), func(r facts.Replica) bool {
+		return r.Volume.GrowsTo(o.Desired) != r.Volume.Bytes
 	})
 	for _, r := range due {
 		if r.Volume.GrowsTo(o.Desired) < r.Volume.Bytes {
@@ -87,7 +91,7 @@ func growRank(o judge.Judged, r facts.Replica) int {
 		return 0
 	case isFull(o, r):
 		return 1
-	case !isWell(o.Incarnation, r):
+	case !isWell(o.Incarnation, o.Find(r.Name)):
 		return 2 // room may be its cure
 	}
 	return 3 + leads(o.Incarnation, r)
@@ -96,14 +100,18 @@ func growRank(o judge.Judged, r facts.Replica) int {
 // expandVolume follows the size of the spec where volumes can grow.
 func expandVolume(o pass) *proposal {
 	if r := o.due.Expand; r.Volume != nil {
-		to, why := r.Volume.GrowsTo(o.Desired), "spec.storage.size asks for it."
+		to, why := r.Volume.GrowsTo(o.Desired), sizeOf(r.Volume)+" asks for it."
 		switch {
 		case to < r.Volume.Bytes:
-			why = "spec.storage.size asks for less by now, and the volume has not grown."
-		case isForQuota(o):
+			why = sizeOf(r.Volume) + " asks for less by now, and the volume has not grown."
+		case isForQuota(o) && !r.Volume.IsLog():
 			why = "a quota that grows by spec.maintenance.autoGrow needs the room."
 		}
-		return act(changes.ExpandVolume{Volume: r.VolumeRef(), Bytes: to}, "%s", why)
+		change := changes.ExpandVolume{Volume: r.VolumeRef(), Bytes: to}
+		if r.Volume.IsLog() {
+			change.LogOf = r.Name
+		}
+		return act(change, "%s", why)
 	}
 	if r := growing(o.Judged); r.Volume != nil && isShortOfRoom(o) {
 		return whileGrowing(o, r)
@@ -113,8 +121,8 @@ func expandVolume(o pass) *proposal {
 
 // isShortOfRoom reports a volume that has less than members are to have.
 func isShortOfRoom(o pass) bool {
-	return slices.ContainsFunc(votersOrLast(o.Judged), func(r facts.Replica) bool {
-		return r.Volume != nil && r.Volume.Room() < o.Desired.StorageBytes
+	return slices.ContainsFunc(facts.Claims(votersOrLast(o.Judged)), func(r facts.Replica) bool {
+		return r.Volume.Room() < o.Desired.BytesOf(r.Volume)
 	})
 }
 
@@ -134,34 +142,52 @@ func whileGrowing(o pass, r facts.Replica) *proposal {
 	switch {
 	case v.IsInfeasible():
 		return refuse(facts.ReasonExpand, "The volume of %s%s has %s and cannot grow to %s: %s. No other volume is "+
-			"tried but that of a member whose disk is full. %s", r.Name, ofClass(v), has, asked,
-			cmp.Or(v.Growth.Message, "Kubernetes calls it infeasible"), insteadOfGrowth(o, has)).byHuman().yielding()
+			"tried but that of a member whose disk is full. %s", whoseVolume(r), ofClass(v), has, asked,
+			cmp.Or(v.Growth.Message, "Kubernetes calls it infeasible"), insteadOfGrowth(o, v)).byHuman().yielding()
 	case v.Growth.State == facts.GrowthAtNode:
 		p := wait(facts.ReasonExpand, "The storage made the volume of %s larger, from %s to %s, and its node has yet "+
 			"to follow%s. If that lasts for %s, the driver may grow it only at the start of its Pod. Then restart it "+
-			"while all others serve: kubectl delete pod %s -n %s.%s", r.Name, has, asked, since(v),
+			"while all others serve: kubectl delete pod %s -n %s.%s", whoseVolume(r), has, asked, since(v),
 			facts.GrowthDeadline, r.Name, o.Cluster.Namespace, said(v))
 		return p.due(o, v.Growth.Since, facts.GrowthDeadline).yielding()
 	}
 	return wait(facts.ReasonExpand, "The volume of %s%s grows from %s to %s%s, and the next one follows then.%s Some "+
-		"storage takes hours. If it does not go on, kubectl describe pvc %s -n %s says more, or %s.", r.Name,
-		ofClass(v), has, asked, since(v), said(v), r.Name, o.Cluster.Namespace, takenBackBy(o)).yielding()
+		"storage takes hours. If it does not go on, kubectl describe pvc %s -n %s says more, or %s.", whoseVolume(r),
+		ofClass(v), has, asked, since(v), said(v), r.VolumeRef().Name, o.Cluster.Namespace,
+		takenBackBy(o, v)).yielding()
 }
 
 // insteadOfGrowth is what a person can do where a volume cannot grow.
-func insteadOfGrowth(o pass, has string) string {
-	if isForQuota(o) {
+func insteadOfGrowth(o pass, v *facts.Volume) string {
+	if isForQuota(o) && !v.IsLog() {
 		return "Make room in the storage, delete keys, or lower spec.maintenance.autoGrow.limit."
 	}
-	return fmt.Sprintf("Put spec.storage.size back to %s or to what the storage can give. Or set "+
-		"spec.storage.expand: Replace, and members move to new volumes, one at a time.", has)
+	return fmt.Sprintf("Put %s back to %s or to what the storage can give. Or set "+
+		"spec.storage.expand: Replace, and members move to new volumes, one at a time.", sizeOf(v),
+		facts.FormatBytes(v.Capacity))
 }
 
-func takenBackBy(o pass) string {
-	if isForQuota(o) {
+func takenBackBy(o pass, v *facts.Volume) string {
+	if isForQuota(o) && !v.IsLog() {
 		return "spec.maintenance.autoGrow.limit can be lowered"
 	}
-	return "spec.storage.size can be put back"
+	return sizeOf(v) + " can be put back"
+}
+
+// sizeOf is the field that says how large such a volume is to be.
+func sizeOf(v *facts.Volume) string {
+	if v.IsLog() {
+		return "spec.storage.wal.size"
+	}
+	return "spec.storage.size"
+}
+
+// whoseVolume names a volume by what is on it.
+func whoseVolume(r facts.Replica) string {
+	if r.Volume.IsLog() {
+		return "the write-ahead log of " + r.Name
+	}
+	return r.Name
 }
 
 func ofClass(v *facts.Volume) string {
@@ -191,16 +217,26 @@ func said(v *facts.Volume) string {
 	return ""
 }
 
-// whenFull says what gives a member room whose disk is full.
+// whenFull says what gives a member room whose disk is full. Which of its volumes that is, etcd does not say.
 func whenFull(o pass, r facts.Replica) string {
-	switch {
-	case r.Volume == nil:
+	if r.Volume == nil {
 		return "Make room on its node: see " + pages.Docs + "docs/alerts.md#a-node-whose-disk-is-full."
-	case r.Volume.IsGrowing():
-		return whileGrowing(o, r).Message
-	case r.Volume.GrowsTo(o.Desired) > r.Volume.Bytes && followsSpec(o):
-		return "Its volume grows to " + facts.FormatBytes(o.Desired.StorageBytes) + " in its turn."
 	}
-	return "Raise spec.storage.size, and the operator expands its volume: see " +
+	claims := facts.Claims([]facts.Replica{r})
+	for _, claim := range claims {
+		if claim.Volume.IsGrowing() {
+			return whileGrowing(o, claim).Message
+		}
+	}
+	for _, claim := range claims {
+		if claim.Volume.GrowsTo(o.Desired) > claim.Volume.Bytes && followsSpec(o) {
+			return "Its volume grows to " + facts.FormatBytes(o.Desired.BytesOf(claim.Volume)) + " in its turn."
+		}
+	}
+	or := ""
+	if len(claims) > 1 {
+		or = " or spec.storage.wal.size"
+	}
+	return "Raise spec.storage.size" + or + ", and the operator expands its volume: see " +
 		pages.Docs + "docs/alerts.md#a-volume-that-is-full."
 }

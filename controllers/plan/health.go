@@ -205,7 +205,7 @@ func nodeNotReady(r facts.Replica) string {
 
 // otherClass is what a person can do about a volume that cannot be made.
 const otherClass = "Put spec.storage.storageClassName to a StorageClass that exists and works, or spec.storage.size " +
-	"to what it can make; the operator then makes another volume."
+	"to what it can make; so with spec.storage.wal. The operator then makes another volume."
 
 // correctImage is what a person can do about an image that cannot be pulled.
 var correctImage = "Correct spec.image, its pullSecrets, or the operator's flags --etcd-repository, --etcd-digest " +

@@ -16,7 +16,7 @@ import (
 // collect deletes one leftover at a time. What a member lived on is put aside first, where the judgement that removed
 // it may be wrong.
 func collect(o pass) *proposal {
-	for _, step := range []func(pass) *proposal{collectMembers, collectFormer, collectKept} {
+	for _, step := range []func(pass) *proposal{collectMembers, collectFormer, collectKept, collectStrays} {
 		if p := step(o); p != nil {
 			return p
 		}
@@ -71,6 +71,20 @@ func collectKept(o pass) *proposal {
 	}
 	return act(changes.DeleteVolumes{Volumes: volumes},
 		"kept for %s since the member was replaced (spec.repair.keepVolumes).", o.Desired.KeepVolumes)
+}
+
+// collectStrays deletes claims of write-ahead logs whose member is gone, with its data.
+func collectStrays(o pass) *proposal {
+	var volumes []facts.VolumeRef
+	for _, stray := range o.Strays {
+		if o.IsOfNobody(stray.Member) {
+			volumes = append(volumes, stray.VolumeRef)
+		}
+	}
+	if len(volumes) == 0 {
+		return nil
+	}
+	return act(changes.DeleteVolumes{Volumes: volumes}, "it held a write-ahead log, and the data of that is gone.")
 }
 
 // isExpired reports a kept volume whose time is over. A copy that differs has none: a person deletes it.

@@ -46,6 +46,9 @@ func buildArgs(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Version) []
 		"--listen-client-urls=" + anyAddress(scheme(isTLS), etcdutil.ClientPort),
 		"--listen-metrics-urls=" + anyAddress(etcdutil.SchemeHTTP, etcdutil.MetricsPort),
 	}
+	if s.HasWAL {
+		args = append(args, "--wal-dir="+WALDir(s.Incarnation, s.Name))
+	}
 	if isTLS {
 		args = append(args, tlsArgs(version)...)
 	}

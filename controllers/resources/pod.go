@@ -39,6 +39,7 @@ type PodStart struct {
 	Role        string // role label, for sealed Pods only
 	Platform
 
+	HasWAL         bool // its write-ahead log lies on a volume of its own
 	SelectedByName bool // what selects members still asks for the name that Pods had in earlier releases
 }
 
@@ -110,6 +111,7 @@ func buildContainer(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Versio
 		TerminationMessagePath:   corev1.TerminationMessagePathDefault,
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError, // why etcd stopped is evidence
 	}
+	container.VolumeMounts = append(container.VolumeMounts, s.mountsOfWAL()...)
 	if s.Inputs.TLS == "" {
 		container.VolumeMounts = append(container.VolumeMounts,
 			corev1.VolumeMount{Name: tlsVolume, MountPath: tlsMount, ReadOnly: true})
@@ -156,10 +158,11 @@ func buildVolumes(s PodStart) []corev1.Volume {
 	if ephemeral := s.Inputs.Ephemeral; ephemeral != nil {
 		data.VolumeSource = corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: ephemeral.Medium}}
 	}
-	if s.Inputs.TLS != "" {
-		return []corev1.Volume{data}
+	volumes := append([]corev1.Volume{data}, s.volumesOfWAL()...)
+	if s.Inputs.TLS == "" {
+		volumes = append(volumes, mountedSecret(tlsVolume, MemberSecret(s.Name)))
 	}
-	return []corev1.Volume{data, mountedSecret(tlsVolume, MemberSecret(s.Name))}
+	return volumes
 }
 
 // DataOf is the emptyDir that a member's Pod has its data in; nil for a volume. Of a Pod that has neither nothing is

@@ -44,6 +44,7 @@ type RestoreStart struct {
 	Hash  string // of the source
 
 	ClusterID  etcdutil.ID // that the survivor must have, which runs
+	HasWAL     bool        // the member's write-ahead log lies on a volume of its own
 	Mounts     string      // the survivor's claim, where it does not run: what lies there is read
 	RestoredIn string      // the incarnation that the survivor's data there is of
 	MemberID   etcdutil.ID // that this data must know
@@ -91,13 +92,20 @@ const podGraceSeconds int64 = 5
 
 // step has the member's volume mounted before all else.
 func (s RestoreStart) step(name, image string, command, args []string, reaches ...reach) step {
-	data := mount(claimed(dataVolume, s.Member), dataMount, false)
-	return stepOf(name, image, command, args, append([]reach{data}, reaches...)...)
+	own := []reach{mount(claimed(dataVolume, s.Member), dataMount, false)}
+	if s.HasWAL {
+		own = append(own, mount(claimed(walVolume, WALClaim(s.Member)), walMount, false))
+	}
+	return stepOf(name, image, command, args, append(own, reaches...)...)
 }
 
 // placeArgs are the agent's flags for the volume that is restored.
 func (s RestoreStart) placeArgs() []string {
-	return []string{"--volume=" + dataMount, "--incarnation=" + s.Incarnation, "--member=" + s.Member}
+	args := []string{"--volume=" + dataMount, "--incarnation=" + s.Incarnation, "--member=" + s.Member}
+	if s.HasWAL {
+		args = append(args, "--wal-volume="+walMount)
+	}
+	return args
 }
 
 // originArgs are the agent's flags for what is restored where.
@@ -119,7 +127,8 @@ func (s RestoreStart) bumpArg() string {
 // restoreArgs are etcdutl's. The list, the token and the URLs are those that the members start with, letter by letter:
 // the cluster's ID is made from them, and etcd asks DNS where two texts differ.
 func (s RestoreStart) restoreArgs(c *v1alpha1.EtcdCluster) []string {
-	staging := path.Join(dataMount, s.Incarnation+".restore", s.Member)
+	staged := path.Join(s.Incarnation+".restore", s.Member)
+	staging := path.Join(dataMount, staged)
 	args := []string{
 		"snapshot", "restore", path.Join(staging, "snapshot.db"),
 		"--data-dir=" + path.Join(staging, "data"),
@@ -127,6 +136,9 @@ func (s RestoreStart) restoreArgs(c *v1alpha1.EtcdCluster) []string {
 		"--initial-cluster=" + etcdutil.InitialCluster(s.Initial),
 		"--initial-cluster-token=" + s.Token,
 		"--initial-advertise-peer-urls=" + PeerURL(c, s.Member),
+	}
+	if s.HasWAL {
+		args = append(args, "--wal-dir="+path.Join(walMount, staged, "wal"))
 	}
 	if s.Bump == 0 { // etcdutl takes neither flag without the other
 		return args

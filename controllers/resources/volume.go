@@ -3,7 +3,6 @@ package resources
 import (
 	"cmp"
 	"path"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +21,7 @@ type Volume struct {
 	Inputs      string // canonical: what the member's Pod is made from
 	Operator    string // namespace/name of the install that looks after the cluster
 	Request     string // the EtcdRestore that it is made for; empty for none
+	WAL         string // the UID of the claim of the member's write-ahead log; empty where that lies beside the data
 }
 
 // BuildVolume builds the PersistentVolumeClaim of a member. It has an owner only under deletionPolicy Delete: what must
@@ -50,6 +50,7 @@ func BuildVolume(c *v1alpha1.EtcdCluster, v Volume) *corev1.PersistentVolumeClai
 	if v.Request != "" {
 		claim.Annotations[v1alpha1.AnnotationRequest] = v.Request
 	}
+	nameWAL(c, claim, v.WAL)
 	if storage := c.Spec.Storage; storage != nil {
 		claim.Spec.StorageClassName = storage.StorageClassName
 	}
@@ -165,7 +166,8 @@ func marksOf(c *v1alpha1.EtcdCluster, object metav1.Object, bootstrap record.Boo
 		}
 		return relabelled(o, MemberLabels(c, o.Name, unsaid(o, incarnationOfPod(o))))
 	case *corev1.PersistentVolumeClaim:
-		return LeftAlone(o, ofMember(dataLabels(c), o.Name, unsaid(o, incarnationOfVolume(o, bootstrap))))
+		return LeftAlone(o, ofMember(dataLabels(c), memberOfClaim(o.Name), unsaid(o, incarnationOfVolume(o,
+			bootstrap))))
 	case *corev1.Secret:
 		if IsCA(c, o.Name) {
 			return LeftAlone(o, dataLabels(c))
@@ -250,10 +252,7 @@ func isBootstrappedOn(claim *corev1.PersistentVolumeClaim, bootstrap record.Boot
 // isMountedBy: a claim that is older than the Pod is the very one that the Pod found under its name.
 func isMountedBy(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, pod *corev1.Pod) bool {
 	return pod != nil && pod.Name == claim.Name && IsControlledBy(pod, c.UID) &&
-		claim.CreationTimestamp.Before(&pod.CreationTimestamp) &&
-		slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
-			return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.Name
-		})
+		claim.CreationTimestamp.Before(&pod.CreationTimestamp) && mounts(pod, claim.Name)
 }
 
 // mountStore is how the agent reaches a store.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"syscall"
 
@@ -61,7 +60,7 @@ func (a *activation) steps() []func() error {
 	if a.occupant == ours {
 		return []func() error{a.clear, a.settle}
 	}
-	return []func() error{a.inspect, a.writeThrough, a.note, a.clear, a.move, a.settle}
+	return []func() error{a.inspect, a.writeThrough, a.note, a.clear, a.moveWAL, a.move, a.settle}
 }
 
 func (a *activation) look() error {
@@ -79,8 +78,7 @@ func (a *activation) look() error {
 // with all of the past compacted. etcdutl counts from its newest entry, which compaction may have removed, so it may
 // begin below.
 func (a *activation) inspect() error {
-	logs, err := fs.Glob(a.volume.FS(), a.staged(path.Join(stagedData, "member", "wal", "*.wal")))
-	if err != nil || len(logs) == 0 {
+	if !a.hasLog() {
 		return fail(ReasonRestoreIncomplete, "the restored data of member %s has no log", a.Member)
 	}
 	facts, err := readDatabase(a.volume, a.staged(filepath.Join(stagedData, databaseFile)),
@@ -102,19 +100,22 @@ func (a *activation) inspect() error {
 
 // writeThrough makes what etcdutl wrote survive a power failure: a database that was half written would be a member's.
 func (a *activation) writeThrough() error {
-	err := fs.WalkDir(a.volume.FS(), a.staged(stagedData), func(name string, entry fs.DirEntry, err error) error {
+	if err := syncTree(a.volume, a.staged(stagedData)); err != nil {
+		return volumeFailure("write the restored data through", err)
+	}
+	return nil
+}
+
+func syncTree(volume *os.Root, top string) error {
+	return fs.WalkDir(volume.FS(), top, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if !entry.IsDir() && !entry.Type().IsRegular() {
 			return fmt.Errorf("%s is neither a file nor a directory", entry.Name())
 		}
-		return syncFile(a.volume, name)
+		return syncFile(volume, name)
 	})
-	if err != nil {
-		return volumeFailure("write the restored data through", err)
-	}
-	return nil
 }
 
 // note records what is about to be moved, so that the next run knows it for its own.
@@ -144,6 +145,9 @@ func (a *activation) clear() error {
 		if err := a.volume.RemoveAll(a.staged(name)); err != nil {
 			return volumeFailure("remove the snapshot", err)
 		}
+	}
+	if a.occupant == ours {
+		return a.clearWAL(true)
 	}
 	return nil
 }

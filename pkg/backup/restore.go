@@ -83,7 +83,10 @@ func (p Place) restore(volume *os.Root, earlier Origin, key string, bring func()
 	case state == stranger || state == ours && earlier.Key != key:
 		return Restored{}, p.refuseStranger()
 	case state == ours:
-		return restoredFrom(earlier, true), p.restoreEmpty(volume)
+		return restoredFrom(earlier, true), errors.Join(p.clearWAL(true), p.restoreEmpty(volume))
+	}
+	if err := p.clearWAL(false); err != nil {
+		return Restored{}, err
 	}
 	if err := volume.RemoveAll(p.staging()); err != nil {
 		return Restored{}, volumeFailure("remove what an earlier run has left", err)
@@ -182,6 +185,7 @@ const (
 // <incarnation>.restore/<member>, where no etcd ever looks.
 type Place struct {
 	Volume      string // where it is mounted
+	WAL         string // where the volume of its write-ahead log is mounted; empty where that lies beside the data
 	Incarnation string
 	Member      string
 }

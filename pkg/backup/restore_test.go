@@ -50,16 +50,25 @@ func originOf(m Manifest) Origin {
 	return Origin{Key: m.Key, SHA256: m.SHA256, SizeBytes: m.SizeBytes, Revision: m.Revision, BumpRevision: bump}
 }
 
+// walDir is the flag of etcd and of etcdutl, for a log on a volume of its own.
+func (m restoredMember) walDir(name string) []string {
+	if m.WAL == "" {
+		return nil
+	}
+	return []string{"--wal-dir=" + filepath.Join(m.WAL, name)}
+}
+
 // etcdutl is the middle step, as the restore Pod has it.
 func etcdutl(programs string, m restoredMember, all []restoredMember) error {
 	var initial []string
 	for _, each := range all {
 		initial = append(initial, each.Member+"="+each.peerURL())
 	}
-	output, err := exec.Command(filepath.Join(programs, "etcdutl"), "snapshot", "restore", m.onDisk(m.staged(stagedSnapshot)),
-		"--name="+m.Member, "--data-dir="+m.onDisk(m.staged(stagedData)), "--initial-cluster="+strings.Join(initial, ","),
-		"--initial-cluster-token=token-1a2b3c4d", "--initial-advertise-peer-urls="+m.peerURL(),
-		fmt.Sprintf("--bump-revision=%d", bump), "--mark-compacted").CombinedOutput()
+	output, err := exec.Command(filepath.Join(programs, "etcdutl"), slices.Concat([]string{"snapshot", "restore",
+		m.onDisk(m.staged(stagedSnapshot)),
+		"--name=" + m.Member, "--data-dir=" + m.onDisk(m.staged(stagedData)), "--initial-cluster=" + strings.Join(initial, ","),
+		"--initial-cluster-token=token-1a2b3c4d", "--initial-advertise-peer-urls=" + m.peerURL(),
+		fmt.Sprintf("--bump-revision=%d", bump), "--mark-compacted"}, m.walDir(m.staged(stagedWAL)))...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("etcdutl: %w: %s", err, output)
 	}
@@ -80,11 +89,11 @@ func restoreMember(programs string, bucket *store.Bucket, m restoredMember, all 
 // start starts the member as the operator does from then on: sealed.
 func (m restoredMember) start(t testing.TB, programs string) {
 	t.Helper()
-	command := exec.Command(filepath.Join(programs, "etcd"), "--name="+m.Member, "--data-dir="+m.onDisk(m.target()),
+	command := exec.Command(filepath.Join(programs, "etcd"), append(m.walDir(m.target()), "--name="+m.Member, "--data-dir="+m.onDisk(m.target()),
 		"--initial-cluster-state=existing", "--initial-cluster="+m.Member+"="+m.peerURL(), "--initial-cluster-token=token-1a2b3c4d",
 		"--initial-advertise-peer-urls="+m.peerURL(), "--listen-peer-urls="+m.peerURL(),
 		"--listen-client-urls="+m.clientURL(), "--advertise-client-urls="+m.clientURL(),
-		"--unsafe-no-fsync=true", "--log-level=error")
+		"--unsafe-no-fsync=true", "--log-level=error")...)
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	must(t, command.Start())
 	t.Cleanup(func() {
@@ -218,8 +227,11 @@ func TestARestoreThatWasKilledAnywhereEndsWhenItIsRunAgain(t *testing.T) {
 			m, err := Take(context.Background(), source.options(bucket))
 			must(t, err)
 			origin := originOf(m)
-			for killed := range len((&activation{}).steps()) + 3 {
-				members := newMembers(t, 1)
+			for each := range 2 * (len((&activation{}).steps()) + 3) {
+				members, killed := newMembers(t, 1), each/2
+				if each%2 == 1 {
+					members[0].WAL = t.TempDir()
+				}
 				dieAt(t, killed, source.programs, bucket, members[0], origin)
 				last := killed == len((&activation{}).steps())+2
 				done, err := restoreMember(source.programs, bucket, members[0], members, origin)
@@ -260,6 +272,9 @@ func dieAt(t testing.TB, step int, programs string, bucket *store.Bucket, m rest
 		half := m.onDisk(m.staged(filepath.Join(stagedData, "member", "snap")))
 		must(t, os.MkdirAll(half, 0o700))
 		must(t, os.WriteFile(filepath.Join(half, "db"), []byte("half"), 0o600))
+		if m.WAL != "" {
+			must(t, os.MkdirAll(filepath.Join(m.WAL, m.staged(stagedWAL)), 0o700))
+		}
 		return
 	}
 	must(t, etcdutl(programs, m, []restoredMember{m}))
@@ -285,6 +300,10 @@ func assertClean(t testing.TB, m restoredMember) {
 	must(t, err)
 	if len(data) != 1 || data[0].Name() != "member" {
 		t.Errorf("the data is %v", data)
+	}
+	_, err = os.Lstat(m.onDisk(m.target() + "/member/wal"))
+	if isBeside := err == nil; isBeside != (m.WAL == "") {
+		t.Errorf("the log lies beside the data: %v", isBeside)
 	}
 }
 

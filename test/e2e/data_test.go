@@ -226,14 +226,7 @@ func expectSaid(ctx context.Context, c *world.Cluster, rule, words string) {
 // loseVolume deletes a member's claim and its Pod, and waits until the claim is really gone.
 func loseVolume(ctx context.Context, c *world.Cluster, member string) {
 	GinkgoHelper()
-	claim := &corev1.PersistentVolumeClaim{ObjectMeta: meta(c.Namespace, member)}
-	old := uidOf(ctx, claim, key(member))
-	Expect(old).NotTo(BeEmpty())
-	Expect(kube.Client.Delete(ctx, claim)).To(Succeed())
-	pod, err := c.Pod(ctx, member)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(kube.Client.Delete(ctx, pod)).To(Succeed())
-	Eventually(ctx, func() any { return uidOf(ctx, pvc(), key(member)) }).ShouldNot(BeEquivalentTo(old), "the volume was deleted and is there")
+	loseClaimOf(ctx, c, member, member)
 }
 
 // expectReplaced expects the lost member's name and ID to be gone, and one new member beside the old ones.

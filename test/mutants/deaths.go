@@ -22,8 +22,8 @@ var deaths = []mutant{
 	},
 	{
 		Name: "a quota that is just full lets no member be replaced whose volume goes", Peer: "",
-		From: "old != nil && c.Frees {",
-		To:   "old == nil && c.Frees {",
+		From: "old == nil || !c.Frees {",
+		To:   "old == nil || c.Frees {",
 		Test: "TestNoMemberIsRemovedWhoseSuccessorWouldNotBeAdmitted",
 	},
 	{

@@ -166,8 +166,8 @@ var kept = []mutant{
 	},
 	{
 		Name: "a kept volume does not follow deletionPolicy", Peer: "",
-		From: "astray(cluster, slices.Concat(g.volumes, g.kept), keys.cas)",
-		To:   "astray(cluster, g.volumes, keys.cas)",
+		From: "slices.Concat(g.volumes, g.kept, g.halves()), keys.cas)",
+		To:   "slices.Concat(g.volumes, g.halves()), keys.cas)",
 		Test: "TestReleaseIsPendingUntilOwnersFollowTheDeletionPolicy",
 	},
 	{

@@ -131,8 +131,8 @@ var lifecycle = []mutant{
 	},
 	{
 		Name: "a volume that cannot be made stays when its size is put back", Peer: "",
-		From: "(v.MadeFor != o.Desired.StorageClass || v.Bytes > o.NewBytes())",
-		To:   "v.MadeFor != o.Desired.StorageClass",
+		From: "v.Bytes > o.NewBytes() || v.WAL",
+		To:   "v.WAL",
 		Test: row("it goes once the spec asks for a smaller volume"),
 	},
 	{

@@ -153,13 +153,13 @@ var moves = []mutant{
 	},
 	{
 		Name: "volumes larger than the spec are made smaller", Peer: "VictoriaMetrics/operator#1747",
-		From: "case v.Bytes < d.StorageBytes:\n\t\treturn d.StorageBytes",
-		To:   "case v.Bytes != d.StorageBytes:\n\t\treturn d.StorageBytes",
+		From: "case v.Bytes < asked:\n\t\treturn asked",
+		To:   "case v.Bytes != asked:\n\t\treturn asked",
 		Test: growRow("one that a person made larger stays"),
 	},
 	{
 		Name: "what was not reached is never taken back", Peer: "",
-		From: "case v.IsGrowing() && v.AskedBytes > d.StorageBytes:",
+		From: "case v.IsGrowing() && v.AskedBytes > asked:",
 		To:   "case false:",
 		Test: growRow("a size that is put back takes back what cannot be had"),
 	},
@@ -225,14 +225,14 @@ var moves = []mutant{
 	},
 	{
 		Name: "the guard lets two volumes grow at a time", Peer: "",
-		From: "other.Volume != nil && other.Volume.IsGrowing() &&",
-		To:   "other.Volume != nil && false &&",
+		From: "if other.Name != r.Name && other.Volume.IsGrowing() &&",
+		To:   "if other.Name != r.Name && false &&",
 		Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt/one_volume_grows_at_a_time",
 	},
 	{
 		Name: "the guard takes another claim of the name for the member's", Peer: "",
-		From: "case !r.HasVolume(c.Volume) || r.Volume.Terminating || r.Volume.Phase != facts.VolumeBound:",
-		To:   "case r.Volume == nil:",
+		From: "if r.VolumeRef() == c.Volume {",
+		To:   "if r.VolumeRef().Name == c.Volume.Name {",
 		Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt/only_the_member's_own_volume_grows",
 	},
 	{

@@ -132,8 +132,8 @@ var passes = []mutant{
 	},
 	{
 		Name: "volumes that are resumed name the install of the earlier cluster", Peer: "",
-		From: "if item.Kind == resources.KindVolume {",
-		To:   "if item.Kind == resources.KindPod {",
+		From: "if kind == resources.KindVolume {\n\t\t\tannotate(",
+		To:   "if kind == resources.KindPod {\n\t\t\tannotate(",
 		Test: "TestDataThatIsTakenOverNamesTheInstallThatTookItAndTheOtherOneStops",
 	},
 	{

@@ -691,6 +691,7 @@ var builtAs = map[string]func() client.Object{
 	"service-":      func() client.Object { return &corev1.Service{} },
 	"test-restore-": func() client.Object { return &batchv1.Job{} },
 	"volume":        func() client.Object { return &corev1.PersistentVolumeClaim{} },
+	"wal":           func() client.Object { return &corev1.PersistentVolumeClaim{} },
 }
 
 // builtObjects are those, by the names of their files.

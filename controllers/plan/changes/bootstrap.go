@@ -233,6 +233,8 @@ func guardFirstStart(o facts.View, s Start) Veto {
 	switch {
 	case !slices.Contains(o.Bootstrap.Names, s.Name):
 		return identityAtRisk("%s is not a first member.", s.Name)
+	case guardWhole(r).Holds():
+		return guardWhole(r)
 	case !o.IsFilled(r):
 		return dataAtRisk("the backup that %s begins with does not lie on its volume yet.", s.Name)
 	case r.Restoring != nil && !(r.IsRestored() && r.Restoring.Terminating):

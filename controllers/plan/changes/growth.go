@@ -1,35 +1,54 @@
 package changes
 
-import "github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+import (
+	"cmp"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+)
 
 // ExpandVolume has a claim ask for another size: for more, or for less where it has not got that.
 type ExpandVolume struct {
 	Volume facts.VolumeRef
 	Bytes  int64
+	LogOf  string // the member whose write-ahead log is on it; empty where its data is
+}
+
+// of is the member with that claim for its volume; an empty replica where it is another one's by now.
+func (c ExpandVolume) of(o facts.View) facts.Replica {
+	for _, r := range facts.Claims([]facts.Replica{o.Find(cmp.Or(c.LogOf, c.Volume.Name))}) {
+		if r.VolumeRef() == c.Volume {
+			return r
+		}
+	}
+	return facts.Replica{}
 }
 
 func (ExpandVolume) traits() Traits { return Traits{} }
 
 func (c ExpandVolume) words() Words {
-	return says("Expand", "Expanded", "the volume of "+c.Volume.Name+" to "+facts.FormatBytes(c.Bytes),
-		EventVolumeExpanded).about(c.Volume.Name)
+	whose, member := c.Volume.Name, cmp.Or(c.LogOf, c.Volume.Name)
+	if c.LogOf != "" {
+		whose = "the write-ahead log of " + c.LogOf
+	}
+	return says("Expand", "Expanded", "the volume of "+whose+" to "+facts.FormatBytes(c.Bytes),
+		EventVolumeExpanded).about(member)
 }
 
 // veto holds a growth to one member's own volume, to more than that has, and to one at a time: what goes wrong with
 // storage goes wrong with one member.
 func (c ExpandVolume) veto(o facts.View) Veto {
-	r := o.Find(c.Volume.Name)
+	r := c.of(o)
 	switch {
-	case !r.HasVolume(c.Volume) || r.Volume.Terminating || r.Volume.Phase != facts.VolumeBound:
+	case r.Volume == nil || r.Volume.Terminating || r.Volume.Phase != facts.VolumeBound:
 		return identityAtRisk("the volume %s is another one by now.", c.Volume.Name)
 	case c.Bytes < r.Volume.Bytes && (!r.Volume.IsGrowing() || c.Bytes <= r.Volume.Capacity):
-		return dataAtRisk("the volume %s has more than %s, and no volume shrinks.", r.Name, facts.FormatBytes(c.Bytes))
+		return dataAtRisk("the volume %s has more than %s, and no volume shrinks.", c.Volume.Name,
+			facts.FormatBytes(c.Bytes))
 	case c.Bytes < r.Volume.Bytes:
 		return Veto{}
 	}
-	for _, other := range o.Members {
-		if other.Name != r.Name && other.Volume != nil && other.Volume.IsGrowing() &&
-			!other.Volume.IsInfeasible() {
+	for _, other := range facts.Claims(o.Members) {
+		if other.Name != r.Name && other.Volume.IsGrowing() && !other.Volume.IsInfeasible() {
 			return dataAtRisk("the volume of %s grows, and one does at a time.", other.Name)
 		}
 	}

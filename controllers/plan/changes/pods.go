@@ -34,6 +34,9 @@ func (c StartPods) veto(o facts.View) Veto {
 // guardStart keeps a member ID from ever starting on an empty or foreign disk.
 func guardStart(o facts.View, s Start) Veto {
 	r := o.Find(s.Name)
+	if why := guardWhole(r); why.Holds() {
+		return why
+	}
 	switch s.Flags {
 	case facts.FlagsSealed:
 		return cmp.Or(guardRead(o.Incarnation, r), guardKeptDown(o, r), guardSealed(o, r, s))
@@ -48,6 +51,15 @@ func guardStart(o facts.View, s Start) Veto {
 		return guardUncovered(o, r, s.Settings.Version)
 	case facts.FlagsNone, facts.FlagsComparing:
 		return identityAtRisk("%s has no flags to start with.", s.Name)
+	}
+	return Veto{}
+}
+
+// guardWhole starts no member on one half of its volume. Beside data whose write-ahead log is gone etcd begins an empty
+// one, and forgets what the member promised its peers.
+func guardWhole(r facts.Replica) Veto {
+	if r.Volume != nil && r.Volume.Torn != "" {
+		return dataAtRisk("of the volume of %s one half is lost: %s.", r.Name, r.Volume.Torn)
 	}
 	return Veto{}
 }

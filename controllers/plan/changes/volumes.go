@@ -183,6 +183,9 @@ func guardDeleteVolume(o facts.View, ref facts.VolumeRef) Veto {
 	if v, isKept := keptAs(o, ref); isKept {
 		return guardKeptVolume(o, v)
 	}
+	if member, isStray := o.StrayOf(ref); isStray {
+		return guardStray(o, member)
+	}
 	return guardOwnVolume(o, o.Find(ref.Name), ref)
 }
 
@@ -202,6 +205,14 @@ func guardOwnVolume(o facts.View, r facts.Replica, ref facts.VolumeRef) Veto {
 		return dataAtRisk("it is not certain that no member lives on the volume %s.", ref.Name)
 	}
 	return guardLastCopy(o, r)
+}
+
+// guardStray keeps the claim of a write-ahead log until nothing is left of the member that it was made for.
+func guardStray(o facts.View, member string) Veto {
+	if !o.IsOfNobody(member) {
+		return dataAtRisk("it is not certain that nothing is left of %s, whose write-ahead log this is.", member)
+	}
+	return Veto{}
 }
 
 // guardLastCopy keeps what a removed member lived on while it may be a copy that is needed.

@@ -50,25 +50,37 @@ const leastGrowth = 1 << 20
 // GrowsTo is what a claim is to ask for by the spec: more, or less where it asked for too much and has not got it. What
 // people and tools asked for beyond the spec stays.
 func (v *Volume) GrowsTo(d Desired) int64 {
+	asked := d.BytesOf(v)
 	switch {
-	case v.Phase != VolumeBound || v.Terminating || d.Ephemeral || d.ExpandsByMove && v.Bytes < d.StorageBytes:
-	case v.Bytes < d.StorageBytes:
-		return d.StorageBytes
-	case v.IsGrowing() && v.AskedBytes > d.StorageBytes:
-		return min(v.Bytes, max(d.StorageBytes, v.Capacity+leastGrowth))
+	case v.Phase != VolumeBound || v.Terminating || d.Ephemeral || d.ExpandsByMove && v.Bytes < asked:
+	case v.Bytes < asked:
+		return asked
+	case v.IsGrowing() && v.AskedBytes > asked:
+		return min(v.Bytes, max(asked, v.Capacity+leastGrowth))
 	}
 	return v.Bytes
+}
+
+// BytesOf is the size that the spec asks for of such a volume.
+func (d Desired) BytesOf(v *Volume) int64 {
+	if v.isLog {
+		return d.WAL.Bytes
+	}
+	return d.StorageBytes
 }
 
 // whyTooSmall says that a volume has less than the spec asks for, where members move for that, as a part of a sentence,
 // or "".
 func (v *Volume) whyTooSmall(d Desired) string {
-	isShort := v.Bytes < d.StorageBytes || v.IsInfeasible() && v.Capacity < d.StorageBytes
+	what, asked := "its volume", d.BytesOf(v)
+	isShort := v.Bytes < asked || v.IsInfeasible() && v.Capacity < asked
 	if !d.ExpandsByMove || !isShort {
 		return ""
 	}
-	return fmt.Sprintf("its volume has %s, and the spec asks for %s", FormatBytes(v.Room()),
-		FormatBytes(d.StorageBytes))
+	if v.isLog {
+		what = "the volume of its write-ahead log"
+	}
+	return fmt.Sprintf("%s has %s, and the spec asks for %s", what, FormatBytes(v.Room()), FormatBytes(asked))
 }
 
 // LacksRoomForQuota reports a member whose volume has no room yet for a larger quota than it runs with. The spec gives

@@ -64,6 +64,8 @@ func (r Replica) WhyMoved(d Desired) string {
 	case v.isTooLarge(d):
 		return fmt.Sprintf("its volume was made for %s, and the spec asks for %s", FormatBytes(v.AskedBytes),
 			FormatBytes(d.StorageBytes))
+	default:
+		return v.whyOtherLog(d)
 	}
 	return ""
 }

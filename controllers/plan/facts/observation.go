@@ -39,6 +39,7 @@ type Observation struct {
 
 	Kept     []KeptVolume // of members that were replaced, in no list any more
 	Astray   []DataRef    // volumes and Secrets of CAs whose owner is not as deletionPolicy asks
+	Strays   []Stray      // what is left of volumes whose claim for the data is gone
 	Requests []Request    // EtcdRestores that name this cluster, the oldest first
 	// EtcdBackupSchedules that back this cluster up and are not suspended
 	Schedules []Schedule
@@ -129,6 +130,7 @@ type Desired struct {
 	StorageBytes int64  // size of a new volume
 	StorageClass string // of a new volume, as Volume.MadeFor has it
 	AccessMode   string // of a new volume
+	WAL          WAL    // of a new volume
 	LeavesFirst  bool   // a member that another one follows goes before that joins
 	SnapshotEach int64  // entries after which etcd writes a snapshot of raft's state; 0 for its default
 	TLS          bool
@@ -393,6 +395,12 @@ type Volume struct {
 	Class      string // its StorageClass, as the claim says; for display
 	MadeFor    string // the StorageClass that the spec asked for when it was made; empty for the default one
 	AccessMode string // that the spec asked for when it was made
+	WAL        WAL    // the half that its member's write-ahead log has for itself
+	Half       Half   // the claim of that half; zero where it is not there
+	isLog      bool   // this is one of Claims, and stands for that claim
+	// what became of that half, as a part of a sentence: it is gone, or another one has its place. Empty while all is
+	// there. Such a volume is lost (Phase): etcd begins an empty log beside data whose own is gone.
+	Torn string
 	// why no node that can use it would take a Pod of the spec; empty where one may, and where that is not known
 	Misplaced string
 	Unmade    string // why Kubernetes cannot make it, while its Pod waits for that; empty otherwise; for display

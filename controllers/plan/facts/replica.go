@@ -208,7 +208,12 @@ func (r Replica) HasVolume(ref VolumeRef) bool { return r.Volume != nil && r.Vol
 func (r Replica) PodRef() PodRef { return PodRef{Name: r.Name, UID: r.Pod.UID} }
 
 // VolumeRef names the volume, which must be there.
-func (r Replica) VolumeRef() VolumeRef { return VolumeRef{Name: r.Name, UID: r.Volume.UID} }
+func (r Replica) VolumeRef() VolumeRef {
+	if r.Volume.isLog {
+		return r.Volume.Half.VolumeRef
+	}
+	return VolumeRef{Name: r.Name, UID: r.Volume.UID}
+}
 
 // HasAnyOf reports whether anything of this incarnation is left of the replica.
 func (r Replica) HasAnyOf(incarnation string) bool {

@@ -174,7 +174,8 @@ var Signs = []Sign{
 	seen("its volume is gone", hasLostClaim).
 		means(Lost, facts.CauseVolume, Replace).certainly().by(ByVolume).told(facts.MemberNoVolume),
 	seen("the volume behind its claim is gone", hasLostBacking).
-		means(Lost, facts.CauseVolume, Replace).certainly().by(ByVolume, ByOperator).told(facts.MemberVolumeLost),
+		means(Lost, facts.CauseVolume, Replace).certainly().by(ByVolume, ByOperator).told(facts.MemberVolumeLost).
+		saying(lostBacking),
 	seen("the only node that can use its volume is gone", isStranded).
 		means(Lost, facts.CauseNode, Replace).certainly().by(ByNode,
 		ByVolume).told(facts.MemberNodeGone).saying(lostNode),

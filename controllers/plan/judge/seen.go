@@ -83,6 +83,11 @@ func hasLostBacking(_ Judged, r facts.Replica) bool {
 	return r.Volume != nil && r.Volume.Phase == facts.VolumeLost && r.Answer == nil
 }
 
+// lostBacking tells which half of a volume is gone.
+func lostBacking(_ Judged, r facts.Replica) string {
+	return cmp.Or(r.Volume.Torn, "the volume behind its claim is gone")
+}
+
 func isStranded(_ Judged, r facts.Replica) bool {
 	return r.Volume != nil && r.Volume.Stranded != "" && r.Answer == nil
 }

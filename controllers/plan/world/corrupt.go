@@ -140,7 +140,7 @@ func (w *World) copies(c *cluster) (good, voters int) {
 func (w *World) claimedDisks() map[string]string {
 	out := map[string]string{}
 	for name, v := range w.objects.volumes {
-		if !v.Terminating && v.Stranded == "" {
+		if !v.Terminating && !v.IsSpoilt() {
 			out[name] = v.UID
 		}
 	}

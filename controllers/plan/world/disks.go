@@ -12,7 +12,7 @@ import (
 
 // isSound reports a disk that works, and holds what clients wrote and all that its member acknowledged.
 func (d *disk) isSound() bool {
-	return d.applied >= d.promised && d.content == 0 && !d.isCopy && !d.fails
+	return d.applied >= d.promised && d.content == 0 && !d.isCopy && !d.fails && !d.hasNoLog
 }
 
 // RollBack puts an older content on a member's disk, as a snapshot of the storage does. Its process stops for it. It
@@ -71,7 +71,7 @@ func (w *World) exchangeVolume(name string, v volume, d *disk) {
 		delete(w.objects.pods, name)
 	}
 	delete(w.disks, v.UID)
-	v.UID, v.Created, v.Terminating = w.uid("volume"), w.Now, false
+	v.UID, v.Created, v.Terminating, v.isHalfGoing = w.uid("volume"), w.Now, false, false
 	w.disks[v.UID], w.objects.volumes[name] = d, v
 }
 

@@ -20,6 +20,7 @@ type disk struct {
 	isCopy          bool             // a backup tool made it: no member ever lived on it
 	fails           bool             // it returns errors
 	full            bool             // it has no room left
+	hasNoLog        bool             // its log was on a volume that is gone
 	ran             etcdutil.Version // that last took part on it
 	format          etcdutil.Version // in which it is
 	entries         int              // of raft's log that reached it and are no writes
@@ -146,6 +147,9 @@ func (w *World) start(p pod, d *disk) etcdutil.ExitReason {
 	if !d.isEmpty() {
 		if c := w.clusters[d.cluster]; c.removed[d.member] {
 			return etcdutil.ExitRemoved
+		}
+		if d.hasNoLog {
+			return w.startWithoutLog(p, d)
 		}
 		return w.startOnData(p, d)
 	}

@@ -24,7 +24,7 @@ func (w *World) DeletePod(name string) {
 // DeleteVolume is somebody's kubectl delete pvc; the claim goes when no Pod uses it any more.
 func (w *World) DeleteVolume(name string) {
 	if v, ok := w.objects.volumes[name]; ok {
-		v.Terminating = true
+		v.Terminating, v.isHalfGoing = true, false
 		w.objects.volumes[name] = v
 		w.logf("fault: volume %s deleted", name)
 	}

@@ -10,26 +10,38 @@ import (
 // expandVolume has a claim ask for another size. It holds the operator to what Kubernetes would not take back: a volume
 // never shrinks, and one grows at a time.
 func (w *World) expandVolume(c changes.ExpandVolume) {
+	if c.LogOf != "" {
+		w.expandLog(c)
+		return
+	}
 	w.editVolume(c.Volume, func(v *volume) {
 		if c.Bytes < v.Bytes && (!v.IsGrowing() || c.Bytes <= v.Capacity) {
 			w.violate("the volume of %s was to shrink from %d to %d", c.Volume.Name, v.Capacity, c.Bytes)
 			return
 		}
-		isRaised := c.Bytes > v.Bytes
-		for _, name := range sortedKeys(w.objects.volumes) {
-			other := w.objects.volumes[name]
-			if isRaised && name != c.Volume.Name && other.owner == v.owner && other.kept == facts.NoCause &&
-				other.IsGrowing() && !other.IsInfeasible() && w.ledger.isFresh && !w.trouble.isRaced {
-				w.violate("the volumes of %s and %s grow at the same time", name, c.Volume.Name)
-			}
+		if c.Bytes > v.Bytes {
+			w.checkGrowsAlone(c.Volume.Name, v.owner)
 		}
 		v.Bytes, v.AskedBytes = c.Bytes, w.Spec.StorageBytes
 		v.Growth = facts.Growth{State: facts.GrowthUnderWay, Since: w.Now}
 	})
 }
 
+// checkGrowsAlone holds a growth to one member at a time.
+func (w *World) checkGrowsAlone(member, owner string) {
+	for _, name := range sortedKeys(w.objects.volumes) {
+		other := w.objects.volumes[name]
+		isGrowing := other.IsGrowing() && !other.IsInfeasible() || other.Half.Growth.State != facts.GrowthNone
+		if name != member && other.owner == owner && other.kept == facts.NoCause && isGrowing && w.ledger.isFresh &&
+			!w.trouble.isRaced {
+			w.violate("the volumes of %s and %s grow at the same time", name, member)
+		}
+	}
+}
+
 // advanceGrowth is the storage that makes a volume larger, takes its time, or cannot. Of 16 GiB and more it never can.
 func (w *World) advanceGrowth(name string) {
+	w.advanceLog(name)
 	v := w.objects.volumes[name]
 	switch {
 	case v.Growth.State != facts.GrowthUnderWay && v.Growth.State != facts.GrowthAtNode:

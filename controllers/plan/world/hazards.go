@@ -33,6 +33,7 @@ type Hazards struct {
 	Asks           bool // a person has a new member follow one, one lead or one stop, or takes that back
 	Sleep          bool // the user asks for no member, and for some again
 	Growth         bool // the user asks for larger volumes, and storage takes its time or cannot
+	WALs           bool // volumes of the logs are deleted, and the user asks for others
 	Moves          bool // the user asks for another StorageClass or pool of nodes, and puts that back
 }
 
@@ -103,6 +104,8 @@ func (w *World) hazardFaults() []fault {
 			{"LoseUnderAnotherCA", 2, w.loseMember}}},
 		{w.trouble.Growth, []fault{{"Grow", 12, by(w.Grow)}, {"FillDisk", 4, w.FillDisk}}},
 		{w.trouble.Moves, []fault{{"Move", 12, by(w.Move)}}},
+		{w.trouble.WALs, []fault{{"MoveWAL", 12, by(w.MoveWAL)}, {"LoseWAL", 4, w.LoseWAL},
+			{"RemakeWAL", 4, w.RemakeWAL}}},
 		{w.trouble.Asks, []fault{{"AskToReplace", 6, by(w.AskToReplace)},
 			{"AskToLead", 6, by(w.AskToLead)}, {"AskToFence", 8, by(w.AskToFence)}}},
 		{w.trouble.Sleep, []fault{{"Sleep", 8, by(w.Sleep)}, {"Wake", 6, by(w.Wake)}, {"LoseAsleep", 1, w.loseMember}}},

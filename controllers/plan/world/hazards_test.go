@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // hazardRuns are the hazards one by one, and many at once. The soak alone plays them.
@@ -48,6 +49,8 @@ var hazardRuns = []struct {
 		"abandon-learner RemoveMember", "a new member has its place", "(its data is on a volume", "(its data is in its Pod"}},
 	{"moved-and-asleep", Hazards{Moves: true, Sleep: true}, []string{"(its data is on a volume", "(its data is in its Pod",
 		"hibernate FallAsleep", "the cluster is to sleep with"}},
+	{"logs-of-their-own", Hazards{WALs: true}, []string{"the volume of the log of", "growth of the log of", "(its write-ahead log lies beside its data",
+		"(the volume of its write-ahead log is of StorageClass", "(the volume of its write-ahead log is gone"}},
 	{"asked", Hazards{Asks: true, Windows: true}, []string{"abandon-learner RemoveMember",
 		"a new member has its place: the annotation", "and the annotation etcdsteward.dev/replace names it",
 		"move-leader MoveLeader", "fence-member EvictPod", "fence-member MoveLeader", "without it the others are no quorum"}},
@@ -79,6 +82,9 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	if hazards.Moves {
 		spec.Ephemeral, spec.Settings.Inputs, spec.StorageClass = s%4 == 2, inPool("a"), "a"
 		spec.LeavesFirst = s%3 == 0
+	}
+	if hazards.WALs {
+		spec.Ephemeral, spec.WAL = false, facts.WAL{Bytes: 1 << 30, StorageClass: "a"}
 	}
 	if hazards.Bloat {
 		spec.Settings.QuotaBytes, spec.Upkeep.Compacts = 2<<30, true

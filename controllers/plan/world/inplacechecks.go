@@ -213,7 +213,7 @@ func (w *World) intact() int {
 	n := 0
 	for _, name := range w.objects.bootstrap.Names {
 		v, ok := w.objects.volumes[name]
-		if ok && !v.Terminating && v.Stranded == "" && v.UID == w.objects.bootstrap.Volumes[name] &&
+		if ok && !v.Terminating && !v.IsSpoilt() && v.UID == w.objects.bootstrap.Volumes[name] &&
 			(w.objects.bootstrap.Origin.IsZero() || !w.disks[v.UID].isEmpty()) {
 			n++
 		}

@@ -251,7 +251,7 @@ func (w *World) isUsable(name string) bool {
 		(w.procs[p.UID] == nil || !w.goesOn(p)) {
 		return false
 	}
-	return v.Stranded == "" && !v.Terminating || v.Terminating && p.disk == v.UID && w.goesOn(p)
+	return !v.IsSpoilt() && !v.Terminating || v.Terminating && p.disk == v.UID && w.goesOn(p)
 }
 
 // goesOn reports a Pod that does not need to be made anew to serve.

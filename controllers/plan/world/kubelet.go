@@ -128,6 +128,8 @@ func (w *World) volumeKeeps(name string, p *pod) string {
 		return "the claim is gone or being deleted"
 	case w.Nowhere && v.Phase == facts.VolumePending:
 		return "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector."
+	case v.Torn != "" && !v.isHalfMade:
+		return "the claim of its log is gone"
 	case v.Stranded != "":
 		return "1 node(s) had volume node affinity conflict"
 	case v.isOutside(p.made):
@@ -200,6 +202,10 @@ func (w *World) advanceVolume(name string) {
 		return
 	}
 	if p, ok := w.objects.pods[name]; ok && p.Scheduled && p.disk == v.UID || w.holdsVolume(name, v.UID) {
+		return
+	}
+	if v.isHalfGoing {
+		w.loseHalf(name)
 		return
 	}
 	delete(w.objects.volumes, name)

@@ -94,6 +94,9 @@ func (w *World) checkAllMoved() {
 		if v.Room() < w.Spec.StorageBytes && !w.Spec.Ephemeral && !v.IsUnbound() {
 			w.violate("settled, and the volume of %s has %d of %d", r.Name, v.Room(), w.Spec.StorageBytes)
 		}
+		if v.Half.Capacity < w.Spec.WAL.Bytes && !w.Spec.Ephemeral && !v.IsUnbound() {
+			w.violate("settled, and the log of %s has %d of %d", r.Name, v.Half.Capacity, w.Spec.WAL.Bytes)
+		}
 		if why := r.WhyMoved(w.Spec); why != "" || v.isOutside(w.Spec.Settings) {
 			w.violate("settled, and of %s: in pool %q, %s", r.Name, v.pool, why)
 		}

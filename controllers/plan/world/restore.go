@@ -217,7 +217,7 @@ func (w *World) advanceRestore(name string, t restoreTask) {
 
 func (w *World) isClaimThere(name, uid string) bool {
 	v, ok := w.objects.volumes[name]
-	return ok && !v.Terminating && v.UID == uid && v.Stranded == ""
+	return ok && !v.Terminating && v.UID == uid && !v.IsSpoilt()
 }
 
 // advancePlace is a Pod that holds a place: a node takes it, unless all are full.

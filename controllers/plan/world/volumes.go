@@ -14,7 +14,7 @@ func (w *World) createVolume(v changes.NewVolume, incarnation string) {
 	w.objects.volumes[v.Name] = volume{owner: w.Cluster.UID, claim: w.Cluster.Operator, isReleased: !w.Spec.Retain,
 		Volume: facts.Volume{UID: uid, Created: w.Now, Phase: facts.VolumePending,
 			Incarnation: incarnation, Settings: v.Settings, Bytes: v.Bytes, AskedBytes: w.Spec.StorageBytes,
-			MadeFor: w.Spec.StorageClass}}
+			MadeFor: w.Spec.StorageClass, WAL: w.Spec.WAL}}
 }
 
 // bind makes what a claim asks for, unless the StorageClass is gone. It says whether there is a volume.
@@ -23,9 +23,12 @@ func (w *World) bind(name string) bool {
 	if v.IsUnbound() && w.Withdrawn[v.MadeFor] {
 		return false
 	}
-	v.Phase = facts.VolumeBound
+	if v.Torn == "" {
+		v.Phase = facts.VolumeBound
+	}
 	if v.Backing == "" {
 		v.Backing, v.Capacity = v.UID, v.Bytes
+		v.bindLog(name)
 	}
 	w.objects.volumes[name] = v
 	return true
@@ -77,7 +80,7 @@ func (w *World) deleteVolumes(c changes.DeleteVolumes, effects *budgetOfEffects)
 			w.editVolume(ref, func(v *volume) {
 				w.checkVolumeDeletion(ref, w.disks[v.UID])
 				w.checkKept(ref.Name, *v)
-				v.Terminating = true
+				v.Terminating, v.isHalfGoing = true, false
 			})
 		}
 	}

@@ -100,5 +100,5 @@ func (w *World) isKeptAwake(c *cluster) bool {
 // isDoomed reports a member whose volume is going, or gone.
 func (w *World) isDoomed(name string) bool {
 	v, exists := w.objects.volumes[name]
-	return !w.isInPod(name) && (!exists || v.Terminating)
+	return !w.isInPod(name) && (!exists || v.Terminating || v.Torn != "")
 }

@@ -121,6 +121,8 @@ type volume struct {
 	kept      facts.Cause // why it was put aside; NoCause while it is a member's
 	keptSince time.Time
 
+	isHalfGoing  bool   // of what is going, the claim of the log alone
+	isHalfMade   bool   // and a person made another one in its place
 	pool         string // of the node that it is on
 	isUnlabelled bool   // the label that says of which cluster it is was taken off
 	isReleased   bool   // its owner is as deletionPolicy Delete wants it
