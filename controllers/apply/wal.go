@@ -47,8 +47,11 @@ func (s step) walOf(incarnation string, v changes.NewVolume) *corev1.PersistentV
 }
 
 // hasWAL reports a member whose write-ahead log lies on a volume of its own. One that has no volume yet gets it as the
-// spec asks.
+// spec asks, and one with its data in its Pod has none.
 func (s step) hasWAL(name string) bool {
+	if s.emptyDirOf(name) != nil {
+		return false
+	}
 	if claim := s.made[name]; claim != nil {
 		wal, err := resources.WALOf(claim)
 		return wal != nil && err == nil

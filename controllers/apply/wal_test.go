@@ -52,6 +52,17 @@ func TestTheFirstMembersGetBothHalvesAndPodsThatMountThem(t *testing.T) {
 	}
 }
 
+func TestAMemberWithItsDataInItsPodHasItsLogThereAsWell(t *testing.T) {
+	w := newWorld(t, logged())
+	seen := bootstrapped()
+	seen.Current.Members = []facts.Replica{{Name: "demo-1", Storage: facts.Storage{Ephemeral: true}}}
+	pod, err := step{Applier: w.applier(), cluster: w.cluster, view: seen}.buildPod(t.Context(), changes.Start{Name: "demo-1",
+		Settings: settings(w.cluster), Flags: facts.FlagsSealed})
+	if err != nil || resources.MountsWAL(pod) {
+		t.Errorf("it mounts a claim that is not there: %v, %v", pod, err)
+	}
+}
+
 func TestAPodIsMadeAsTheVolumeOfItsMemberIsAndNotAsTheSpecAsks(t *testing.T) {
 	w := newWorld(t, logged())
 	for name, has := range map[string]facts.WAL{"demo-1": {}, "demo-2": {Bytes: 1 << 30}} {

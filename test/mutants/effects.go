@@ -46,8 +46,8 @@ var effects = []mutant{
 	},
 	{
 		Name: "the first Pods do not wait for all that they start with", Peer: "",
-		From: "\tif err != nil {\n\t\treturn err\n\t}\n\tif err := s.begin(ctx)",
-		To:   "\t_ = err\n\tif err := s.begin(ctx)",
+		From: "\tif err != nil {\n\t\treturn err\n\t}\n\ts.made = made",
+		To:   "\t_ = err\n\ts.made = made",
 		Test: "TestNoPodOfABootstrapIsMadeBeforeAllThatItStartsWithIsThere",
 	},
 	{

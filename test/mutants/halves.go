@@ -15,6 +15,12 @@ func logRow(name string) string {
 // halves are bugs of write-ahead logs on volumes of their own.
 var halves = []mutant{
 	{
+		Name: "a member with its data in its Pod waits for a claim of its log, once the spec asks for one", Peer: "",
+		From: "if s.emptyDirOf(name) != nil {\n\t\treturn false",
+		To:   "if false {\n\t\treturn false",
+		Test: "TestAMemberWithItsDataInItsPodHasItsLogThereAsWell",
+	},
+	{
 		Name: "a learner joins beside what it wrote, once its log is gone", Peer: "",
 		From: "if why := guardWhole(r); why.Holds() {\n\t\treturn why\n\t}",
 		To:   "if why := guardWhole(facts.Replica{}); why.Holds() {\n\t\treturn why\n\t}",
