@@ -64,7 +64,7 @@ var changes = []change{
 
 	{"a volume for the write-ahead log is added", "", "spec: {storage: {wal: {size: 1Gi}}}", "", ""},
 	{"it is taken away", "spec: {storage: {wal: {size: 1Gi}}}", "spec: {storage: {}}", "", ""},
-	{"it is to be smaller, and of another class", "spec: {storage: {wal: {size: 2Gi}}}",
+	{"it becomes smaller, and of another class", "spec: {storage: {wal: {size: 2Gi}}}",
 		"spec: {storage: {wal: {size: 1Gi, storageClassName: a}}}", "", ""},
 
 	{"the access mode changes", "", "spec: {storage: {accessMode: ReadWriteOncePod}}", "", ""},

@@ -97,9 +97,9 @@ func (r replicas) addPods(cluster *v1alpha1.EtcdCluster, pods []corev1.Pod, all 
 	return nil
 }
 
-// addStorage says of each where its data is: where its Pod has it, or else by what is there beside Pods. A volume under
-// the name of a member that has its data in its Pod is not the member's.
-func (r replicas) addStorage(cluster *v1alpha1.EtcdCluster, bootstrap record.Bootstrap) {
+// placed lists them, each with where its data is: where its Pod has it, or else by what is there beside Pods. A volume
+// under the name of a member that has its data in its Pod is not the member's.
+func (r replicas) placed(cluster *v1alpha1.EtcdCluster, bootstrap record.Bootstrap) []facts.Replica {
 	for name, replica := range r.byName {
 		storage, isSeen := r.inPods[name]
 		if !isSeen {
@@ -109,6 +109,7 @@ func (r replicas) addStorage(cluster *v1alpha1.EtcdCluster, bootstrap record.Boo
 			replica.Volume = nil
 		}
 	}
+	return r.list()
 }
 
 // addMembers joins entries of the member list by the peer URL that the operator chose for them. Of two entries under

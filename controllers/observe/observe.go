@@ -121,8 +121,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		return facts.Observation{}, nil, err
 	}
 	others, left := g.others(ours)
-	joined.addStorage(cluster, bootstrap)
-	replicas, next, former := incarnationsOf(bootstrap, g).part(joined.list())
+	replicas, next, former := incarnationsOf(bootstrap, g).part(joined.placed(cluster, bootstrap))
 	current := facts.Incarnation{Bootstrap: bootstrap, Membership: membership, Members: replicas}
 	history := o.history(ctx, s, cluster, current)
 	grown := withGrowth(cluster, current, history)

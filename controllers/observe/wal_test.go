@@ -122,6 +122,22 @@ func TestALogWhoseDataIsGoneIsAStray(t *testing.T) {
 	}
 }
 
+func TestALogIsNoStrayWhileDataUnderItsMembersNameIsThereWhoseLabelsAreGone(t *testing.T) {
+	w, _, _ := newLoggedWorld(t)
+	log := w.log("demo-9") // of a member that was replaced
+	w.put(log)
+	data := resources.BuildVolume(w.cluster, resources.Volume{Name: "demo-9", WAL: string(log.UID)})
+	data.Labels = nil
+	w.put(data)
+	if strays := w.look().Strays; len(strays) > 0 {
+		t.Errorf("%+v", strays)
+	}
+	w.remove(data)
+	if strays := w.look().Strays; len(strays) != 1 {
+		t.Errorf("without data: %+v", strays)
+	}
+}
+
 func TestBothHalvesFollowTheDeletionPolicyAndGetTheirLabelsBack(t *testing.T) {
 	w, _, log := newLoggedWorld(t)
 	w.cluster.Spec.Storage.DeletionPolicy = v1alpha1.DeletionDelete

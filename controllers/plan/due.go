@@ -109,7 +109,7 @@ func whyHeld(o judge.Judged) string {
 			version, o.Desired.Target, o.Desired.NoWay, version.MinorString())
 	}
 	if o.Desired.Ephemeral {
-		return "" // members leave their volumes, whatever these have
+		return "" // members leave their volumes, large and small ones
 	}
 	return whyNoSmaller(o, running)
 }

@@ -78,7 +78,7 @@ func fenced(o pass, r facts.Replica) *proposal {
 		return nil
 	}
 	p := wait(facts.ReasonFenced, "Member %s is fenced: it is stopped, and its volume is kept for you. The others are "+
-		"a quorum. Until it is back no other member is restarted, moved or removed. "+unfence, r.Name, r.Name)
+		"a quorum. Until it is back no other one that serves is restarted, moved or removed. "+unfence, r.Name, r.Name)
 	p.Recheck = recheckSettled
 	return p.answering()
 }

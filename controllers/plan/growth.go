@@ -174,7 +174,7 @@ func takenBackBy(o pass, v *facts.Volume) string {
 	return sizeOf(v) + " can be put back"
 }
 
-// sizeOf is the field that says how large such a volume is to be.
+// sizeOf is the field that asks for the size of such a volume.
 func sizeOf(v *facts.Volume) string {
 	if v.IsLog() {
 		return "spec.storage.wal.size"

@@ -84,7 +84,7 @@ var halves = []mutant{
 		Name: "a larger volume of the log moves members", Peer: "",
 		From: "case w.Bytes > asked.Bytes && (log == nil || !log.IsGrowing()):",
 		To:   "case w.Bytes != asked.Bytes && (log == nil || !log.IsGrowing()):",
-		Test: logRow("but not where it is to be larger: its claim asks for more"),
+		Test: logRow("but not where it becomes larger: its claim asks for more"),
 	},
 	{
 		Name: "a log that could not grow moves its member, and its claim is not lowered", Peer: "",
@@ -96,7 +96,7 @@ var halves = []mutant{
 		Name: "the log of a member stays as small as it was made", Peer: "",
 		From: "if log := r.Volume.log(); log != nil {",
 		To:   "if log := r.Volume.log(); log != nil && false {",
-		Test: logRow("but not where it is to be larger: its claim asks for more"),
+		Test: logRow("but not where it becomes larger: its claim asks for more"),
 	},
 	{
 		Name: "the guard lets the logs of two members grow at a time", Peer: "",

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// WAL says on which volume of its own a member's write-ahead log lies, or is to lie; zero where it lies beside the
+// WAL says on which volume of its own a member's write-ahead log lies, or will lie; zero where it lies beside the
 // data. That volume and the one of the data are one, in two halves: where one half is lost, all is.
 type WAL struct {
 	Bytes        int64  // that the spec asks for, or asked for when it was made or grew last

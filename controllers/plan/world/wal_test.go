@@ -23,17 +23,7 @@ func TestMembersMoveToAnotherVolumeOfTheLogOrToNoneAndNoVoteIsAwayMeanwhile(t *t
 	each(t, seeds(6), func(t *testing.T, seed uint64) {
 		w := logged(seed)
 		w.Spec.WAL = asked[seed%3]
-		for range 700 {
-			w.Advance()
-			w.Pass()
-			if up := w.upVoters(w.written()); up < w.Spec.Size {
-				t.Fatalf("seed %d: %d of %d voters serve\n%s", seed, up, w.Spec.Size, firstStory(t, w))
-			}
-		}
-		w.expectMoved(t, seed)
-		if count(w.Log, "EvictPod") > 0 {
-			t.Fatalf("seed %d: a member was stopped\n%s", seed, firstStory(t, w))
-		}
+		w.expectMovedWithoutAStop(t, seed)
 	})
 }
 
