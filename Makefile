@@ -429,7 +429,7 @@ on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(SUBMAKE) localkube
 test-stories: export FULL = 1
 test-stories: $(LOCALKUBE) $(S3_SERVER) $(MORE_SERVERS) $(GITOPS) bin/prometheus $(E2E_TEST) bin/ginkgo bin/helm
 	@$(if $(PICTURES),go build -C test/tools -o /dev/null ./dashboards; export PICTURES="$$(realpath -m -- "$$PICTURES")";) \
-	$(call on-operator,$(GINKGO) --timeout=175m --label-filter="$$GROUP" --focus="$$STORY" $(E2E_TEST))
+	$(call on-operator,[ -z "$${LOCALKUBE:-}" ] || $(LOCALKUBE) build --csi; $(GINKGO) --timeout=175m --label-filter="$$GROUP" --focus="$$STORY" $(E2E_TEST))
 GINKGO = bin/ginkgo --fail-on-empty --procs=$(PROCS) --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
 
 # Those that a Kubernetes of IPv4 alone skips.

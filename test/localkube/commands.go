@@ -31,12 +31,13 @@ func commands() []command {
 		{"up", []string{"[--nodes 3]", "[--ip-families IPv4]", "[--etcd <versions>]", "[--cluster-domain <domain>]", "[--fresh]", "[--on-disk]", "[--yes]"},
 			"start it; what already runs and is whole stays, unless --fresh", up},
 		{"down", nil, "stop it and remove every trace", down},
-		{"build", []string{"[--etcd <versions>]", "[--yes]"}, "only build what `up` needs, into the cache", build},
+		{"build", []string{"[--etcd <versions>]", "[--csi]", "[--yes]"}, "only build what `up` needs, and `csi`, into the cache", build},
 		{"status", nil, "one line for each host; fails if something has ended", status},
 		{"load", []string{"<docker-archive.tar>", "..."}, "make images known to every node", load},
 		{"push", []string{"[<docker-archive.tar> ...]"}, "put images into the registry, or without an archive those of etcd; print their names", push},
 		{"registry", nil, "print the registry's host and port, its user and its password", showRegistry},
 		{"kubectl", []string{"..."}, "kubectl of the server's version, as the administrator", kubectl},
+		{"csi", nil, "start a CSI driver whose volumes grow, and make its classes; once for each `up`", startCSI},
 		{"cut", []string{"<node>"}, "pull its network plug", onNode((*cluster.Cluster).Cut)},
 		{"heal", []string{"<node>"}, "put the plug back", onNode((*cluster.Cluster).Heal)},
 		{"kill-node", []string{"<node>"}, "end all that runs on it at once, as a loss of power does", killNode},
@@ -46,6 +47,8 @@ func commands() []command {
 		{"logs", nil, "print the directory with the logs of all daemons", show(layout.Paths.Logs)},
 		{"volumes", []string{"<node>"}, "print the directory that holds its local-path volumes", volumes},
 		{"provision", []string{"<kubeconfig>"}, "give claims volumes; `up` starts this", provision},
+		{"csi-controller", []string{"<kubeconfig>"}, "give claims volumes that grow; `csi` starts this", csiController},
+		{"csi-node", []string{"<node>"}, "be the CSI driver of a node; `csi` starts this", csiNode},
 		{"dns", []string{"<Corefile>"}, "answer names; `up` starts this", serveDNS},
 		{"serve-images", []string{"<directory>", "<certificate>", "<key>", "<address>", "..."}, "be the registry; `up` starts this", serveImages},
 		{"binary", []string{"<name>"}, "print the path of a program of Kubernetes in the cache", binary},
@@ -123,7 +126,13 @@ func up(ctx context.Context, c *cluster.Cluster, args []string) error {
 
 func build(ctx context.Context, c *cluster.Cluster, args []string) error {
 	flags := flag.NewFlagSet("build", flag.ContinueOnError)
-	return prepared(ctx, c, flags, args, func() error { return nil })
+	driver := flags.Bool("csi", false, "also what `csi` needs")
+	return prepared(ctx, c, flags, args, func() error {
+		if !*driver {
+			return nil
+		}
+		return c.Cache.FillDriver(ctx)
+	})
 }
 
 // prepared does something after it has brought this machine and the cache to where `up` takes seconds.
@@ -229,6 +238,18 @@ func volumes(_ context.Context, c *cluster.Cluster, args []string) error {
 
 func provision(ctx context.Context, c *cluster.Cluster, args []string) error {
 	return c.Provision(ctx, args[0])
+}
+
+func startCSI(ctx context.Context, c *cluster.Cluster, _ []string) error {
+	return locked(ctx, c, func() error { return c.StartCSI(ctx) })
+}
+
+func csiController(ctx context.Context, c *cluster.Cluster, args []string) error {
+	return c.RunCSIController(ctx, args[0])
+}
+
+func csiNode(ctx context.Context, c *cluster.Cluster, args []string) error {
+	return c.RunCSINode(ctx, args[0])
 }
 
 func serveDNS(ctx context.Context, _ *cluster.Cluster, args []string) error {

@@ -96,6 +96,12 @@ func (c *Cache) Binary(name string) string {
 	return filepath.Join(c.targetDir(kubernetesTarget()), name)
 }
 
+// FillDriver makes what only the CSI driver needs.
+func (c *Cache) FillDriver(ctx context.Context) error { return c.build(ctx, resizerTarget()) }
+
+// Resizer has claims grow.
+func (c *Cache) Resizer() string { return filepath.Join(c.targetDir(resizerTarget()), "csi-resizer") }
+
 // Etcd is the etcd that the control plane runs.
 func (c *Cache) Etcd() string {
 	return filepath.Join(c.targetDir(etcdTarget(controlPlaneEtcd)), "etcd")

@@ -18,6 +18,9 @@ var modules embed.FS
 // KubernetesVersion is what `kubectl version` says of server and client.
 const KubernetesVersion = "1.36.3"
 
+// resizerVersion is that of kubernetes-csi/external-resizer.
+const resizerVersion = "2.3.0"
+
 const controlPlaneEtcd = "3.6.16"
 
 // etcdVersions are all that nodes can have images of.
@@ -85,6 +88,14 @@ func versionFlags(version string) string {
 			fmt.Sprintf("-X %s.gitTreeState=clean", pkg))
 	}
 	return strings.Join(flags, " ")
+}
+
+// resizerTarget is not among those that `up` needs: it is built when the CSI driver is asked for.
+func resizerTarget() Target {
+	return Target{
+		Module: "external-resizer", Directory: "external-resizer-" + resizerVersion,
+		Packages: []string{"github.com/kubernetes-csi/external-resizer/v2/cmd/csi-resizer"},
+	}
 }
 
 func etcdTarget(version string) Target {

@@ -9,6 +9,7 @@ import (
 	"text/template"
 
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/controlplane"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/csi"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/provisioner"
 )
@@ -36,6 +37,7 @@ func renderManifest(name string, family layout.Family) ([]byte, error) {
 	var out bytes.Buffer
 	values := map[string]string{
 		"DNSService": family.DNSService, "ControlPlane": family.ControlPlane, "Family": family.Name, "Provisioner": provisioner.Name,
+		"Driver": csi.Name,
 	}
 	if err := t.Execute(&out, values); err != nil {
 		return nil, fmt.Errorf("rendering the manifest %s: %w", name, err)
@@ -53,7 +55,12 @@ func (c *Cluster) Provision(ctx context.Context, kubeconfig string) error {
 	for _, n := range state.nodes() {
 		roots[n.Name] = c.Paths.Node(n.Name).Volumes()
 	}
-	return provisioner.Run(ctx, kubeconfig, roots)
+	client, err := provisioner.Client(kubeconfig)
+	if err != nil {
+		return err
+	}
+	provisioner.Run(ctx, client, provisioner.Name, roots)
+	return nil
 }
 
 // Kubectl is a kubectl of the server's version, as the administrator.

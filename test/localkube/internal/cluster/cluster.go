@@ -41,6 +41,8 @@ type State struct {
 	Families layout.Families `json:"ipFamilies,omitempty"`
 	// Ready says that `up` went through to its end.
 	Ready bool `json:"ready"`
+	// CSI says that the driver of volumes that grow is started on every node.
+	CSI bool `json:"csi,omitempty"`
 	// EtcdVersions are those that all nodes have images of.
 	EtcdVersions []string `json:"etcdVersions,omitempty"`
 	// MadeDirectories were not on this machine before.

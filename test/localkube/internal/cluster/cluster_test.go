@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/cache"
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/csi"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/provisioner"
 )
@@ -174,3 +175,22 @@ func TestTheManifestIsRenderedWhole(t *testing.T) {
 		t.Errorf("%v:\n%s", err, data)
 	}
 }
+
+func TestClassesOfVolumesThatGrowAreTheDrivers(t *testing.T) {
+	data, err := renderManifest("csi.yaml", layout.IPv4)
+	const classes = 4
+	if err != nil || bytes.Count(data, []byte("\nprovisioner: "+csi.Name+"\n")) != classes || bytes.Contains(data, []byte("<no value>")) {
+		t.Errorf("%v:\n%s", err, data)
+	}
+}
+
+func TestOnceTheDriverWasStartedItsPartsBelongToEachHost(t *testing.T) {
+	for _, host := range []string{layout.ControlPlane, "node-1"} {
+		without, with := State{}.daemons(host), State{CSI: true}.daemons(host)
+		if slices.ContainsFunc(without, isOfDriver) || !slices.ContainsFunc(with, isOfDriver) {
+			t.Errorf("%s has %v, and with the driver %v", host, without, with)
+		}
+	}
+}
+
+func isOfDriver(daemon string) bool { return strings.HasPrefix(daemon, "csi-") }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/network"
@@ -67,7 +68,13 @@ func (c *Cluster) StartNode(ctx context.Context, name string) error {
 	if err := network.Heal(n.Name); err != nil {
 		return err
 	}
-	return c.runner().Join(n)
+	if err := c.runner().Join(n); err != nil {
+		return err
+	}
+	if state, _ := c.readState(); !state.CSI {
+		return nil
+	}
+	return c.runner().StartDriver(n)
 }
 
 var (
@@ -76,13 +83,29 @@ var (
 		"local-path-provisioner", "registry",
 	}
 	nodeDaemons = []string{"containerd", "kubelet", "kube-proxy"}
+
+	// What is there besides with the CSI driver.
+	planeDriver = []string{"csi-controller", "csi-resizer"}
+	nodeDriver  = []string{"csi-node"}
 )
 
+// daemons are those that a host should run.
+func (s State) daemons(host string) []string {
+	all, driver := nodeDaemons, nodeDriver
+	if host == layout.ControlPlane {
+		all, driver = planeDaemons, planeDriver
+	}
+	if s.CSI {
+		return slices.Concat(all, driver)
+	}
+	return all
+}
+
 // checkDaemons returns an error that names each daemon that should run and does not.
-func (c *Cluster) checkDaemons(nodes []layout.Node) error {
-	errs := c.ended(layout.ControlPlane, planeDaemons)
-	for _, n := range nodes {
-		errs = append(errs, c.ended(n.Name, nodeDaemons)...)
+func (c *Cluster) checkDaemons(state State) error {
+	errs := c.ended(layout.ControlPlane, state.daemons(layout.ControlPlane))
+	for _, n := range state.nodes() {
+		errs = append(errs, c.ended(n.Name, state.daemons(n.Name))...)
 	}
 	return errors.Join(errs...)
 }

@@ -28,10 +28,10 @@ func (c *Cluster) Status(ctx context.Context, out io.Writer) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "HOST\tADDRESS\tPODS\tNETWORK\tDAEMONS\tREADY")
-	missing := c.ended(layout.ControlPlane, planeDaemons)
+	missing := c.ended(layout.ControlPlane, state.daemons(layout.ControlPlane))
 	writeStatus(w, layout.Node{Name: layout.ControlPlane, IPs: state.Families.ControlPlanes(), PodCIDRs: []string{"-"}}, missing, "-")
 	for _, n := range state.nodes() {
-		ended := c.ended(n.Name, nodeDaemons)
+		ended := c.ended(n.Name, state.daemons(n.Name))
 		missing = append(missing, ended...)
 		writeStatus(w, n, ended, strconv.FormatBool(ready[n.Name]))
 	}

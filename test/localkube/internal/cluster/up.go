@@ -69,7 +69,7 @@ func (s State) checkIs(count int, families layout.Families, domain string) error
 // running returns the state of the localkube that is up and whole, if there is one.
 func (c *Cluster) running(ctx context.Context) (State, bool) {
 	state, err := c.readState()
-	if err != nil || !state.Ready || c.checkDaemons(state.nodes()) != nil {
+	if err != nil || !state.Ready || c.checkDaemons(state) != nil {
 		return state, false
 	}
 	api, err := newAPI(c.Paths, state.Families)
@@ -121,7 +121,7 @@ func (c *Cluster) start(ctx context.Context, count int, families layout.Families
 	if err := errors.Join(c.boot(ctx, nodes, func() error { return c.startAPI(ctx, plane) })...); err != nil {
 		return err
 	}
-	if err := c.startRest(ctx, plane); err != nil {
+	if err := c.startRest(ctx, state, plane); err != nil {
 		return err
 	}
 	state.Ready = true
@@ -214,7 +214,7 @@ func (c *Cluster) startAPI(ctx context.Context, plane controlplane.ControlPlane)
 	return plane.StartControllers()
 }
 
-func (c *Cluster) startRest(ctx context.Context, plane controlplane.ControlPlane) error {
+func (c *Cluster) startRest(ctx context.Context, state State, plane controlplane.ControlPlane) error {
 	for _, n := range plane.Nodes {
 		if err := c.runner().Join(n); err != nil {
 			return err
@@ -236,5 +236,5 @@ func (c *Cluster) startRest(ctx context.Context, plane controlplane.ControlPlane
 		return fmt.Errorf("%w, see %s", err, c.Paths.Log(layout.ControlPlane, "coredns"))
 	}
 	c.say("DNS answers")
-	return c.checkDaemons(plane.Nodes)
+	return c.checkDaemons(state)
 }

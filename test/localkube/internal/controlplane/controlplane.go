@@ -34,6 +34,7 @@ var Users = map[string]pki.Subject{
 	"kube-proxy":              {User: "system:kube-proxy"},
 	"coredns":                 {User: "system:coredns"},
 	"local-path-provisioner":  {User: "system:local-path-provisioner"},
+	"csi":                     {User: "system:localkube-csi"},
 }
 
 // ControlPlane starts the control plane.
@@ -156,6 +157,17 @@ func (c ControlPlane) StartControllers() error {
 // StartProvisioner starts what gives claims their volumes.
 func (c ControlPlane) StartProvisioner() error {
 	return c.startSelf("local-path-provisioner", "provision", c.credential("local-path-provisioner", "kubeconfig"))
+}
+
+// StartDriver starts the CSI driver's part that is on no node, and the resizer that Kubernetes publishes. That tries
+// again sooner than it would by itself: a story waits for it.
+func (c ControlPlane) StartDriver() error {
+	kubeconfig := c.credential("csi", "kubeconfig")
+	if err := c.startSelf("csi-controller", "csi-controller", kubeconfig); err != nil {
+		return err
+	}
+	return c.start("csi-resizer", c.Cache.Resizer(), "--csi-address="+c.Paths.ResizerSocket(),
+		"--kubeconfig="+kubeconfig, "--retry-interval-max=10s", "-v=2")
 }
 
 // startRegistry starts the registry, which is empty. It keeps images on the disk of the machine.

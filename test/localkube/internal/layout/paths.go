@@ -44,6 +44,9 @@ func (p Paths) Memory() string { return filepath.Join(p.Root, "memory") }
 // Data is where that disk is mounted: what is written there is waited for.
 func (p Paths) Data() string { return filepath.Join(p.Root, "data") }
 
+// ResizerSocket is where the CSI driver answers the resizer.
+func (p Paths) ResizerSocket() string { return filepath.Join(p.Root, "csi.sock") }
+
 // ControlPlane holds the data of the control plane.
 func (p Paths) ControlPlane() string { return filepath.Join(p.Data(), ControlPlane) }
 
@@ -79,6 +82,9 @@ func (n NodePaths) Kubelet() string { return filepath.Join(n.data, "kubelet") }
 
 // Volumes is where the provisioner makes the local-path volumes of this node, one directory each.
 func (n NodePaths) Volumes() string { return filepath.Join(n.data, "volumes") }
+
+// Expandable is where the CSI driver makes the volumes of this node, one directory each.
+func (n NodePaths) Expandable() string { return filepath.Join(n.data, "expandable") }
 
 // PodLogs is where the kubelet keeps the logs of containers.
 func (n NodePaths) PodLogs() string { return filepath.Join(n.Root, "pod-logs") }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/proc"
 )
 
@@ -25,6 +26,18 @@ conntrack:
 nftables:
   minSyncPeriod: 200ms
 `
+
+// StartDriver starts the CSI driver of a node, among its mounts.
+func (r Runner) StartDriver(n layout.Node) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
+	_, err = proc.Start(r.Paths, proc.Daemon{
+		Host: n.Name, Name: "csi-node", Joins: proc.PID(r.Paths, n.Name, "containerd"), Args: []string{self, "csi-node", n.Name},
+	})
+	return err
+}
 
 // StartProxy starts a kube-proxy on a host under the name of a node, whose address it takes for its own. Joins is the
 // process that booted the host, or 0.

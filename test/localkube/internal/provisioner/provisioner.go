@@ -25,19 +25,23 @@ const atOnce = 16
 // Roots say for each node which directory of this machine holds its volumes.
 type Roots map[string]string
 
-// Run serves claims until ctx ends.
-func Run(ctx context.Context, kubeconfig string, roots Roots) error {
+// Run serves the claims of classes with a provisioner of this name until ctx ends.
+func Run(ctx context.Context, client kubernetes.Interface, name string, volumes controller.Provisioner) {
+	controller.NewProvisionController(ctx, client, name, volumes,
+		controller.LeaderElection(false), controller.Threadiness(atOnce)).Run(ctx)
+}
+
+// Client asks the API server of a kubeconfig.
+func Client(kubeconfig string) (kubernetes.Interface, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", kubeconfig, err)
+		return nil, fmt.Errorf("reading %s: %w", kubeconfig, err)
 	}
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("using %s: %w", kubeconfig, err)
+		return nil, fmt.Errorf("using %s: %w", kubeconfig, err)
 	}
-	controller.NewProvisionController(ctx, client, Name, roots,
-		controller.LeaderElection(false), controller.Threadiness(atOnce)).Run(ctx)
-	return nil
+	return client, nil
 }
 
 // Provision makes the directory of a claim, writable for any user. The volume is only on the node that the scheduler
@@ -49,7 +53,7 @@ func (r Roots) Provision(_ context.Context, o controller.ProvisionOptions) (*cor
 		return nil, controller.ProvisioningFinished, fmt.Errorf("there is no node %q", o.SelectedNodeName)
 	}
 	directory := filepath.Join(root, fmt.Sprintf("%s_%s_%s", o.PVName, o.PVC.Namespace, o.PVC.Name))
-	if err := makeWritable(directory); err != nil {
+	if err := MakeWritable(directory); err != nil {
 		return nil, controller.ProvisioningFinished, err
 	}
 	isDirectory := corev1.HostPathDirectoryOrCreate
@@ -65,13 +69,14 @@ func (r Roots) Provision(_ context.Context, o controller.ProvisionOptions) (*cor
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
 				HostPath: &corev1.HostPathVolumeSource{Path: directory, Type: &isDirectory},
 			},
-			NodeAffinity: &corev1.VolumeNodeAffinity{Required: onNode(o.SelectedNodeName)},
+			NodeAffinity: &corev1.VolumeNodeAffinity{Required: OnNode(o.SelectedNodeName)},
 		},
 	}
 	return volume, controller.ProvisioningFinished, nil
 }
 
-func onNode(name string) *corev1.NodeSelector {
+// OnNode is where a volume is that only one node has.
+func OnNode(name string) *corev1.NodeSelector {
 	isIt := corev1.NodeSelectorRequirement{
 		Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{name},
 	}
@@ -80,8 +85,8 @@ func onNode(name string) *corev1.NodeSelector {
 	}}
 }
 
-// makeWritable passes over the mask of this process.
-func makeWritable(directory string) error {
+// MakeWritable passes over the mask of this process.
+func MakeWritable(directory string) error {
 	if err := os.MkdirAll(directory, 0o777); err != nil {
 		return fmt.Errorf("making a volume: %w", err)
 	}
