@@ -56,6 +56,7 @@ var groups = []group{
 	{"eviction", measureEvictions},
 	{"growth", measureGrowth},
 	{"replacement", measureReplacement},
+	{"moves", measureMoves},
 	{"fleet", measureFleet},
 	{"settled", measureSettled},
 	{"flood", measureFlood},

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// A move is three replacements, one member at a time; the operator may take 5 s more for each. The floor is what a
+// careful person does to one member of a StatefulSet, and of the gap what that person does to the leader.
+var (
+	moveTime   = figure{Name: "three members moved to new volumes", Unit: unitSeconds, Times: 3, Plus: 3 * 5}
+	moveGap    = figure{Name: "longest write gap, move", Unit: unitSeconds, Times: 1, Plus: 0.1}
+	moveFailed = figure{Name: "requests failed, move", Unit: unitCount, Worst: true}
+)
+
+func measureMoves(ctx context.Context, b *bench) error {
+	return b.takeTurns(ctx, threeOnVolumes, func(ctx context.Context, t *trial, _ int) error {
+		if _, err := t.create(ctx); err != nil {
+			return err
+		}
+		if t.side == ours {
+			return t.measureMove(ctx)
+		}
+		if err := t.letJoin(ctx); err != nil {
+			return err
+		}
+		for _, isLeader := range []bool{false, true} {
+			if err := t.measureReplaced(ctx, isLeader); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// measureMove asks for another access mode, which no volume takes on: every storage has two of them.
+func (t *trial) measureMove(ctx context.Context) error {
+	if err := t.calm(ctx); err != nil {
+		return err
+	}
+	taken, sum, err := t.underLoad(ctx, "", t.podUIDs(), func(ctx context.Context) error {
+		return t.change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
+			s.Storage = &v1alpha1.StorageSpec{AccessMode: corev1.ReadWriteOncePod}
+		})
+	})
+	if err != nil {
+		return err
+	}
+	t.add(t.figure(moveTime), ours, taken)
+	t.add(t.figure(moveGap), ours, sample{Value: sum.gap.Seconds(), Note: fmt.Sprintf("p99 %d ms", sum.p99.Milliseconds())})
+	t.add(t.figure(moveFailed), ours, sample{Value: float64(sum.failed), Note: fmt.Sprintf("of %d", sum.acknowledged+sum.failed)})
+	return nil
+}
+
+// measureReplaced takes the floor of one member's replacement.
+func (t *trial) measureReplaced(ctx context.Context, isLeader bool) error {
+	taken, sum, err := t.replaceByHand(ctx, isLeader)
+	if err != nil {
+		return err
+	}
+	taken.Note = fmt.Sprintf("one member, %s, longest write gap %d ms", taken.Note, sum.gap.Milliseconds())
+	t.add(t.figure(moveTime), floor, taken)
+	if isLeader {
+		t.add(t.figure(moveGap), floor, sample{Value: sum.gap.Seconds(), Note: "the leader, by hand"})
+	}
+	return nil
+}
+
+// letJoin has Pods that are made from now on join the cluster that there is. Those that run stay.
+func (t *trial) letJoin(ctx context.Context) error {
+	set := &appsv1.StatefulSet{}
+	if err := t.kube.client.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: t.name}, set); err != nil {
+		return fmt.Errorf("reading the StatefulSet of the floor: %w", err)
+	}
+	before := set.DeepCopy()
+	set.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
+	args := set.Spec.Template.Spec.Containers[0].Args
+	for i, arg := range args {
+		args[i] = strings.Replace(arg, "--initial-cluster-state=new", "--initial-cluster-state=existing", 1)
+	}
+	if err := t.kube.client.Patch(ctx, set, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("changing the StatefulSet of the floor: %w", err)
+	}
+	return nil
+}
+
+// replaceByHand is how a careful person moves one member of a StatefulSet to a new volume: leadership is handed over
+// first, where the member has it. Then a new member takes its place in the list, and its Pod and claim are deleted.
+func (t *trial) replaceByHand(ctx context.Context, isLeader bool) (sample, wrote, error) {
+	if err := t.calm(ctx); err != nil {
+		return sample{}, wrote{}, err
+	}
+	pod, err := t.victim(ctx, isLeader)
+	if err != nil {
+		return sample{}, wrote{}, err
+	}
+	return t.underLoad(ctx, roleOf(isLeader)+", by hand", []types.UID{pod.UID}, func(ctx context.Context) error {
+		if isLeader {
+			if err := t.moveLeader(ctx, pod.Name); err != nil {
+				return err
+			}
+		}
+		if err := t.listAnew(ctx, pod.Name); err != nil {
+			return err
+		}
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: "data-" + pod.Name}}
+		if err := t.kube.client.Delete(ctx, claim); err != nil {
+			return fmt.Errorf("deleting the claim of %s: %w", pod.Name, err)
+		}
+		return t.deletePod(ctx, pod)
+	})
+}
+
+// listAnew removes a member and adds one with its name and URL.
+func (t *trial) listAnew(ctx context.Context, name string) error {
+	id, err := t.memberID(ctx, name)
+	if err != nil {
+		return err
+	}
+	pods := t.watched.members()
+	i := slices.IndexFunc(pods, func(p *corev1.Pod) bool { return p.Name != name })
+	if i < 0 {
+		return fmt.Errorf("no Pod beside %s can change the member list", name)
+	}
+	if _, err := t.etcdctlIn(ctx, pods[i].Name, "member", "remove", strconv.FormatUint(id, 16)); err != nil {
+		return err
+	}
+	_, err = t.etcdctlIn(ctx, pods[i].Name, "member", "add", name,
+		"--peer-urls="+etcdutil.PeerURL(t.scheme(), name, t.name, t.namespace))
+	return err
+}
