@@ -50,6 +50,7 @@ func (t *trial) measureMove(ctx context.Context) error {
 	if err := t.calm(ctx); err != nil {
 		return err
 	}
+	t.successors = t.size
 	taken, sum, err := t.underLoad(ctx, "", t.podUIDs(), func(ctx context.Context) error {
 		return t.change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
 			s.Storage = &v1alpha1.StorageSpec{AccessMode: corev1.ReadWriteOncePod}

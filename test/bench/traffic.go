@@ -127,7 +127,7 @@ func (t *trial) everyMember() route {
 
 // endpoints are the members' client URLs, by the names in their certificates.
 func (t *trial) endpoints() []string {
-	endpoints := make([]string, t.size)
+	endpoints := make([]string, t.size+t.successors)
 	for i := range endpoints {
 		endpoints[i] = etcdutil.ClientURL(t.scheme(), etcdutil.MemberName(t.name, i), t.name, t.namespace)
 	}

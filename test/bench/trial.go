@@ -27,6 +27,7 @@ type trial struct {
 type shape struct {
 	namespace, name string
 	size            int
+	successors      int // members that may take the place of others, under the next names
 	ephemeral       bool
 	dead            bool   // of an image that does not exist
 	plain           bool   // without TLS, on both sides
