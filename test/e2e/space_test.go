@@ -174,6 +174,37 @@ var _ = Describe("Room that etcd does not use", Label("space"), func() {
 		traffic.Finish(ctx)
 	})
 
+	It("is given back by members on slow disks, which take longer than repair.replaceAfter for it, and none is replaced or restarted", perStory,
+		func(ctx context.Context) {
+			const replaceAfter, perSecond = 20 * time.Second, 2 << 20
+			kube.NeedLocalkube()
+			cluster := story.Create(ctx, "sluggish", 3, world.ReplaceAfter(replaceAfter))
+			cluster.AwaitReady(ctx, 3)
+			cluster.Fill(ctx, "kept", given)
+			leaveRoom(ctx, cluster, large)
+			for i := range 3 {
+				cluster.MoveToSlowDisk(ctx, cluster.Member(i), 1024, perSecond)
+				cluster.AwaitReady(ctx, 3)
+			}
+			was := identityOf(ctx, cluster)
+			restarts := restartsOf(ctx, cluster)
+			traffic := cluster.Write(ctx)
+			traffic.During(ctx, func() {
+				askToDefragment(ctx, cluster)
+				awaitGivenBack(ctx, cluster)
+				cluster.AwaitReady(ctx, 3)
+			})
+			expectEachDefragmented(ctx, cluster, time.Time{})
+			for _, pod := range defragPods(ctx) {
+				ended := pod.Status.ContainerStatuses[0].State.Terminated
+				Expect(ended.FinishedAt.Sub(ended.StartedAt.Time)).To(BeNumerically(">", replaceAfter), "the disk of %s is slow", pod.Name)
+			}
+			Expect(restartsOf(ctx, cluster)).To(Equal(restarts))
+			expectUntouched(ctx, cluster, was)
+			Expect(cluster.Intact(ctx, "kept")).To(Equal(given))
+			traffic.Finish(ctx)
+		})
+
 	It("is not given back while a backup reads, and is once it has", Label("s3"), perStory, func(ctx context.Context) {
 		kube.NeedLocalkube()
 		cluster := story.Create(ctx, "read", 3)
@@ -489,6 +520,18 @@ func defragPods(ctx context.Context) []corev1.Pod {
 	Expect(kube.Client.List(ctx, list, client.InNamespace(story.Namespace),
 		client.MatchingLabels{v1alpha1.LabelComponent: v1alpha1.ComponentDefrag})).To(Succeed())
 	return list.Items
+}
+
+// restartsOf is how often each member's etcd was started again inside its Pod.
+func restartsOf(ctx context.Context, c *world.Cluster) map[string]int {
+	GinkgoHelper()
+	restarts := map[string]int{}
+	for member := range podsOf(ctx, c) {
+		n, err := c.Restarts(ctx, member)
+		Expect(err).NotTo(HaveOccurred())
+		restarts[member] = n
+	}
+	return restarts
 }
 
 // defragPod is that of one member.

@@ -27,6 +27,12 @@ type Disk struct {
 // had. The disk is a tmpfs over the member's directory in its node's mounts; it goes with the story.
 func (c *Cluster) MoveToDisk(ctx context.Context, member string, mebibytes int) *Disk {
 	ginkgo.GinkgoHelper()
+	return c.moveTo(ctx, member, "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm,mode=0777", mebibytes), "tmpfs")
+}
+
+// moveTo puts a member's data on what `mount` mounts with these arguments.
+func (c *Cluster) moveTo(ctx context.Context, member string, mount ...string) *Disk {
+	ginkgo.GinkgoHelper()
 	shim := parent(c.pid(ctx, member)) // it lives as long as the Pod, among the node's mounts
 	mounts, err := os.Open(fmt.Sprintf("/proc/%d/ns/mnt", shim))
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
@@ -39,7 +45,7 @@ func (c *Cluster) MoveToDisk(ctx context.Context, member string, mebibytes int) 
 		gomega.Expect(os.Remove(staging)).To(gomega.Succeed())
 	})
 	c.Freeze(ctx, member)
-	d.onNode(ctx, "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm,mode=0777", mebibytes), "tmpfs", staging)
+	d.onNode(ctx, append(append([]string{"mount"}, mount...), staging)...)
 	d.onNode(ctx, "cp", "--archive", "--sparse=never", d.directory+"/.", staging)
 	d.onNode(ctx, "mount", "--bind", staging, d.directory)
 	d.onNode(ctx, "umount", staging)
