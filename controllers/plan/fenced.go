@@ -45,7 +45,7 @@ func whyNotFence(o pass, r facts.Replica) string {
 	switch {
 	case !r.IsVoter():
 		return "it has no vote yet"
-	case len(voters) < 3:
+	case len(voters) < leastToFence:
 		return fmt.Sprintf("the cluster has %s, and no quorum without it. Three members can spare one",
 			counted(len(voters), "voting member"))
 	case !o.IsFenced(r) || !o.MaySleep(r):
@@ -109,3 +109,6 @@ func despiteFence(o pass, starts []changes.Start) string {
 	return fmt.Sprintf(" etcdsteward.dev/fence names %s, and without it the others are no quorum.",
 		strings.Join(slices.Sorted(slices.Values(names)), ", "))
 }
+
+// leastToFence is as many voters as leave a quorum of two without one.
+const leastToFence = 3

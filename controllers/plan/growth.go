@@ -146,15 +146,25 @@ func whileGrowing(o pass, r facts.Replica) *proposal {
 			cmp.Or(v.Growth.Message, "Kubernetes calls it infeasible"), insteadOfGrowth(o, v)).byHuman().yielding()
 	case v.Growth.State == facts.GrowthAtNode:
 		p := wait(facts.ReasonExpand, "The storage made the volume of %s larger, from %s to %s, and its node has yet "+
-			"to follow%s. If that lasts for %s, the driver may grow it only at the start of its Pod. Then restart it "+
-			"while all others serve: kubectl delete pod %s -n %s.%s", whoseVolume(r), has, asked, since(v),
-			facts.GrowthDeadline, r.Name, o.Cluster.Namespace, said(v))
+			"to follow%s. If that lasts for %s, the driver may grow it only while no Pod uses it. %s%s", whoseVolume(r), has,
+			asked, since(v), facts.GrowthDeadline, withoutPod(o, r), said(v))
 		return p.due(o, v.Growth.Since, facts.GrowthDeadline).yielding()
 	}
 	return wait(facts.ReasonExpand, "The volume of %s%s grows from %s to %s%s, and the next one follows then.%s Some "+
 		"storage takes hours. If it does not go on, kubectl describe pvc %s -n %s says more, or %s.", whoseVolume(r),
 		ofClass(v), has, asked, since(v), said(v), r.VolumeRef().Name, o.Cluster.Namespace,
 		takenBackBy(o, v)).yielding()
+}
+
+// withoutPod is how a person has no Pod use a volume. A Pod that is deleted is made anew too soon: its node keeps the
+// volume for the next one (kubernetes/kubernetes:pkg/kubelet/volumemanager/reconciler).
+func withoutPod(o pass, r facts.Replica) string {
+	stop, start := "fence "+r.Name, "unfence "+r.Name
+	if len(o.Voters()) < leastToFence {
+		stop, start = "hibernate "+o.Cluster.Name, "wake "+o.Cluster.Name
+	}
+	return fmt.Sprintf("Then stop it for a minute: kubectl etcd-steward %s -n %s, and start it again: kubectl "+
+		"etcd-steward %s -n %s.", stop, o.Cluster.Namespace, start, o.Cluster.Namespace)
 }
 
 // insteadOfGrowth is what a person can do where a volume cannot grow.

@@ -80,7 +80,10 @@ func grownRows() []row {
 		{"it waits for no window", closed(three), Act, "expand-volume", "", "ExpandVolume", "demo-2"},
 		{"a node that does not follow is told with what helps",
 			three.edit(2, growingTo(20<<30, facts.GrowthAtNode)).edit(2, tooLong), Refuse, "expand-volume",
-			facts.ReasonExpand, "", "kubectl delete pod demo-2"},
+			facts.ReasonExpand, "", "kubectl etcd-steward fence demo-2 -n default, and start it again"},
+		{"and a member that cannot be fenced sleeps for it",
+			bound(settledWorld(1), 20<<30).edit(0, growingTo(20<<30, facts.GrowthAtNode)).edit(0, tooLong), Refuse,
+			"expand-volume", facts.ReasonExpand, "", "kubectl etcd-steward hibernate demo -n default"},
 		{"what has not begun is told", three.edit(2, growingTo(20<<30, facts.GrowthUnderWay)).edit(2, notBegun), Wait,
 			"expand-volume", facts.ReasonExpand, "", "Nothing has begun with it yet."},
 		{"a volume that grows keeps no other member from being replaced",
@@ -160,7 +163,7 @@ func guardedGrowth() []guardRow {
 func TestAVolumeThatItsNodeHasYetToFollowIsNotSaidToHaveNotBegun(t *testing.T) {
 	o := bound(settledWorld(3), 20<<30).edit(2, growingTo(20<<30, facts.GrowthAtNode)).
 		edit(2, func(r *facts.Replica) { r.Volume.Growth.Since = time.Time{} })
-	if d := Decide(o.Observation); d.Rule != "expand-volume" || !strings.HasSuffix(d.Message, "kubectl delete pod demo-2 -n default.") {
+	if d := Decide(o.Observation); d.Rule != "expand-volume" || !strings.HasSuffix(d.Message, "unfence demo-2 -n default.") {
 		t.Errorf("%s: %s", d.Rule, d.Message)
 	}
 }

@@ -2,11 +2,15 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
@@ -50,7 +54,7 @@ var _ = Describe("Larger volumes of a CSI driver", Label("growth"), func() {
 			traffic.Finish(ctx)
 		})
 
-	It("that it makes only at the start of a Pod are told, and follow a person who restarts each member", perStory,
+	It("that it makes only while no Pod uses them are told, and follow a person who fences each member", perStory,
 		func(ctx context.Context) {
 			kube.GrowingVolumes(ctx)
 			cluster := story.Create(ctx, "offline", 3, onDriver(world.Offline))
@@ -67,7 +71,7 @@ var _ = Describe("Larger volumes of a CSI driver", Label("growth"), func() {
 						g.Expect(err).NotTo(HaveOccurred())
 						g.Expect(object.Status.Conditions).To(ContainElement(HaveField("Message", ContainSubstring("its node has yet to follow"))))
 					}).WithTimeout(world.Patience).Should(Succeed(), "decisions:\n%s", cluster.History)
-					restartOffline(ctx, cluster, claim.Name)
+					restartOffline(ctx, cluster, claim)
 					Eventually(ctx, func() (string, error) {
 						err := kube.Client.Get(ctx, key(claim.Name), &claim)
 						return claim.Status.Capacity.Storage().String(), err
@@ -111,9 +115,13 @@ func awaitCapacities(ctx context.Context, c *world.Cluster, size string) {
 	}).WithTimeout(2*world.Patience).Should(Succeed(), "decisions:\n%s", c.History)
 }
 
-// restartOffline stops a member, and has it start again: its volume is put away and taken up on the way.
-func restartOffline(ctx context.Context, c *world.Cluster, member string) {
+// restartOffline stops a member until its node has put its volume away.
+func restartOffline(ctx context.Context, c *world.Cluster, claim corev1.PersistentVolumeClaim) {
 	GinkgoHelper()
-	deletePod(ctx, c, member)
-	Eventually(ctx, func() error { return c.CheckServing(ctx, 3) }).WithTimeout(world.Patience).Should(Succeed())
+	pod, err := c.Pod(ctx, claim.Name)
+	Expect(err).NotTo(HaveOccurred())
+	annotate(ctx, c, v1alpha1.AnnotationFence, fmt.Sprintf("%q", claim.Name))
+	c.AwaitCondition(ctx, v1alpha1.ConditionFenced, metav1.ConditionTrue, facts.ReasonFenced)
+	kube.AwaitUnstaged(ctx, pod.Spec.NodeName, claim.Spec.VolumeName)
+	annotate(ctx, c, v1alpha1.AnnotationFence, "null")
 }
