@@ -41,13 +41,14 @@ var _ = Describe("A claim of Kubernetes", Label("growth"), func() {
 		expectGrown(ctx, "12Gi")
 	})
 
-	It("of an offline driver waits for the next start of its Pod", perStory, func(ctx context.Context) {
+	It("of an offline driver waits until no Pod uses it", perStory, func(ctx context.Context) {
 		kube.GrowingVolumes(ctx)
 		claim := makeClaim(ctx, world.Offline)
 		pod := usedBy(ctx, claim)
 		Expect(askFor(ctx, "12Gi")).To(Succeed())
-		Eventually(ctx, func() ([]corev1.Event, error) { return saidOf(ctx, claim) }).WithTimeout(world.Patience).
-			Should(ContainElement(HaveField("Message", ContainSubstring("expand: offline"))))
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(theClaim(ctx, g).Status.Conditions).To(ContainElement(HaveField("Message", ContainSubstring("expand: offline"))))
+		}).WithTimeout(world.Patience).Should(Succeed())
 		Expect(capacity(ctx)).To(Equal("8Gi"))
 		Expect(kube.Client.Delete(ctx, pod, client.GracePeriodSeconds(1))).To(Succeed())
 		story.AwaitUnstaged(ctx, pod.Spec.NodeName, theClaim(ctx, Default).Spec.VolumeName)
@@ -138,10 +139,4 @@ func expectResize(ctx context.Context, state corev1.ClaimResourceStatus) {
 	Eventually(ctx, func(g Gomega) {
 		g.Expect(theClaim(ctx, g).Status.AllocatedResourceStatuses).To(HaveKeyWithValue(corev1.ResourceStorage, state))
 	}).WithTimeout(world.Patience).Should(Succeed())
-}
-
-func saidOf(ctx context.Context, claim *corev1.PersistentVolumeClaim) ([]corev1.Event, error) {
-	all := &corev1.EventList{}
-	err := kube.Client.List(ctx, all, client.InNamespace(claim.Namespace), client.MatchingFields{"involvedObject.name": claim.Name})
-	return all.Items, err
 }

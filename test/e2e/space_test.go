@@ -176,7 +176,7 @@ var _ = Describe("Room that etcd does not use", Label("space"), func() {
 
 	It("is given back by members on slow disks, which take longer than repair.replaceAfter for it, and none is replaced or restarted", perStory,
 		func(ctx context.Context) {
-			const replaceAfter, perSecond = 20 * time.Second, 2 << 20
+			const replaceAfter, perSecond = 30 * time.Second, 3 << 19
 			kube.NeedLocalkube()
 			cluster := story.Create(ctx, "sluggish", 3, world.ReplaceAfter(replaceAfter))
 			cluster.AwaitReady(ctx, 3)

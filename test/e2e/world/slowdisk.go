@@ -28,6 +28,7 @@ func (c *Cluster) MoveToSlowDisk(ctx context.Context, member string, mebibytes, 
 	ginkgo.DeferCleanup(func(ctx context.Context) { run(ctx, "losetup", "--detach", device) })
 	d := c.moveTo(ctx, member, "-t", "ext4", device)
 	gomega.Expect(os.RemoveAll(filepath.Join(d.root, d.directory, "lost+found"))).To(gomega.Succeed())
+	run(ctx, "sync", "--file-system", filepath.Join(d.root, d.directory)) // what was copied is not what is slow
 	c.slow(ctx, member, device, bytesPerSecond)
 }
 
