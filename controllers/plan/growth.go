@@ -146,8 +146,8 @@ func whileGrowing(o pass, r facts.Replica) *proposal {
 			cmp.Or(v.Growth.Message, "Kubernetes calls it infeasible"), insteadOfGrowth(o, v)).byHuman().yielding()
 	case v.Growth.State == facts.GrowthAtNode:
 		p := wait(facts.ReasonExpand, "The storage made the volume of %s larger, from %s to %s, and its node has yet "+
-			"to follow%s. If that lasts for %s, the driver may grow it only while no Pod uses it. %s%s", whoseVolume(r), has,
-			asked, since(v), facts.GrowthDeadline, withoutPod(o, r), said(v))
+			"to follow%s. If that lasts for %s, the driver may grow it only while no Pod uses it. %s%s", whoseVolume(r),
+			has, asked, since(v), facts.GrowthDeadline, withoutPod(o, r), said(v))
 		return p.due(o, v.Growth.Since, facts.GrowthDeadline).yielding()
 	}
 	return wait(facts.ReasonExpand, "The volume of %s%s grows from %s to %s%s, and the next one follows then.%s Some "+
