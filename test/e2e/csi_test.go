@@ -41,21 +41,6 @@ var _ = Describe("A claim of Kubernetes", Label("growth"), func() {
 		expectGrown(ctx, "12Gi")
 	})
 
-	It("of an offline driver waits until no Pod uses it", perStory, func(ctx context.Context) {
-		kube.GrowingVolumes(ctx)
-		claim := makeClaim(ctx, world.Offline)
-		pod := usedBy(ctx, claim)
-		Expect(askFor(ctx, "12Gi")).To(Succeed())
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(theClaim(ctx, g).Status.Conditions).To(ContainElement(HaveField("Message", ContainSubstring("expand: offline"))))
-		}).WithTimeout(world.Patience).Should(Succeed())
-		Expect(capacity(ctx)).To(Equal("8Gi"))
-		Expect(kube.Client.Delete(ctx, pod, client.GracePeriodSeconds(1))).To(Succeed())
-		story.AwaitUnstaged(ctx, pod.Spec.NodeName, theClaim(ctx, Default).Spec.VolumeName)
-		usedBy(ctx, claim)
-		expectGrown(ctx, "12Gi")
-	})
-
 	It("gets another VolumeAttributesClass, and one that its driver refuses is told", perStory, func(ctx context.Context) {
 		kube.GrowingVolumes(ctx)
 		claim := makeClaim(ctx, world.Expandable)
@@ -118,11 +103,6 @@ func theClaim(ctx context.Context, g Gomega) *corev1.PersistentVolumeClaim {
 	claim := &corev1.PersistentVolumeClaim{}
 	g.Expect(kube.Client.Get(ctx, client.ObjectKey{Namespace: story.Namespace, Name: "data"}, claim)).To(Succeed())
 	return claim
-}
-
-func capacity(ctx context.Context) string {
-	GinkgoHelper()
-	return theClaim(ctx, Default).Status.Capacity.Storage().String()
 }
 
 func expectGrown(ctx context.Context, size string) {

@@ -2,15 +2,11 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
@@ -54,35 +50,6 @@ var _ = Describe("Larger volumes of a CSI driver", Label("growth"), func() {
 			traffic.Finish(ctx)
 		})
 
-	It("that it makes only while no Pod uses them are told, and follow a person who fences each member", perStory,
-		func(ctx context.Context) {
-			kube.GrowingVolumes(ctx)
-			cluster := story.Create(ctx, "offline", 3, onDriver(world.Offline))
-			cluster.AwaitReady(ctx, 3)
-			was := identityOf(ctx, cluster)
-			traffic := cluster.Write(ctx)
-			traffic.During(ctx, func() {
-				cluster.Change(ctx, ofSize("12Gi"))
-				for range 3 {
-					claim := awaitGrowing(ctx, cluster)
-					cluster.AwaitStep(ctx, "VolumeExpansion")
-					Eventually(ctx, func(g Gomega) {
-						object, err := cluster.Get(ctx)
-						g.Expect(err).NotTo(HaveOccurred())
-						g.Expect(object.Status.Conditions).To(ContainElement(HaveField("Message", ContainSubstring("its node has yet to follow"))))
-					}).WithTimeout(world.Patience).Should(Succeed(), "decisions:\n%s", cluster.History)
-					restartOffline(ctx, cluster, claim)
-					Eventually(ctx, func() (string, error) {
-						err := kube.Client.Get(ctx, key(claim.Name), &claim)
-						return claim.Status.Capacity.Storage().String(), err
-					}).WithTimeout(world.Patience).Should(Equal("12Gi"), "decisions:\n%s", cluster.History)
-				}
-				cluster.AwaitReady(ctx, 3)
-			})
-			expectSame(ctx, cluster, was)
-			traffic.Finish(ctx)
-		})
-
 	It("that its StorageClass does not allow are refused by Kubernetes, and are told with the ways on", perStory, func(ctx context.Context) {
 		kube.GrowingVolumes(ctx)
 		cluster := story.Create(ctx, "unresized", 3, onDriver(world.Fixed))
@@ -113,15 +80,4 @@ func awaitCapacities(ctx context.Context, c *world.Cluster, size string) {
 			g.Expect(claim.Status.Capacity.Storage().String()).To(Equal(size), pod.Name)
 		}
 	}).WithTimeout(2*world.Patience).Should(Succeed(), "decisions:\n%s", c.History)
-}
-
-// restartOffline stops a member until its node has put its volume away.
-func restartOffline(ctx context.Context, c *world.Cluster, claim corev1.PersistentVolumeClaim) {
-	GinkgoHelper()
-	pod, err := c.Pod(ctx, claim.Name)
-	Expect(err).NotTo(HaveOccurred())
-	annotate(ctx, c, v1alpha1.AnnotationFence, fmt.Sprintf("%q", claim.Name))
-	c.AwaitCondition(ctx, v1alpha1.ConditionFenced, metav1.ConditionTrue, facts.ReasonFenced)
-	kube.AwaitUnstaged(ctx, pod.Spec.NodeName, claim.Spec.VolumeName)
-	annotate(ctx, c, v1alpha1.AnnotationFence, "null")
 }
