@@ -100,7 +100,7 @@ func corruption(o pass) *proposal {
 	}
 	p := refuse(facts.ReasonCorruption, "Members hold different data, and no single copy stands against those of a "+
 		"majority: %s. The operator restarts and removes no member. Decide whose data is right, as "+
-		pages.Docs+"docs/failures.md "+
+		pages.Docs+"docs/failures/data.md#copies-differ "+
 		"says, or restore a backup with an EtcdRestore.", hashes(o.Incarnation)).byHuman()
 	p.Recheck = recheckHashes
 	return p

@@ -50,7 +50,7 @@ func TestTheRulesAreInTheirOrderInDocGoAndInTheUsersDocs(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the table of signs in docs/failures.md anew")
+var update = flag.Bool("update", false, "write the table of signs in docs/reference/judgement.md anew")
 
 // signRow is the row of the docs for a row of the table.
 func signRow(s judge.Sign) string {
@@ -86,8 +86,8 @@ func doneAbout(s judge.Sign) string {
 	return "Replaces it after `repair.replaceAfter`."
 }
 
-func TestThePageOfFailuresSaysHowAMemberIsJudgedAsTheTableOfSignsDoes(t *testing.T) {
-	const path = "../../docs/failures.md"
+func TestThePageOfJudgementsSaysHowAMemberIsJudgedAsTheTableOfSignsDoes(t *testing.T) {
+	const path = "../../docs/reference/judgement.md"
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func TestThePageOfFailuresSaysHowAMemberIsJudgedAsTheTableOfSignsDoes(t *testing
 		return
 	}
 	if !strings.Contains(string(page), want+"\n") {
-		t.Errorf("%s says it differently; go test ./controllers/plan -run PageOfFailures -update writes\n%s", path,
+		t.Errorf("%s says it differently; go test ./controllers/plan -run PageOfJudgements -update writes\n%s", path,
 			want)
 	}
 }

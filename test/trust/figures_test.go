@@ -41,7 +41,7 @@ var figures = []struct{ code, page, says string }{
 	{"slowLoadBalancer = 3 * time.Minute",
 		"docs/connect.md", "After three minutes the status warns of it"},
 	{"leaveSeconds = 2",
-		"docs/failures.md", "A member serves for 2 s after Kubernetes was told to stop it"},
+		"docs/failures/changes.md", "A member serves for 2 s after Kubernetes was told to stop it"},
 	{"pruneWindow = 5 * time.Minute",
 		"docs/backup.md", "The Job deletes for up to five minutes"},
 	{"clockSlack = 5 * time.Minute",

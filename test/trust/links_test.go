@@ -92,12 +92,14 @@ var (
 	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	linkText = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	noAnchor = regexp.MustCompile("[^a-z0-9 _-]")
+	// rowName is the anchor of a row of a table.
+	rowName = regexp.MustCompile(`<a id="([a-z0-9-]+)"></a>`)
 )
 
 // anchorsOf are the anchors of the pages that were read.
 var anchorsOf = map[string]map[string]bool{}
 
-// anchors are those that GitHub makes of the headings of a page.
+// anchors are those that GitHub makes of the headings of a page, and those of its rows.
 func anchors(t *testing.T, page string) map[string]bool {
 	t.Helper()
 	if anchorsOf[page] == nil {
@@ -105,6 +107,9 @@ func anchors(t *testing.T, page string) map[string]bool {
 		for _, m := range heading.FindAllStringSubmatch(read(t, page), -1) {
 			plain := noAnchor.ReplaceAllString(strings.ToLower(linkText.ReplaceAllString(m[1], "$1")), "")
 			found[strings.ReplaceAll(plain, " ", "-")] = true
+		}
+		for _, m := range rowName.FindAllStringSubmatch(read(t, page), -1) {
+			found[m[1]] = true
 		}
 		anchorsOf[page] = found
 	}

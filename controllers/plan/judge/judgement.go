@@ -110,7 +110,7 @@ func (s Sign) told(reason string) Sign { s.Reason = reason; return s }
 
 func (s Sign) toldBy(w word) Sign { s.word = w; return s }
 
-// Word is how docs/failures.md tells the reason; empty where the member is well.
+// Word is how docs/reference/judgement.md tells the reason; empty where the member is well.
 func (s Sign) Word() string {
 	if s.Reason != "" {
 		return "`" + s.Reason + "`"
@@ -146,7 +146,7 @@ func judge(o Judged, r facts.Replica) Judgement {
 // Signs is the table by which each member is judged, once, for every rule, the evidence and the status. It is read from
 // the top: whose the data is and whether it is there come first, then what the Pod and its node say, then what etcd
 // said when it stopped, then what it answers. What the rows ask is in seen.go. Each row has its row in
-// judgement_test.go and in docs/failures.md.
+// judgement_test.go and in docs/reference/judgement.md.
 var Signs = []Sign{
 	// Whose data it is.
 	seen("its directory holds the data of another cluster", answersAsAnotherCluster).

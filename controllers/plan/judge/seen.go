@@ -328,7 +328,7 @@ func unheardSince(r facts.Replica) time.Time {
 	return r.Pod.GoneBy
 }
 
-// word is how a row finds its Reason, and how docs/failures.md tells that.
+// word is how a row finds its Reason, and how docs/reference/judgement.md tells that.
 type word struct {
 	find func(facts.Replica) string
 	doc  string
