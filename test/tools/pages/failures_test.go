@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "write docs/reference/proofs.md anew")
 func TestEachReasonOnThePagesOfFailuresIsExplained(t *testing.T) {
 	explained := read(t, "docs/conditions.md") + read(t, "docs/alerts.md") + read(t, "docs/backup.md")
 	var told strings.Builder
-	for _, page := range append(pagesOfFailures(t), "docs/failures.md", "docs/reference/judgement.md") {
+	for _, page := range append(pagesOfFailures(t), "docs/failures.md", "docs/troubleshooting.md", "docs/reference/judgement.md") {
 		told.WriteString(read(t, page))
 	}
 	reasons := regexp.MustCompile("`([A-Z][A-Za-z]+)`").FindAllStringSubmatch(told.String(), -1)
