@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -103,18 +104,25 @@ func TestAScheduleMayChangeEverythingButItsCluster(t *testing.T) {
 	saysOnce(t, "the schema", errs, "spec.clusterRef", "spec.clusterRef cannot change: create another EtcdBackupSchedule for another cluster")
 }
 
-func TestTheSampleOfAScheduleIsAdmitted(t *testing.T) {
-	text, err := os.ReadFile("../../config/samples/etcdbackupschedule.yaml")
-	if err != nil {
-		t.Fatal(err)
+func TestEachSampleOfAScheduleIsAdmitted(t *testing.T) {
+	files, err := filepath.Glob("../../config/samples/etcdbackupschedule*.yaml")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("looking for the samples: found %d, error %v", len(files), err)
 	}
-	object := &unstructured.Unstructured{}
-	if err := object.UnmarshalJSON(toJSON(t, string(text))); err != nil {
-		t.Fatal(err)
-	}
-	object.SetNamespace("default")
-	if errs := newScheduleGate(t).create(t, object); len(errs) > 0 {
-		t.Errorf("the schema refuses it: %v", errs.ToAggregate())
+	g := newScheduleGate(t)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := &unstructured.Unstructured{}
+		if err := object.UnmarshalJSON(toJSON(t, string(text))); err != nil {
+			t.Fatal(err)
+		}
+		object.SetNamespace("default")
+		if errs := g.create(t, object); object.GetKind() != "EtcdBackupSchedule" || len(errs) > 0 {
+			t.Errorf("%s: a %s, and the schema says: %v", file, object.GetKind(), errs.ToAggregate())
+		}
 	}
 }
 

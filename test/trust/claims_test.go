@@ -180,18 +180,46 @@ func TestEachCommandOfThePluginOnAPageIsThere(t *testing.T) {
 	}
 }
 
-func TestEachSampleIsAppliedWithTheOthersOrNamedOnAPage(t *testing.T) {
-	pages := claims(t)
+const (
+	samplesPage = "docs/samples.md"
+	together    = "config/samples/kustomization.yaml"
+)
+
+func TestThePageOfSamplesSaysOfEachWhenToTakeIt(t *testing.T) {
+	row := regexp.MustCompile(`(?m)^\| \[([\w.-]+)\]\(\.\./config/samples/([\w.-]+)\)( \*)? \| [A-Z].*\. \|$`)
+	named, starred := map[string]int{}, map[string]bool{}
+	for _, m := range row.FindAllStringSubmatch(read(t, samplesPage), -1) {
+		if m[1] != m[2] {
+			t.Errorf("%s: the row of %s leads to %s", samplesPage, m[1], m[2])
+		}
+		named[m[1]]++
+		starred[m[1]] = m[3] != ""
+	}
+	applied := read(t, together)
 	for _, sample := range files(t) {
 		name := path.Base(sample)
-		if path.Dir(sample) != "config/samples" || name == "kustomization.yaml" ||
-			strings.Contains(read(t, "config/samples/kustomization.yaml"), "\n- "+name+"\n") {
+		if path.Dir(sample) != "config/samples" || sample == together {
 			continue
 		}
-		if !slices.ContainsFunc(slices.Collect(maps.Values(pages)), func(text string) bool {
-			return strings.Contains(text, sample)
-		}) {
-			t.Errorf("%s is neither in the kustomization nor on a page", sample)
+		if named[name] != 1 {
+			t.Errorf("%s has %d rows of %s, want one that says when to take it", samplesPage, named[name], name)
+		}
+		if isApplied := strings.Contains(applied, "\n- "+name+"\n"); isApplied != starred[name] {
+			t.Errorf("%s: %s has a star: %v, and is applied with others: %v", samplesPage, name, starred[name], isApplied)
+		}
+	}
+}
+
+// What names a bucket, a Secret or nodes of the reader is applied alone.
+func TestSamplesThatAreAppliedTogetherNeedNothing(t *testing.T) {
+	names := regexp.MustCompile(`(?m)^- (\S+\.yaml)$`).FindAllStringSubmatch(read(t, together), -1)
+	if len(names) < 4 {
+		t.Fatalf("only %d samples were found", len(names))
+	}
+	mine := regexp.MustCompile(`(?m)^ *(?:- )?(credentialsSecretRef|claimName|backupRef|pullSecrets|sidecars|topologySpreadConstraints|type|ipFamilies):`)
+	for _, name := range names {
+		if m := mine.FindStringSubmatch(read(t, "config/samples/"+name[1])); m != nil {
+			t.Errorf("%s names %s: the reader has to have that", name[1], m[1])
 		}
 	}
 }
