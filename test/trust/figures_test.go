@@ -1,6 +1,8 @@
 package trust
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -9,6 +11,8 @@ import (
 // Change both.
 var figures = []struct{ code, page, says string }{
 	{`DefaultStorageSize = "8Gi"`, "docs/install.md", "A member asks for 8Gi of disk"},
+	{`DefaultStorageSize = "8Gi"`,
+		"docs/sizes.md", "A member asks for 100m of CPU, 512Mi of memory and a volume of 8Gi"},
 	{"DefaultReplaceAfter = 5 * time.Minute",
 		"docs/alerts.md", "`repair.replaceAfter` (5 minutes unless you set it)"},
 	{"DefaultReplaceAfter = 5 * time.Minute",
@@ -17,6 +21,8 @@ var figures = []struct{ code, page, says string }{
 		"docs/conditions.md", "`spec.repair.keepVolumes` (24h by default"},
 	{"DefaultBackupAge = 48 * time.Hour",
 		"docs/backup.md", "the newest proven backup may be 48 hours old"},
+	{"DefaultQuotaBackendBytes int64 = 2 << 30",
+		"docs/sizes.md", "2 GiB by default, here as there"},
 	{"DefaultQuotaBackendBytes int64 = 2 << 30",
 		"docs/moving-in.md", "the quota, which is 2Gi without the field"},
 	{"RoomPercent = 80", "docs/restore.md", "less than 80 % of its quota"},
@@ -93,4 +99,23 @@ func shipped(t *testing.T) string {
 // oneLine has one space where a text has several, or goes on in the next line.
 func oneLine(text string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(text, "\n> ", "\n")), " ")
+}
+
+func TestThePageOfSizesNamesEachGroupOfFigures(t *testing.T) {
+	const page, program = "docs/sizes.md", "test/bench/main.go"
+	var there, named []string
+	for _, m := range regexp.MustCompile(`(?m)^\t\{"([a-z]+)", measure`).FindAllStringSubmatch(read(t, program), -1) {
+		there = append(there, m[1])
+	}
+	_, table, _ := strings.Cut(read(t, page), "\n| `-figures` | ")
+	for _, row := range regexp.MustCompile("(?m)^\\| (`.*`) \\| ").FindAllStringSubmatch(table, -1) {
+		for _, m := range inCode.FindAllStringSubmatch(row[1], -1) {
+			named = append(named, m[1])
+		}
+	}
+	slices.Sort(there)
+	slices.Sort(named)
+	if len(there) < 10 || !slices.Equal(there, named) {
+		t.Errorf("%s names %v, and %s measures %v", page, named, program, there)
+	}
 }
