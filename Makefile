@@ -47,7 +47,7 @@ export GITOPS_BINARIES ?= $(BIN)/gitops
 export PROMETHEUS ?= $(BIN)/prometheus
 # Where no etcd is built yet, nothing is tried on a real one, and CI fails.
 WITH_ETCD = if [ -n "$$(ls bin/etcd)" ]; then export ETCD_BINARIES=$(BIN)/etcd; else \
-	echo "nothing is tried on real etcd: build it first (make localkube-build)"; fi;
+	echo "nothing is tried on real etcd: build it first (make etcd)"; fi;
 # The stories, built once for running and listing them. They run beside the files that they read.
 E2E_TEST := $(CURDIR)/test/e2e/e2e.test
 IMAGE_TAR := bin/etcd-steward-image.tar
@@ -447,6 +447,11 @@ bin/ginkgo: go.mod
 $(LOCALKUBE): FORCE
 	@mkdir -p bin; [ -x $@ ] || echo "building localkube: seconds, or some minutes the first time on a machine"
 	@go build -C test/localkube -o $@ .
+
+# It needs no root: with it unit tests try real etcd on any Linux.
+.PHONY: etcd
+etcd: $(LOCALKUBE) ## Only build etcd's releases for unit tests, into the cache; needs no root.
+	@$(LOCALKUBE) etcd
 
 # The etcd binaries of localkube, one directory for each version, as the contract tests look for them.
 .PHONY: bin/etcd

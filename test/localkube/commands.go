@@ -32,6 +32,7 @@ func commands() []command {
 			"start it; what already runs and is whole stays, unless --fresh", up},
 		{"down", nil, "stop it and remove every trace", down},
 		{"build", []string{"[--etcd <versions>]", "[--csi]", "[--yes]"}, "only build what `up` needs, and `csi`, into the cache", build},
+		{"etcd", []string{"[--etcd <versions>]"}, "only build releases of etcd into the cache, as any user", etcd},
 		{"status", nil, "one line for each host; fails if something has ended", status},
 		{"load", []string{"<docker-archive.tar>", "..."}, "make images known to every node", load},
 		{"push", []string{"[<docker-archive.tar> ...]"}, "put images into the registry, or without an archive those of etcd; print their names", push},
@@ -135,15 +136,32 @@ func build(ctx context.Context, c *cluster.Cluster, args []string) error {
 	})
 }
 
-// prepared does something after it has brought this machine and the cache to where `up` takes seconds.
-func prepared(ctx context.Context, c *cluster.Cluster, flags *flag.FlagSet, args []string, do func() error) error {
-	yes := flags.Bool("yes", false, "install missing Debian packages without asking")
-	flags.Func("etcd", "versions of etcd that nodes have images of, such as 3.5.35,3.6.16 (default all)", c.Cache.Choose)
+// etcd builds what unit tests try, and needs nothing of this machine but Go.
+func etcd(ctx context.Context, c *cluster.Cluster, args []string) error {
+	flags := flag.NewFlagSet("etcd", flag.ContinueOnError)
+	if err := parse(c, flags, args); err != nil {
+		return err
+	}
+	return locked(ctx, c, func() error { return c.Cache.FillEtcd(ctx) })
+}
+
+// parse reads the flags of what fills the cache.
+func parse(c *cluster.Cluster, flags *flag.FlagSet, args []string) error {
+	flags.Func("etcd", "versions of etcd to build and to have images of, such as 3.5.35,3.6.16 (default all)", c.Cache.Choose)
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%s takes no argument %q", flags.Name(), flags.Arg(0))
+	}
+	return nil
+}
+
+// prepared does something after it has brought this machine and the cache to where `up` takes seconds.
+func prepared(ctx context.Context, c *cluster.Cluster, flags *flag.FlagSet, args []string, do func() error) error {
+	yes := flags.Bool("yes", false, "install missing Debian packages without asking")
+	if err := parse(c, flags, args); err != nil {
+		return err
 	}
 	if err := host.Check(c.Cache.Dir); err != nil {
 		return err

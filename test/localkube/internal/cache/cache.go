@@ -83,12 +83,22 @@ func (c *Cache) waitLock(ctx context.Context, f *os.File) error {
 
 // Fill makes whatever is not there yet: binaries, images, and the containerd root with them.
 func (c *Cache) Fill(ctx context.Context) error {
-	for _, t := range c.targets() {
+	if err := c.buildAll(ctx, c.targets()); err != nil {
+		return err
+	}
+	return c.makeTemplate(ctx)
+}
+
+// FillEtcd makes the binaries of etcd that are not there yet, and nothing else. Go alone is enough for that.
+func (c *Cache) FillEtcd(ctx context.Context) error { return c.buildAll(ctx, c.etcdTargets()) }
+
+func (c *Cache) buildAll(ctx context.Context, targets []Target) error {
+	for _, t := range targets {
 		if err := c.build(ctx, t); err != nil {
 			return err
 		}
 	}
-	return c.makeTemplate(ctx)
+	return nil
 }
 
 // Binary is the path of a Kubernetes binary.

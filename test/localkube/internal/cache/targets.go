@@ -56,7 +56,11 @@ func (c *Cache) Choose(list string) error {
 }
 
 func (c *Cache) targets() []Target {
-	all := []Target{kubernetesTarget()}
+	return append([]Target{kubernetesTarget()}, c.etcdTargets()...)
+}
+
+func (c *Cache) etcdTargets() []Target {
+	var all []Target
 	for _, v := range c.EtcdVersions {
 		all = append(all, etcdTarget(v))
 	}
