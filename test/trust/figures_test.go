@@ -23,6 +23,8 @@ var figures = []struct{ code, page, says string }{
 		"docs/backup.md", "the newest proven backup may be 48 hours old"},
 	{"DefaultQuotaBackendBytes int64 = 2 << 30",
 		"docs/sizes.md", "2 GiB by default, here as there"},
+	{"DefaultReplaceAfter = 5 * time.Minute",
+		"docs/faq.md", "`spec.repair.replaceAfter`, which is 5 minutes unless you set it"},
 	{"DefaultQuotaBackendBytes int64 = 2 << 30",
 		"docs/moving-in.md", "the quota, which is 2Gi without the field"},
 	{"RoomPercent = 80", "docs/restore.md", "less than 80 % of its quota"},
