@@ -13,7 +13,7 @@ import (
 func claims(t *testing.T) map[string][][]string {
 	t.Helper()
 	levels := map[string][][]string{}
-	for chapter := range strings.SplitSeq(page(t, "capabilities.md"), "\n## ") {
+	for chapter := range strings.SplitSeq(read(t, "docs/capabilities.md"), "\n## ") {
 		level, text, _ := strings.Cut(chapter, "\n")
 		for line := range strings.Lines(text) {
 			cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
@@ -53,7 +53,7 @@ func TestTheLevelThatThePageClaimsIsThatOfTheChart(t *testing.T) {
 	if claimed == nil {
 		t.Fatal("the chart claims no level")
 	}
-	name := regexp.MustCompile(`(?m)^\| \d\. \[(.+)\]\(.*\) \| Yes, in the Helm chart and the OLM bundle \|`).FindStringSubmatch(page(t, "capabilities.md"))
+	name := regexp.MustCompile(`(?m)^\| \d\. \[(.+)\]\(.*\) \| Yes, in the Helm chart and the OLM bundle \|`).FindStringSubmatch(read(t, "docs/capabilities.md"))
 	if name == nil || !strings.EqualFold(name[1], claimed[1]) {
 		t.Errorf("the chart claims %q, and the page %q", claimed[1], name)
 	}
