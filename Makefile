@@ -110,6 +110,10 @@ generate: bin/controller-gen bin/crd-ref-docs ## Regenerate deep copies, the API
 	@mkdir -p docs/reference
 	@$(call api-reference,docs/reference/api.md)
 
+.PHONY: pictures
+pictures: bin/d2 ## Draw the pictures of the pages anew, from docs/pictures/*.d2.
+	@$(call draw,docs/pictures)
+
 .PHONY: manifests
 manifests: bin/controller-gen ## Regenerate the CRDs and the operator's role, and what the Helm chart and OLM's bundle have of config.
 	@bin/controller-gen crd paths=./api/... output:crd:dir=config/crd/bases
@@ -355,7 +359,7 @@ words:
 .PHONY: tables
 tables:
 	@$(GO_TEST) -run='Docs|ThePage|OneSentencePerRule|EveryRule|EverySign|ForOneWrongFact|IsJudged|ReasonsByWhich|IsDocumented' \
-		./controllers/plan ./controllers/report ./controllers/backupplan ./controllers/scheduleplan ./cmd/manager ./cmd/agent ./cmd/kubectl-etcd-steward
+		./controllers/plan ./controllers/report ./controllers/resources ./controllers/backupplan ./controllers/scheduleplan ./cmd/manager ./cmd/agent ./cmd/kubectl-etcd-steward
 
 # They read files beside their module, which no cache of tests knows of.
 .PHONY: pages
@@ -369,9 +373,14 @@ chart = go run -C test/tools ./chart -root $(CURDIR) -out $(1)
 # It reads the chart.
 olm = go run -C test/tools ./olm -root $(CURDIR) -out $(1)
 
+# style.d2 is what all of them share. With --scale=1 a page shows a picture at its own size.
+draw = for source in $(filter-out %/style.d2,$(wildcard docs/pictures/*.d2)); do \
+	said=$$(bin/d2 --layout=elk --theme=0 --pad=16 --scale=1 --omit-version $$source - 2>&1 >$(1)/$$(basename $$source .d2).svg) || \
+	{ echo "$$said"; exit 1; }; done
+
 # Generates everything anew beside the tree and compares: what is committed is what the code says.
 .PHONY: verify-generated
-verify-generated: bin/controller-gen bin/crd-ref-docs
+verify-generated: bin/controller-gen bin/crd-ref-docs bin/d2
 	@temp=$$(mktemp -d); trap 'rm -rf "$$temp"' EXIT; \
 	bin/controller-gen object paths=./api/... output:object:dir="$$temp/api"; \
 	bin/controller-gen crd paths=./api/... output:crd:dir="$$temp/crd"; \
@@ -379,14 +388,16 @@ verify-generated: bin/controller-gen bin/crd-ref-docs
 	$(call api-reference,"$$temp/api.md"); \
 	$(call chart,"$$temp/chart"); \
 	$(call olm,"$$temp/olm"); \
+	mkdir "$$temp/pictures"; $(call draw,"$$temp/pictures"); \
 	diff -u api/v1alpha1/zz_generated.deepcopy.go "$$temp/api/zz_generated.deepcopy.go" && \
 	diff -ru config/crd/bases "$$temp/crd" && \
 	diff -u config/rbac/role.yaml "$$temp/rbac/role.yaml" && \
 	diff -ru config/helm/etcd-steward/files "$$temp/chart/files" && \
 	diff -u config/helm/etcd-steward/Chart.yaml "$$temp/chart/Chart.yaml" && \
 	diff -ru -x base.yaml -x ci.yaml -x scorecard.yaml config/olm "$$temp/olm" && \
-	diff -u docs/reference/api.md "$$temp/api.md" || \
-	{ echo "generated files are out of date: make generate manifests"; exit 1; }
+	diff -u docs/reference/api.md "$$temp/api.md" && \
+	diff -rq -x '*.d2' -x '*.png' docs/pictures "$$temp/pictures" || \
+	{ echo "generated files are out of date: make generate manifests pictures"; exit 1; }
 
 .PHONY: verify-kustomize
 verify-kustomize: bin/kustomize
@@ -461,7 +472,7 @@ bin/etcd:
 	done
 
 .PHONY: tools
-tools: bin/controller-gen bin/crd-ref-docs bin/kustomize bin/helm bin/golangci-lint bin/promtool bin/ginkgo $(S3_SERVER) $(LOCALKUBE)
+tools: bin/controller-gen bin/crd-ref-docs bin/d2 bin/kustomize bin/helm bin/golangci-lint bin/promtool bin/ginkgo $(S3_SERVER) $(LOCALKUBE)
 
 # What npm brings is what the lock says, and none of its scripts are run.
 bin/azure/azurite-blob: test/tools/azure/package-lock.json
@@ -487,6 +498,7 @@ bin/$(1): $(4)/go.mod $(6)
 endef
 $(eval $(call tool,controller-gen,sigs.k8s.io/controller-tools/cmd/controller-gen,sigs.k8s.io/controller-tools,test/tools))
 $(eval $(call tool,crd-ref-docs,github.com/elastic/crd-ref-docs,github.com/elastic/crd-ref-docs,test/tools))
+$(eval $(call tool,d2,oss.terrastruct.com/d2,oss.terrastruct.com/d2,test/tools/d2))
 $(eval $(call tool,kustomize,sigs.k8s.io/kustomize/kustomize/v5,sigs.k8s.io/kustomize/kustomize/v5,test/tools))
 $(eval $(call tool,golangci-lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,github.com/golangci/golangci-lint/v2,test/tools/lint))
 $(eval $(call tool,helm,helm.sh/helm/v4/cmd/helm,helm.sh/helm/v4,test/tools/helm))
