@@ -24,11 +24,25 @@ func Constants(t *testing.T, path string, prefixes ...string) map[string]bool {
 	if !strings.HasSuffix(path, ".go") {
 		paths, _ = filepath.Glob(filepath.Join(path, "*.go")) // which fails for a bad pattern alone
 	}
-	values := map[string]bool{}
-	for _, file := range paths {
-		if !strings.HasSuffix(file, "_test.go") {
-			addConstants(t, values, file, prefixes)
+	files, groups := map[string]*ast.File{}, map[string]string{}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
 		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[path] = file
+		eachConstant(t, file, nil, func(name, value string) { groups[name] = value })
+	}
+	values := map[string]bool{}
+	for _, file := range files {
+		eachConstant(t, file, groups, func(name, value string) {
+			if begins(name, prefixes) {
+				values[value] = true
+			}
+		})
 	}
 	if len(values) == 0 {
 		t.Fatalf("%s has no constants that begin with %v", path, prefixes)
@@ -36,23 +50,28 @@ func Constants(t *testing.T, path string, prefixes ...string) map[string]bool {
 	return values
 }
 
-func addConstants(t *testing.T, values map[string]bool, path string, prefixes []string) {
+// eachConstant visits what is a literal, or a known constant with a literal behind it.
+func eachConstant(t *testing.T, file *ast.File, known map[string]string, visit func(name, value string)) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
-		if !ok || len(spec.Values) != 1 || !begins(spec.Names[0].Name, prefixes) {
+		if !ok || len(spec.Values) != 1 {
 			return true
 		}
-		if literal, ok := spec.Values[0].(*ast.BasicLit); ok && literal.Kind == token.STRING {
+		expr, before := spec.Values[0], ""
+		if sum, isSum := expr.(*ast.BinaryExpr); isSum {
+			group, _ := sum.X.(*ast.Ident)
+			if group == nil || known[group.Name] == "" {
+				return true
+			}
+			expr, before = sum.Y, known[group.Name]
+		}
+		if literal, ok := expr.(*ast.BasicLit); ok && literal.Kind == token.STRING {
 			value, err := strconv.Unquote(literal.Value)
 			if err != nil {
 				t.Fatal(err)
 			}
-			values[value] = true
+			visit(spec.Names[0].Name, before+value)
 		}
 		return true
 	})
@@ -115,6 +134,16 @@ func (p Page) Rows(t *testing.T, from, to string) map[string]bool {
 		listed[match[1]] = true
 	}
 	return listed
+}
+
+// Matches returns what a pattern finds between two lines, in its groups, with spaces between them.
+func (p Page) Matches(t *testing.T, from, to, pattern string) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	for _, match := range regexp.MustCompile("(?m)"+pattern).FindAllStringSubmatch(p.chapter(t, from, to), -1) {
+		found[strings.Join(match[1:], " ")] = true
+	}
+	return found
 }
 
 var flagRow = regexp.MustCompile("(?m)^\\| `(--?[a-z-]+)` \\| (?:`([^`]*)` )?\\| \\S")
