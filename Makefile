@@ -375,7 +375,7 @@ olm = go run -C test/tools ./olm -root $(CURDIR) -out $(1)
 
 # style.d2 is what all of them share. With --scale=1 a page shows a picture at its own size.
 draw = for source in $(filter-out %/style.d2,$(wildcard docs/pictures/*.d2)); do \
-	said=$$(bin/d2 --layout=elk --theme=0 --pad=16 --scale=1 --omit-version $$source - 2>&1 >$(1)/$$(basename $$source .d2).svg) || \
+	said=$$(bin/d2 --pad=16 --scale=1 --omit-version $$source - 2>&1 >$(1)/$$(basename $$source .d2).svg) || \
 	{ echo "$$said"; exit 1; }; done
 
 # Generates everything anew beside the tree and compares: what is committed is what the code says.
