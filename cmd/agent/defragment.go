@@ -11,6 +11,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/backup"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client/dial"
 )
 
 // defragmented is what came of it, in bytes of the member's database.
@@ -51,7 +52,7 @@ func defragment(f *flagSet) work {
 		if err != nil {
 			return nil, err
 		}
-		member, err := dial(from.endpoints[0], config)
+		member, err := connect(from.endpoints[0], config)
 		if err != nil {
 			return nil, err
 		}
@@ -69,12 +70,12 @@ func inTime(by, now time.Time) error {
 	return nil
 }
 
-func dial(endpoint backup.Endpoint, config *tls.Config) (client.Client, error) {
+func connect(endpoint backup.Endpoint, config *tls.Config) (client.Client, error) {
 	at, err := url.Parse(endpoint.URL)
 	if err != nil {
 		return nil, fmt.Errorf("reading the address of %s: %w", endpoint.Name, err)
 	}
-	return client.EtcdDialer{}.Dial(client.Endpoint{Address: at.Host, ServerName: at.Hostname(), TLS: config})
+	return dial.EtcdDialer{}.Dial(client.Endpoint{Address: at.Host, ServerName: at.Hostname(), TLS: config})
 }
 
 func giveBack(ctx context.Context, member client.Client, cluster, id etcdutil.ID, until int64) (any, error) {

@@ -34,6 +34,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client/dial"
 )
 
 // Reconciler makes passes: it looks, decides on one change, makes it and reports. Nothing is remembered between passes
@@ -171,7 +172,7 @@ func Add(mgr ctrl.Manager, install kit.Install) error {
 	if err != nil {
 		return err
 	}
-	r := newReconciler(kit.NewFrame(mgr, install), etcd.EtcdDialer{})
+	r := newReconciler(kit.NewFrame(mgr, install), dial.EtcdDialer{})
 	r.Metrics = registered
 	if install.Lease != nil {
 		r.Applier.Leads = leadsBy(r.Live, install.Lease)

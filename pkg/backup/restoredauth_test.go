@@ -19,6 +19,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client/dial"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 	"github.com/etcdsteward/etcd-steward/test/needs"
 )
@@ -104,7 +105,7 @@ func (c *restoredCluster) client(user string) *clientv3.Client {
 func (c *restoredCluster) operator(ctx context.Context) (etcd.Client, etcd.Status) {
 	c.t.Helper()
 	m := c.members[0]
-	operator, err := etcd.EtcdDialer{}.Dial(etcd.Endpoint{Address: m.host + ":2379", ServerName: m.host, TLS: c.as("root")})
+	operator, err := dial.EtcdDialer{}.Dial(etcd.Endpoint{Address: m.host + ":2379", ServerName: m.host, TLS: c.as("root")})
 	must(c.t, err)
 	c.t.Cleanup(func() { _ = operator.Close() })
 	for {
@@ -274,7 +275,7 @@ func TestWithoutACertificateNobodyLooksAfterAClusterWithAuthentication(t *testin
 			t.Parallel()
 			c := startCluster(t, version, 1, false)
 			c.enableAuth()
-			operator, err := etcd.EtcdDialer{}.Dial(etcd.Endpoint{Address: strings.TrimPrefix(c.endpoints[0].URL, "http://")})
+			operator, err := dial.EtcdDialer{}.Dial(etcd.Endpoint{Address: strings.TrimPrefix(c.endpoints[0].URL, "http://")})
 			must(t, err)
 			t.Cleanup(func() { _ = operator.Close() })
 			_, statusErr := operator.Status(context.Background())

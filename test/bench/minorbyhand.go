@@ -16,6 +16,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client/dial"
 )
 
 // measureMinorByHand takes one minor of a way as a careful person goes it, with the same clients writing. The second
@@ -178,7 +179,7 @@ func (t *trial) versionsOf(ctx context.Context, config *tls.Config, pod *corev1.
 
 // dial connects to one member.
 func (t *trial) dial(config *tls.Config, pod *corev1.Pod) (etcd.Client, error) {
-	return etcd.EtcdDialer{}.Dial(etcd.Endpoint{
+	return dial.EtcdDialer{}.Dial(etcd.Endpoint{
 		Address:    net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(etcdutil.ClientPort)),
 		ServerName: etcdutil.PeerHost(pod.Name, t.name, t.namespace), TLS: config,
 	})

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client/dial"
 	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
@@ -218,7 +219,7 @@ func (w *realWorld) copy(from, to string) {
 
 func (w *realWorld) dial(name string) client.Client {
 	if w.clients[name] == nil {
-		c, err := client.EtcdDialer{}.Dial(client.Endpoint{Address: w.address(name)})
+		c, err := dial.EtcdDialer{}.Dial(client.Endpoint{Address: w.address(name)})
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client/dial"
 	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
@@ -59,7 +60,7 @@ func TestRealEtcdIsDialledByAddressUnderItsName(t *testing.T) {
 
 func dialTLS(t *testing.T, endpoint client.Endpoint) client.Client {
 	t.Helper()
-	c, err := client.EtcdDialer{}.Dial(endpoint)
+	c, err := dial.EtcdDialer{}.Dial(endpoint)
 	if err != nil {
 		t.Fatal(err)
 	}

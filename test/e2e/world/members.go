@@ -15,6 +15,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client/dial"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
 
@@ -42,7 +43,7 @@ func (c *Cluster) Dial(ctx context.Context, pod *corev1.Pod) (etcd.Client, error
 	if pod.Status.PodIP == "" {
 		return nil, fmt.Errorf("the Pod %s has no address yet", pod.Name)
 	}
-	return etcd.EtcdDialer{}.Dial(etcd.Endpoint{
+	return dial.EtcdDialer{}.Dial(etcd.Endpoint{
 		Address: clientAddress(pod), ServerName: etcdutil.PeerHost(pod.Name, c.Name, c.Namespace), TLS: config,
 	})
 }

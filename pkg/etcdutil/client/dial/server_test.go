@@ -1,4 +1,4 @@
-package client
+package dial
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
 // answers is a server that gives every call the same error, and Status an answer when there is none.
@@ -73,7 +75,7 @@ func listen(t *testing.T, address string) net.Listener {
 	return l
 }
 
-func dial(t *testing.T, endpoint Endpoint) Client {
+func dial(t *testing.T, endpoint client.Endpoint) client.Client {
 	t.Helper()
 	c, err := EtcdDialer{}.Dial(endpoint)
 	if err != nil {

@@ -1,4 +1,4 @@
-package client
+package dial
 
 import (
 	"io"
@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
 func TestTheClusterVersionIsReadFromThePlainEndpoint(t *testing.T) {
@@ -59,7 +61,7 @@ func TestSnapshotsAreCountedFromTheMetricsOfTheClientPort(t *testing.T) {
 }
 
 // answering is a client of a server that gives this answer at one path.
-func answering(t *testing.T, path string, code int, body string) Client {
+func answering(t *testing.T, path string, code int, body string) client.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != path {
@@ -69,7 +71,7 @@ func answering(t *testing.T, path string, code int, body string) Client {
 		_, _ = io.WriteString(w, body)
 	}))
 	t.Cleanup(server.Close)
-	c, err := EtcdDialer{}.Dial(Endpoint{Address: strings.TrimPrefix(server.URL, "http://")})
+	c, err := EtcdDialer{}.Dial(client.Endpoint{Address: strings.TrimPrefix(server.URL, "http://")})
 	if err != nil {
 		t.Fatal(err)
 	}

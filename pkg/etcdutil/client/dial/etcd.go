@@ -1,4 +1,5 @@
-package client
+// Package dial makes clients that speak to a real etcd. Who imports it can connect to one.
+package dial
 
 import (
 	"context"
@@ -20,6 +21,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
 // Deadlines of single calls. Membership calls outlast etcd's own limit of 7 s (5 s and two elections,
@@ -46,10 +48,10 @@ const absentKey = "etcdsteward.dev/health"
 // EtcdDialer makes clients that speak to a real etcd. The zero value is ready for use.
 type EtcdDialer struct{}
 
-var _ Dialer = EtcdDialer{}
+var _ client.Dialer = EtcdDialer{}
 
 // Dial prepares a client; it connects at the first call.
-func (EtcdDialer) Dial(endpoint Endpoint) (Client, error) {
+func (EtcdDialer) Dial(endpoint client.Endpoint) (client.Client, error) {
 	scheme, tlsConfig, options := etcdutil.SchemeHTTP, (*tls.Config)(nil), dialOptions()
 	if endpoint.TLS != nil {
 		scheme, tlsConfig = etcdutil.SchemeHTTPS, endpoint.TLS.Clone()
@@ -105,16 +107,16 @@ type etcdClient struct {
 	plain       plain
 }
 
-func (c *etcdClient) Status(ctx context.Context) (Status, error) {
+func (c *etcdClient) Status(ctx context.Context) (client.Status, error) {
 	r, err := call(ctx, c, statusDeadline, c.maintenance.Status, &pb.StatusRequest{})
 	if err != nil {
-		return Status{}, fmt.Errorf("asking etcd for its status: %w", err)
+		return client.Status{}, fmt.Errorf("asking etcd for its status: %w", err)
 	}
 	downgrade := ""
 	if info := r.GetDowngradeInfo(); info.GetEnabled() {
 		downgrade = info.GetTargetVersion()
 	}
-	return Status{
+	return client.Status{
 		ClusterID:        etcdutil.ID(r.GetHeader().GetClusterId()),
 		MemberID:         etcdutil.ID(r.GetHeader().GetMemberId()),
 		Leader:           etcdutil.ID(r.GetLeader()),
@@ -132,20 +134,20 @@ func (c *etcdClient) Status(ctx context.Context) (Status, error) {
 	}, nil
 }
 
-func (c *etcdClient) MemberList(ctx context.Context) (MemberList, error) {
+func (c *etcdClient) MemberList(ctx context.Context) (client.MemberList, error) {
 	return c.listMembers(ctx, true)
 }
 
-func (c *etcdClient) MemberListSerializable(ctx context.Context) (MemberList, error) {
+func (c *etcdClient) MemberListSerializable(ctx context.Context) (client.MemberList, error) {
 	return c.listMembers(ctx, false)
 }
 
-func (c *etcdClient) listMembers(ctx context.Context, linearizable bool) (MemberList, error) {
+func (c *etcdClient) listMembers(ctx context.Context, linearizable bool) (client.MemberList, error) {
 	r, err := call(ctx, c, readDeadline, c.cluster.MemberList, &pb.MemberListRequest{Linearizable: linearizable})
 	if err != nil {
-		return MemberList{}, fmt.Errorf("listing the members: %w", err)
+		return client.MemberList{}, fmt.Errorf("listing the members: %w", err)
 	}
-	list := MemberList{ClusterID: etcdutil.ID(r.GetHeader().GetClusterId())}
+	list := client.MemberList{ClusterID: etcdutil.ID(r.GetHeader().GetClusterId())}
 	for _, m := range r.GetMembers() {
 		list.Members = append(list.Members, memberOf(m))
 	}
@@ -208,10 +210,10 @@ func (c *etcdClient) DisarmAlarm(ctx context.Context, member etcdutil.ID, alarm 
 	return nil
 }
 
-func (c *etcdClient) HashKV(ctx context.Context, revision int64) (Hash, error) {
+func (c *etcdClient) HashKV(ctx context.Context, revision int64) (client.Hash, error) {
 	r, err := call(ctx, c, hashDeadline, c.maintenance.HashKV, &pb.HashKVRequest{Revision: revision})
 	if err != nil {
-		return Hash{}, fmt.Errorf("hashing the keys at revision %d: %w", revision, err)
+		return client.Hash{}, fmt.Errorf("hashing the keys at revision %d: %w", revision, err)
 	}
 	hashed := r.GetHashRevision()
 	if hashed == 0 { // 3.5 does not say; it hashed what was asked for, or everything
@@ -220,7 +222,7 @@ func (c *etcdClient) HashKV(ctx context.Context, revision int64) (Hash, error) {
 	if hashed == 0 {
 		hashed = r.GetHeader().GetRevision()
 	}
-	return Hash{Hash: r.GetHash(), Revision: hashed, CompactRevision: r.GetCompactRevision()}, nil
+	return client.Hash{Hash: r.GetHash(), Revision: hashed, CompactRevision: r.GetCompactRevision()}, nil
 }
 
 func (c *etcdClient) Compact(ctx context.Context, revision int64) error {
@@ -250,7 +252,7 @@ func memberOf(m *pb.Member) etcdutil.Member {
 	}
 }
 
-// call makes one call with a deadline of its own, and turns etcd's answers into the errors of this package.
+// call makes one call with a deadline of its own, and turns etcd's answers into the errors of package client.
 func call[Request, Response any](ctx context.Context, c *etcdClient, deadline time.Duration,
 	method func(context.Context, *Request, ...grpc.CallOption) (*Response, error),
 	request *Request) (*Response, error) {
@@ -261,8 +263,8 @@ func call[Request, Response any](ctx context.Context, c *etcdClient, deadline ti
 	if err == nil {
 		return response, nil
 	}
-	if c.tls && saysOneOf(err, hangUps) {
-		return nil, fmt.Errorf("%w: %w", errHungUp, err)
+	if c.tls && client.HasHungUp(err) {
+		return nil, fmt.Errorf("%w: %w", client.ErrHungUp, err)
 	}
 	return nil, rpctypes.Error(err)
 }
@@ -287,7 +289,7 @@ type plain struct {
 
 // newPlain makes a client that keeps no connection: it is used while versions move, and a connection that idles there
 // for weeks is one more that a member holds.
-func newPlain(endpoint Endpoint, scheme string) plain {
+func newPlain(endpoint client.Endpoint, scheme string) plain {
 	transport := &http.Transport{DisableKeepAlives: true, TLSHandshakeTimeout: connectTimeout}
 	if endpoint.TLS != nil {
 		transport.TLSClientConfig = endpoint.TLS.Clone()
@@ -295,8 +297,7 @@ func newPlain(endpoint Endpoint, scheme string) plain {
 	}
 	// etcd never redirects, and what answers at a reused address must not send the operator elsewhere
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	client := &http.Client{Transport: transport, CheckRedirect: stay}
-	return plain{client: client, base: scheme + "://" + endpoint.Address}
+	return plain{client: &http.Client{Transport: transport, CheckRedirect: stay}, base: scheme + "://" + endpoint.Address}
 }
 
 // get gives no more than limit bytes of an answer to read.

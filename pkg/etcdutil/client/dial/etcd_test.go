@@ -1,4 +1,4 @@
-package client
+package dial
 
 import (
 	"crypto/ecdsa"
@@ -16,13 +16,15 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
 func TestStatusCarriesEveryFieldOver(t *testing.T) {
 	l := listen(t, "127.0.0.1:0")
 	serve(t, l, &answers{}, nil)
-	got, err := dial(t, Endpoint{Address: l.Addr().String()}).Status(t.Context())
-	want := Status{
+	got, err := dial(t, client.Endpoint{Address: l.Addr().String()}).Status(t.Context())
+	want := client.Status{
 		ClusterID: 1, MemberID: 2, Revision: 3, Leader: 4, Version: "3.6.16", StorageVersion: "3.6.0", RaftTerm: 5, RaftIndex: 6,
 		RaftAppliedIndex: 7, DBSize: 8, DBSizeInUse: 9, Learner: true, Errors: []string{"alarm:NOSPACE"},
 	}
@@ -35,10 +37,10 @@ func TestAnAddressWhereNothingListensFailsAtOnceAndSaysWhy(t *testing.T) {
 	l := listen(t, "127.0.0.1:0")
 	address := l.Addr().String()
 	_ = l.Close()
-	c := dial(t, Endpoint{Address: address})
+	c := dial(t, client.Endpoint{Address: address})
 	for range 2 { // the second call meets a connection that has failed before
 		_, err := c.Status(t.Context())
-		if !IsUnreachable(err) || !IsRetryLater(err) || !saysOneOf(err, []string{"connection refused"}) {
+		if !client.IsUnreachable(err) || !client.IsRetryLater(err) || !says(err, "connection refused") {
 			t.Errorf("the call answered %v", err)
 		}
 		if status.Code(err) == codes.DeadlineExceeded {
@@ -50,10 +52,10 @@ func TestAnAddressWhereNothingListensFailsAtOnceAndSaysWhy(t *testing.T) {
 // By itself gRPC gives one attempt to connect 20 seconds.
 func TestAnAddressThatSwallowsEverythingIsGivenUpBeforeTheLibraryDoes(t *testing.T) {
 	l := listen(t, "127.0.0.1:0") // the kernel accepts, and nobody ever answers
-	c := dial(t, Endpoint{Address: l.Addr().String()})
+	c := dial(t, client.Endpoint{Address: l.Addr().String()})
 	start := time.Now()
 	for range 2 {
-		if _, err := c.Status(t.Context()); !IsUnreachable(err) {
+		if _, err := c.Status(t.Context()); !client.IsUnreachable(err) {
 			t.Errorf("the call answered %v", err)
 		}
 	}
@@ -66,7 +68,7 @@ func TestAMemberThatHasJustBegunToListenIsReachedAtTheNextCall(t *testing.T) {
 	l := listen(t, "127.0.0.1:0")
 	address := l.Addr().String()
 	_ = l.Close()
-	c := dial(t, Endpoint{Address: address})
+	c := dial(t, client.Endpoint{Address: address})
 	for range 5 { // each failure lengthens the pause before gRPC would try again by itself
 		if _, err := c.Status(t.Context()); err == nil {
 			t.Fatal("something listens there")
@@ -84,13 +86,13 @@ func TestTheServerNameIsCheckedAgainstTheCertificate(t *testing.T) {
 	serve(t, l, &answers{}, &certificate)
 	config := &tls.Config{RootCAs: pool}
 
-	if _, err := dial(t, Endpoint{l.Addr().String(), "a.demo-peers.default.svc", config}).Status(t.Context()); err != nil {
+	if _, err := dial(t, client.Endpoint{l.Addr().String(), "a.demo-peers.default.svc", config}).Status(t.Context()); err != nil {
 		t.Errorf("the right name is refused: %v", err)
 	}
-	if _, err := dial(t, Endpoint{l.Addr().String(), "b.demo-peers.default.svc", config}).Status(t.Context()); !IsTLS(err) {
+	if _, err := dial(t, client.Endpoint{l.Addr().String(), "b.demo-peers.default.svc", config}).Status(t.Context()); !client.IsTLS(err) {
 		t.Errorf("another name answered %v", err)
 	}
-	if _, err := dial(t, Endpoint{l.Addr().String(), "a.demo-peers.default.svc", &tls.Config{}}).Status(t.Context()); !IsTLS(err) {
+	if _, err := dial(t, client.Endpoint{l.Addr().String(), "a.demo-peers.default.svc", &tls.Config{}}).Status(t.Context()); !client.IsTLS(err) {
 		t.Errorf("an unknown authority answered %v", err)
 	}
 	if config.ServerName != "" {
@@ -103,11 +105,11 @@ func TestMembershipCallsAreSentOnce(t *testing.T) {
 		a := &answers{err: refusal}
 		l := listen(t, "127.0.0.1:0")
 		serve(t, l, a, nil)
-		c := dial(t, Endpoint{Address: l.Addr().String()})
-		if err := c.Remove(t.Context(), 1); !IsRetryLater(err) {
+		c := dial(t, client.Endpoint{Address: l.Addr().String()})
+		if err := c.Remove(t.Context(), 1); !client.IsRetryLater(err) {
 			t.Errorf("%v became %v", refusal, err)
 		}
-		if _, err := c.AddLearner(t.Context(), "http://a:2380"); !IsRetryLater(err) {
+		if _, err := c.AddLearner(t.Context(), "http://a:2380"); !client.IsRetryLater(err) {
 			t.Errorf("%v became %v", refusal, err)
 		}
 		if a.calls != 2 {
@@ -121,7 +123,7 @@ func TestAMalformedPeerURLNeverReachesEtcd(t *testing.T) {
 	l := listen(t, "127.0.0.1:0")
 	serve(t, l, a, nil)
 	for _, url := range []string{"", "a:2380", "http://a", "http://a:2380/x", "ftp://a:2380", "http://a:2380,http://b:2380"} {
-		if _, err := dial(t, Endpoint{Address: l.Addr().String()}).AddLearner(t.Context(), url); err == nil {
+		if _, err := dial(t, client.Endpoint{Address: l.Addr().String()}).AddLearner(t.Context(), url); err == nil {
 			t.Errorf("%q was accepted", url)
 		}
 	}
@@ -135,15 +137,15 @@ func TestRefusalsOfEtcdAreRecognised(t *testing.T) {
 		server error
 		want   error
 	}{
-		{rpctypes.ErrGRPCMemberNotFound, ErrMemberNotFound},
-		{rpctypes.ErrGRPCUnhealthy, ErrUnhealthy},
-		{rpctypes.ErrGRPCMemberNotEnoughStarted, ErrNotEnoughStarted},
-		{rpctypes.ErrGRPCNotSupportedForLearner, ErrLearnerRefuses},
-		{status.Error(codes.Unavailable, "etcdserver: rpc not supported for learner"), ErrLearnerRefuses}, // as 3.5 says it
+		{rpctypes.ErrGRPCMemberNotFound, client.ErrMemberNotFound},
+		{rpctypes.ErrGRPCUnhealthy, client.ErrUnhealthy},
+		{rpctypes.ErrGRPCMemberNotEnoughStarted, client.ErrNotEnoughStarted},
+		{rpctypes.ErrGRPCNotSupportedForLearner, client.ErrLearnerRefuses},
+		{status.Error(codes.Unavailable, "etcdserver: rpc not supported for learner"), client.ErrLearnerRefuses}, // as 3.5 says it
 	} {
 		l := listen(t, "127.0.0.1:0")
 		serve(t, l, &answers{err: row.server}, nil)
-		if err := dial(t, Endpoint{Address: l.Addr().String()}).Remove(t.Context(), 1); !errors.Is(err, row.want) {
+		if err := dial(t, client.Endpoint{Address: l.Addr().String()}).Remove(t.Context(), 1); !errors.Is(err, row.want) {
 			t.Errorf("%v became %v, want %v", row.server, err, row.want)
 		}
 	}
@@ -173,7 +175,7 @@ func TestAnAlarmIsDisarmedByTheMemberThatItWasRaisedForAndNoOtherIsMade(t *testi
 	a := &answers{}
 	l := listen(t, "127.0.0.1:0")
 	serve(t, l, a, nil)
-	c := dial(t, Endpoint{Address: l.Addr().String()})
+	c := dial(t, client.Endpoint{Address: l.Addr().String()})
 	for _, unknown := range []string{"", "NONE", "nospace"} {
 		if err := c.DisarmAlarm(t.Context(), 7, unknown); err == nil || a.disarmed != nil {
 			t.Errorf("%q: %v, %v", unknown, err, a.disarmed)
