@@ -49,6 +49,15 @@ func atStop(o facts.Observation) facts.Desired {
 	return desired
 }
 
+// Asks is what the operator makes of the spec in an observation, also in one that is foretold.
+func (w *World) Asks(o facts.Observation) facts.Desired {
+	o.Desired = w.Spec
+	if w.Windows != nil {
+		o.Desired.Window = w.Windows(o.Now)
+	}
+	return atStop(o)
+}
+
 // moveVersion is etcd's monitor: once every listed member runs a higher minor, the cluster is of that version. A
 // downgrade lowers it, and ends once every member runs its target. Each member's data follows.
 func (w *World) moveVersion(c *cluster, running []*process) {
