@@ -216,18 +216,36 @@ const versionPatience = 2 * time.Second
 func (s survey) desired(ctx context.Context, cluster *v1alpha1.EtcdCluster, asked facts.Desired,
 	current facts.Incarnation, schedules []facts.Schedule) facts.Desired {
 	s.addVersions(ctx, asked.Target, current.Members)
-	way := etcdutil.Path(current.Progress(), asked.Target)
-	why := cmp.Or(withoutDigest(s.images.WithDigests(cluster).Spec.Image, way), current.WhyStay(asked, schedules))
-	desired := atStop(cluster, asked, current.ProgressAt(s.began), why)
+	seen := facts.Observation{Now: s.began, Current: current, Schedules: schedules}
+	desired := desiredBy(cluster, s.images, asked, seen)
 	if desired.Needs == etcdutil.NeedCover {
 		s.addSnapshots(ctx, current.Members)
-		desired = atStop(cluster, asked, current.ProgressAt(s.began), why)
+		desired = desiredBy(cluster, s.images, asked, seen)
 	}
-	if next := current.Bootstrap.Next; !next.IsZero() {
+	return desired
+}
+
+// desiredBy is what members are to run next on the way to what the spec asks for, by what they said.
+func desiredBy(cluster *v1alpha1.EtcdCluster, images resources.ImageDefaults, asked facts.Desired,
+	seen facts.Observation) facts.Desired {
+	way := etcdutil.Path(seen.Current.Progress(), asked.Target)
+	why := cmp.Or(withoutDigest(images.WithDigests(cluster).Spec.Image, way),
+		seen.Current.WhyStay(asked, seen.Schedules))
+	desired := atStop(cluster, asked, seen.Current.ProgressAt(seen.Now), why)
+	if next := seen.Current.Bootstrap.Next; !next.IsZero() {
 		begins := etcdutil.Progress{Begins: next.Origin.Version}
 		desired.NextSettings = atStop(cluster, asked, begins, facts.Hold{}).Settings
 	}
 	return desired
+}
+
+// DesiredOf is what a cluster asks for at a moment that nothing is asked at: one that is foretold. Fault says why the
+// spec is refused, empty when it is not.
+func DesiredOf(cluster *v1alpha1.EtcdCluster, fault string, images resources.ImageDefaults,
+	foretold facts.Observation) facts.Desired {
+	grown := withGrowth(cluster, foretold.Current, foretold.History)
+	asked := desiredOfGrown(cluster, grown, fault, foretold.Desired.Restore, foretold.Now)
+	return desiredBy(grown, images, asked, foretold)
 }
 
 // addSnapshots asks every voter that answers how many snapshots of raft's state it wrote.

@@ -1,5 +1,7 @@
 package arrows
 
+import "slices"
+
 // room is a directory of the architecture, with everything under it that is not a room of its own.
 type room struct {
 	path    string
@@ -32,6 +34,14 @@ var reconcilers = []string{
 	module + "/controllers/kit",
 }
 
+// wings are what carries out decisions. The kubectl plugin foretells them, and must not be able to.
+var wings = []string{module + "/controllers/apply", module + "/controllers/cluster", module + "/controllers/backup",
+	module + "/controllers/schedule"}
+
+// connections are what the kubectl plugin could reach an etcd by. It knows etcd's errors by name, and no more.
+var connections = []string{"go.etcd.io/etcd/client/", "go.etcd.io/etcd/server/", "google.golang.org/grpc/internal/transport",
+	module + "/pkg/etcdutil/client/dial"}
+
 // rooms is the picture "Arrows" of the architecture, from left to right.
 var rooms = []room{
 	{
@@ -44,10 +54,11 @@ var rooms = []room{
 		foreign: []string{"*"},
 	},
 	{
-		path:    "cmd/kubectl-etcd-steward",
-		enters:  []string{"controllers/pages", "api"},
+		path: "cmd/kubectl-etcd-steward",
+		enters: []string{"controllers/forecast", "controllers/plan", "controllers/plan/ahead", "controllers/plan/changes",
+			"controllers/plan/facts", "controllers/pages", "api"},
 		foreign: []string{"*"},
-		never:   append([]string{"go.etcd.io/"}, reconcilers...),
+		never:   slices.Concat(connections, reconcilers, wings),
 	},
 	{path: "controllers"}, // a hall without code
 	{
@@ -56,7 +67,7 @@ var rooms = []room{
 			"controllers/kit", "controllers/observe", "controllers/apply", "controllers/report", "controllers/plan",
 			"controllers/plan/facts", "controllers/plan/changes", "controllers/record", "controllers/admission",
 			"controllers/resources", "controllers/backupplan", "controllers/words", "api", "pkg/etcdutil",
-			"pkg/etcdutil/client",
+			"pkg/etcdutil/client", "pkg/etcdutil/client/dial",
 		},
 		foreign: []string{"*"},
 	},
@@ -94,7 +105,14 @@ var rooms = []room{
 			"pkg/etcdutil", "pkg/etcdutil/client", "pkg/pki",
 		},
 		foreign: []string{"*"},
-		never:   reconcilers,
+		never:   slices.Concat(connections, reconcilers),
+	},
+	{
+		path: "controllers/forecast",
+		enters: []string{"controllers/observe", "controllers/plan/ahead", "controllers/plan/facts", "controllers/admission",
+			"controllers/resources", "api", "pkg/etcdutil", "pkg/etcdutil/client"},
+		foreign: []string{"*"},
+		never:   slices.Concat(connections, reconcilers, wings),
 	},
 	{
 		path: "controllers/apply",
@@ -155,6 +173,13 @@ var rooms = []room{
 	{path: "controllers/plan/facts", enters: []string{"controllers/record", "pkg/etcdutil"}, never: impure,
 		shuns: ioAndWaiting},
 	{
+		path: "controllers/plan/ahead",
+		enters: []string{"controllers/plan", "controllers/plan/changes", "controllers/plan/facts", "controllers/record",
+			"pkg/etcdutil"},
+		never: impure,
+		shuns: ioAndWaiting,
+	},
+	{
 		path: "controllers/plan/world",
 		enters: []string{
 			"controllers/plan", "controllers/plan/changes", "controllers/plan/judge", "controllers/plan/facts",
@@ -174,15 +199,22 @@ var rooms = []room{
 		never:   kubernetes,
 	},
 	{
+		// what it says of etcd's errors, without what connects
 		path:    "pkg/etcdutil/client",
 		enters:  []string{"pkg/etcdutil"},
+		foreign: []string{"go.etcd.io/etcd/api/", "google.golang.org/grpc"},
+		never:   append([]string{"go.etcd.io/etcd/client/"}, kubernetes...),
+	},
+	{
+		path:    "pkg/etcdutil/client/dial",
+		enters:  []string{"pkg/etcdutil", "pkg/etcdutil/client"},
 		foreign: []string{"go.etcd.io/etcd/", "google.golang.org/grpc", "go.uber.org/zap", "github.com/prometheus/"},
 		never:   kubernetes,
 	},
 	{path: "pkg/etcdutil", never: impure, shuns: ioAndWaiting},
 	{
 		path:    "cmd/agent",
-		enters:  []string{"pkg/backup", "pkg/backup/store", "pkg/etcdutil", "pkg/etcdutil/client"},
+		enters:  []string{"pkg/backup", "pkg/backup/store", "pkg/etcdutil", "pkg/etcdutil/client", "pkg/etcdutil/client/dial"},
 		foreign: []string{"golang.org/x/crypto/x509roots/fallback"},
 		never:   kubernetes,
 	},
@@ -201,7 +233,7 @@ var rooms = []room{
 			"config/policy",
 			"controllers/kit", "controllers/report", "controllers/record", "controllers/resources", "controllers/plan",
 			"controllers/plan/facts", "controllers/plan/changes", "controllers/plan/world", "api", "pkg/pki",
-			"pkg/etcdutil", "pkg/etcdutil/client", "pkg/etcdutil/fake",
+			"pkg/etcdutil", "pkg/etcdutil/client", "pkg/etcdutil/client/dial", "pkg/etcdutil/fake",
 		},
 		foreign: []string{"*"},
 	},
