@@ -20,6 +20,8 @@ import (
 	"github.com/spf13/cobra"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -42,6 +44,8 @@ var version = "dev"
 const (
 	exitFailed       = 1
 	exitNotAvailable = 2
+	exitStepsAhead   = 3
+	exitNotSettled   = 4
 )
 
 // errNotAvailable ends `status` of a cluster that does not serve, after the page has said so.
@@ -69,6 +73,10 @@ func run(ctx context.Context, args []string, p program) int {
 		return 0
 	case errors.Is(err, errNotAvailable):
 		return exitNotAvailable
+	case errors.Is(err, errStepsAhead):
+		return exitStepsAhead
+	case errors.Is(err, errNotSettled):
+		return exitNotSettled
 	}
 	fmt.Fprintln(p.errOut, "error:", err)
 	return exitFailed
@@ -79,7 +87,7 @@ func (p program) root() *cobra.Command {
 	p.flags = genericclioptions.NewConfigFlags(true)
 	root := &cobra.Command{
 		Use:           "kubectl-etcd_steward",
-		Short:         "See, report, back up and restart etcd clusters of etcd-steward",
+		Short:         "See, foretell, report, back up and restart etcd clusters of etcd-steward",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl etcd-steward"},
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -87,9 +95,9 @@ func (p program) root() *cobra.Command {
 	p.flags.AddFlags(root.PersistentFlags())
 	root.SetOut(p.out)
 	root.SetErr(p.errOut)
-	root.AddCommand(p.statusCommand(), p.reportCommand(), p.backupCommand(), p.restartCommand(), p.defragmentCommand(),
-		p.maintainCommand(), p.replaceCommand(), p.moveLeaderCommand(), p.fenceCommand(), p.unfenceCommand(),
-		p.hibernateCommand(), p.wakeCommand(), p.versionCommand())
+	root.AddCommand(p.statusCommand(), p.planCommand(), p.reportCommand(), p.backupCommand(), p.restartCommand(),
+		p.defragmentCommand(), p.maintainCommand(), p.replaceCommand(), p.moveLeaderCommand(), p.fenceCommand(),
+		p.unfenceCommand(), p.hibernateCommand(), p.wakeCommand(), p.versionCommand())
 	return root
 }
 
@@ -168,6 +176,8 @@ func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(corev1.AddToScheme(scheme))
 	utilruntime.Must(coordinationv1.AddToScheme(scheme))
+	utilruntime.Must(policyv1.AddToScheme(scheme))
+	utilruntime.Must(networkingv1.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	return scheme
 }
@@ -197,7 +207,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 // RoundTrip sends a request.
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// explain says what an error of the API server means, and what the reader can do about it.
+// explain says what an error of the API server means, and what the reader can do about it. Without a verb it takes the
+// one that the API server names.
 func explain(err error, verb, namespace string) error {
 	var status apierrors.APIStatus
 	switch {
@@ -208,6 +219,9 @@ func explain(err error, verb, namespace string) error {
 			"etcd-steward are not installed. Install the operator, or choose another cluster with --context")
 	case apierrors.IsForbidden(err) && errors.As(err, &status) && lackOf(status) != "":
 		resource := lackOf(status)
+		if found := lack.FindStringSubmatch(status.Status().Message); verb == "" {
+			verb = found[1]
+		}
 		return fmt.Errorf("you may not %s %s in namespace %s. Ask an administrator for that right: "+
 			pages.Docs+"docs/kubectl.md lists the rights of each command", verb, resource, namespace)
 	case apierrors.IsUnauthorized(err):
@@ -218,7 +232,7 @@ func explain(err error, verb, namespace string) error {
 }
 
 // lack is how the API server says which right is missing. Policies and quotas forbid as well, and say why themselves.
-var lack = regexp.MustCompile(`is forbidden: User .* cannot \S+ resource "([^"]+)" in API group "([^"]*)"`)
+var lack = regexp.MustCompile(`is forbidden: User .* cannot (\S+) resource "([^"]+)" in API group "([^"]*)"`)
 
 // lackOf is the resource that a person has no right to, such as pods/log or etcdclusters.etcdsteward.dev.
 func lackOf(status apierrors.APIStatus) string {
@@ -226,7 +240,7 @@ func lackOf(status apierrors.APIStatus) string {
 	if found == nil {
 		return ""
 	}
-	return strings.TrimSuffix(found[1]+"."+found[2], ".")
+	return strings.TrimSuffix(found[2]+"."+found[3], ".")
 }
 
 func (s *session) get(ctx context.Context, key client.ObjectKey, object client.Object) error {

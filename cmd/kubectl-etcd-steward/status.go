@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"sigs.k8s.io/yaml"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
@@ -50,25 +48,11 @@ func (p program) statusCommand() *cobra.Command {
 
 // formatOf is how a status is printed.
 func formatOf(name string) (func(page, io.Writer) error, error) {
-	switch name {
-	case "text":
+	if name == "text" {
 		return page.print, nil
-	case "json":
-		return func(p page, out io.Writer) error {
-			encoder := json.NewEncoder(out)
-			encoder.SetIndent("", "  ")
-			return encoder.Encode(p.summary)
-		}, nil
-	case "yaml":
-		return func(p page, out io.Writer) error {
-			text, err := yaml.Marshal(p.summary)
-			if err == nil {
-				_, err = out.Write(text)
-			}
-			return err
-		}, nil
 	}
-	return nil, fmt.Errorf("--output is %q; it must be text, json or yaml", name)
+	show, err := asData[summary](name)
+	return func(p page, out io.Writer) error { return show(p.summary, out) }, err
 }
 
 // look reads all that a status tells. Only the EtcdCluster is needed: what else may not be read is said.

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+// manifestOf is the stored cluster as a file, with another text in the place of one.
+func manifestOf(t *testing.T, old, new string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/settled.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n---\n")
+	if !strings.Contains(first, old) {
+		t.Fatalf("%q is not in\n%s", old, first)
+	}
+	file := filepath.Join(t.TempDir(), "demo.yaml")
+	other := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: demo}\n---\n"
+	if err := os.WriteFile(file, []byte(other+strings.Replace(first, old, new, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestPlanOfASettledClusterHasNothingToDo(t *testing.T) {
+	got := plugin(t, sessionOf(objects(t, "settled"), interceptor.Funcs{}), "plan", "demo")
+	if got.code != 0 || !strings.Contains(got.out, "There is nothing to do: All 3 members are healthy") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPlanOfAManifestShowsEachStepAndStoresNothing(t *testing.T) {
+	s := sessionOf(objects(t, "settled"), interceptor.Funcs{})
+	got := plugin(t, s, "plan", "demo", "-f", manifestOf(t, "size: 3", "size: 5"))
+	got.out = regexp.MustCompile(`with the spec of \S+`).ReplaceAllString(got.out, "with the spec of larger.yaml")
+	if got.code != exitStepsAhead {
+		t.Errorf("%+v", got)
+	}
+	golden(t, "plan.txt", got.out)
+	shown := strings.Replace(got.out, "in namespace prod", "in namespace default", 1)
+	if !strings.Contains(readPage(t), shown) {
+		t.Errorf("docs/kubectl.md does not show what plan prints:\n%s", shown)
+	}
+	if again := plugin(t, s, "plan", "demo"); again.code != 0 {
+		t.Errorf("the manifest was stored: %+v", again)
+	}
+}
+
+func TestPlanAsDataHasAStepForEachChange(t *testing.T) {
+	got := plugin(t, sessionOf(objects(t, "settled"), interceptor.Funcs{}), "plan", "demo", "-o", "json", "-f",
+		manifestOf(t, "size: 3", "size: 5"))
+	var told foretold
+	if err := json.Unmarshal([]byte(got.out), &told); err != nil {
+		t.Fatalf("%v\n%+v", err, got)
+	}
+	isPromotion := func(s toldStep) bool {
+		return s.Change == "Promote" && s.Rule == "promote" && s.Member == "demo-4" && s.Why != ""
+	}
+	if got.code != exitStepsAhead || told.End.State != endsSettled || !slices.ContainsFunc(told.Steps, isPromotion) {
+		t.Errorf("%+v", told)
+	}
+}
+
+func TestPlanSaysWhatStopsTheOperator(t *testing.T) {
+	for _, row := range []struct{ name, old, new, says string }{
+		{"a version that no step leads to", "version: 3.6.16", "version: 4.0.0", "The operator does nothing"},
+		{"a cluster that is paused", "size: 3", "size: 5\n  paused: true", "spec.paused"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got := plugin(t, sessionOf(objects(t, "settled"), interceptor.Funcs{}), "plan", "demo", "-f",
+				manifestOf(t, row.old, row.new))
+			if got.code != exitNotSettled || !strings.Contains(got.out, row.says) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestPlanOfAClusterThatIsNotThereYetIsItsBeginning(t *testing.T) {
+	got := plugin(t, sessionOf(nil, interceptor.Funcs{}), "plan", "demo", "-f", manifestOf(t, "size: 3", "size: 1"))
+	if got.code != exitStepsAhead || !strings.Contains(got.out, "Then it is settled: The one member is healthy") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPlanSaysWhatCannotBeRead(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		funcs interceptor.Funcs
+		args  []string
+		says  string
+	}{
+		{"Pods", refusing("list", schema.GroupResource{Resource: "pods"}), nil, "you may not list pods in namespace prod"},
+		{"a manifest of another cluster", interceptor.Funcs{}, []string{"-f", manifestOf(t, "name: demo", "name: other")},
+			"has no EtcdCluster demo of namespace prod"},
+		{"a file that is not there", interceptor.Funcs{}, []string{"-f", "no-such-file.yaml"}, "no-such-file.yaml"},
+		{"an output of another kind", interceptor.Funcs{}, []string{"-o", "table"}, "it must be text, json or yaml"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got := plugin(t, sessionOf(objects(t, "settled"), row.funcs), slices.Concat([]string{"plan", "demo"}, row.args)...)
+			if got.code != exitFailed || !strings.Contains(got.errOut, row.says) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
