@@ -37,6 +37,7 @@ func (p program) backupCommand() *cobra.Command {
 		Use: "backup NAME", Short: "Back a cluster up now", Args: oneCluster,
 		Long: "Creates an EtcdBackup. Store, deadline and settings of its Pods are those of the cluster's " +
 			"EtcdBackupSchedule, or the store is that of --store.",
+		Example: "  kubectl etcd-steward backup demo --wait",
 		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
 			o.hasVerify = c.Flags().Changed("verify")
 			return s.backUp(c.Context(), p.out, name, o)
@@ -171,7 +172,8 @@ func (p program) restartCommand() *cobra.Command {
 		Use: "restart NAME", Short: "Restart each member of a cluster once, one at a time", Args: oneCluster,
 		Long: "Writes the annotation " + v1alpha1.AnnotationRestartedAt + " on the EtcdCluster. The operator then " +
 			"restarts each member once, one at a time, the leader last, each only while all others are healthy.",
-		RunE: p.telling((*session).restart),
+		Example: "  kubectl etcd-steward restart demo",
+		RunE:    p.telling((*session).restart),
 	}
 }
 
@@ -182,7 +184,8 @@ func (p program) defragmentCommand() *cobra.Command {
 		Long: "Writes the annotation " + v1alpha1.AnnotationDefragment + " on the EtcdCluster. The operator then has " +
 			"each member defragmented once, one at a time, the leader last, each only while all others serve. It " +
 			"leaves out those of which less than a tenth can be reclaimed.",
-		RunE: p.telling((*session).defragment),
+		Example: "  kubectl etcd-steward defragment demo",
+		RunE:    p.telling((*session).defragment),
 	}
 }
 
@@ -191,7 +194,8 @@ func (p program) maintainCommand() *cobra.Command {
 		Use: "maintain NAME", Short: "Open a window of maintenance now", Args: oneCluster,
 		Long: "Writes the annotation " + v1alpha1.AnnotationMaintenance + " on the EtcdCluster. A window is open " +
 			"from now on, for as long as spec.maintenance.window.duration says. What waits for a window begins.",
-		RunE: p.telling((*session).maintain),
+		Example: "  kubectl etcd-steward maintain demo",
+		RunE:    p.telling((*session).maintain),
 	}
 }
 

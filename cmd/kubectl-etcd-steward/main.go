@@ -54,13 +54,14 @@ var errNotAvailable = errors.New("the cluster is not available")
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], program{connect: connect, out: os.Stdout, errOut: os.Stderr}))
+	os.Exit(run(ctx, os.Args[1:], program{connect: connect, in: os.Stdin, out: os.Stdout, errOut: os.Stderr}))
 }
 
 // program is what all commands share.
 type program struct {
 	flags       *genericclioptions.ConfigFlags
 	connect     func(*genericclioptions.ConfigFlags) (*session, error)
+	in          io.Reader
 	out, errOut io.Writer
 }
 
@@ -93,11 +94,13 @@ func (p program) root() *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	p.flags.AddFlags(root.PersistentFlags())
+	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.errOut)
 	root.AddCommand(p.statusCommand(), p.planCommand(), p.reportCommand(), p.backupCommand(), p.restartCommand(),
 		p.defragmentCommand(), p.maintainCommand(), p.replaceCommand(), p.moveLeaderCommand(), p.fenceCommand(),
 		p.unfenceCommand(), p.hibernateCommand(), p.wakeCommand(), p.versionCommand())
+	root.AddCommand(p.restoreCommand(), p.pauseCommand(), p.resumeCommand(), p.connectCommand())
 	return root
 }
 

@@ -37,6 +37,7 @@ func (p program) reportCommand() *cobra.Command {
 		Use: "report NAME", Short: "Write all that is known of a cluster to a file, without Secrets", Args: oneCluster,
 		Long: "Writes a .tar.gz with the objects, events and logs of a cluster, and the logs of the operator. " +
 			"It has no Secrets. The README.md inside says what it has, what was taken out and what could not be read.",
+		Example: "  kubectl etcd-steward report demo",
 		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
 			if o.tail < 1 || o.tail > mostLines {
 				return fmt.Errorf("--tail is %d; it must be from 1 to %d", o.tail, mostLines)

@@ -16,7 +16,8 @@ func (p program) hibernateCommand() *cobra.Command {
 		Use: "hibernate NAME", Short: "Let a cluster sleep: no member runs, and all data stays", Args: oneCluster,
 		Long: "Sets spec.size of the EtcdCluster to 0. All members stop, and clients are not served. Volumes, " +
 			"certificates and Services stay.",
-		RunE: p.telling((*session).hibernate),
+		Example: "  kubectl etcd-steward hibernate demo",
+		RunE:    p.telling((*session).hibernate),
 	}
 }
 
@@ -24,7 +25,8 @@ func (p program) wakeCommand() *cobra.Command {
 	var size int32
 	c := &cobra.Command{
 		Use: "wake NAME", Short: "Wake a cluster that sleeps", Args: oneCluster,
-		Long: "Sets spec.size of the EtcdCluster. Its members start on their volumes, and then it gets that size.",
+		Long:    "Sets spec.size of the EtcdCluster. Its members start on their volumes, and then it gets that size.",
+		Example: "  kubectl etcd-steward wake demo\n  kubectl etcd-steward wake demo --size 5",
 		RunE: p.telling(func(s *session, ctx context.Context, name string) (string, error) {
 			return s.wake(ctx, name, size)
 		}),

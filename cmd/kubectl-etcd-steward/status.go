@@ -24,6 +24,7 @@ func (p program) statusCommand() *cobra.Command {
 		Long: "Shows health, quorum, the next step of the operator, members, versions, certificates, the last " +
 			"backup and the conditions that are not as they should be. The exit code is 2 for a cluster that is not " +
 			"known to be Available, and 1 for an error.",
+		Example: "  kubectl etcd-steward status demo\n  kubectl etcd-steward status demo -o json",
 		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
 			show, err := formatOf(format)
 			if err != nil {
