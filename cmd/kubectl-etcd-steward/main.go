@@ -101,6 +101,7 @@ func (p program) root() *cobra.Command {
 		p.defragmentCommand(), p.maintainCommand(), p.replaceCommand(), p.moveLeaderCommand(), p.fenceCommand(),
 		p.unfenceCommand(), p.hibernateCommand(), p.wakeCommand(), p.versionCommand())
 	root.AddCommand(p.restoreCommand(), p.pauseCommand(), p.resumeCommand(), p.connectCommand())
+	root.AddCommand(p.lintCommand())
 	return root
 }
 

@@ -55,8 +55,9 @@ var rooms = []room{
 	},
 	{
 		path: "cmd/kubectl-etcd-steward",
-		enters: []string{"controllers/forecast", "controllers/plan", "controllers/plan/ahead", "controllers/plan/changes",
-			"controllers/plan/facts", "controllers/pages", "api"},
+		enters: []string{"controllers/admission", "controllers/forecast", "controllers/plan", "controllers/plan/ahead",
+			"controllers/plan/changes", "controllers/plan/facts", "controllers/scheduleplan", "controllers/pages",
+			"config/crd", "api"},
 		foreign: []string{"*"},
 		never:   slices.Concat(connections, reconcilers, wings),
 	},
@@ -227,6 +228,7 @@ var rooms = []room{
 	},
 	{path: "pkg/backup/store", foreign: []string{"*"}, never: kubernetes},
 	{path: "config/policy"},
+	{path: "config/crd"},
 	{
 		path: "test",
 		enters: []string{
