@@ -64,11 +64,12 @@ func operatorsCalls(t *testing.T) []call {
 		callsIn(t, "preflight-pod-*.yaml", 3, specOfPod),
 		callsIn(t, "place-pod*.yaml", 2, specOfPod),
 		callsIn(t, "defrag-pod-*.yaml", 2, specOfPod),
+		callsIn(t, "disk*.yaml", 2, specOfJob),
 	)
 }
 
 // silent are the steps whose progress the operator never asks for.
-var silent = []string{"preflight", "activate", "activate-survivor", "prune", "hold", "defragment"}
+var silent = []string{"preflight", "activate", "activate-survivor", "prune", "hold", "defragment", "disk"}
 
 func TestEveryStepIsCalledByTheOperatorInWordsThatTheAgentReads(t *testing.T) {
 	called := map[string]int{}

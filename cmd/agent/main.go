@@ -1,8 +1,9 @@
 // Command agent runs the steps of a backup inside the Pod of its Job: snapshot, fetch, compare; those of a restore:
 // preflight, fetch-for-restore, activate, hold; those of a restore from a surviving member: stream-survivor,
-// read-survivor, activate-survivor; and prune, which removes backups. Each step has a file of its own. It ends with one
-// line of JSON in the termination message: what it found, or {"reason","message"} and exit code 1. A person runs list
-// and inspect, without any Kubernetes; what they print is for reading.
+// read-survivor, activate-survivor; prune, which removes backups; and disk, which measures one for the kubectl plugin.
+// Each step has a file of its own. It ends with one line of JSON in the termination message: what it found, or
+// {"reason","message"} and exit code 1. A person runs list and inspect, without any Kubernetes; what they print is for
+// reading.
 package main
 
 import (

@@ -28,8 +28,8 @@ type step struct {
 type work func(ctx context.Context, t backup.Transfer) (any, error)
 
 // steps are all of them: those of a backup, of a restore from a backup, of a restore from a surviving member, of a
-// schedule, one that has a member defragmented, and those that a person runs. Between the steps of one Pod the
-// cluster's own etcdutl does its work.
+// schedule, one that has a member defragmented, one that measures a disk, and those that a person runs. Between the
+// steps of one Pod the cluster's own etcdutl does its work.
 var steps = []step{
 	{name: "snapshot", prepare: snapshot}, {name: "fetch", prepare: fetch}, {name: "compare", prepare: compare},
 
@@ -39,7 +39,7 @@ var steps = []step{
 	{name: "stream-survivor", prepare: streamSurvivor}, {name: "read-survivor", prepare: readSurvivor},
 	{name: "activate-survivor", prepare: activateSurvivor},
 
-	{name: "prune", prepare: prune}, {name: "defragment", prepare: defragment},
+	{name: "prune", prepare: prune}, {name: "defragment", prepare: defragment}, {name: "disk", prepare: disk},
 
 	{name: "list", prepare: list, isForPeople: true}, {name: "inspect", prepare: inspect, isForPeople: true},
 }

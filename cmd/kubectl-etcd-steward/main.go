@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -46,6 +47,7 @@ const (
 	exitNotAvailable = 2
 	exitStepsAhead   = 3
 	exitNotSettled   = 4
+	exitTooSlow      = 2
 )
 
 // errNotAvailable ends `status` of a cluster that does not serve, after the page has said so.
@@ -78,6 +80,8 @@ func run(ctx context.Context, args []string, p program) int {
 		return exitStepsAhead
 	case errors.Is(err, errNotSettled):
 		return exitNotSettled
+	case errors.Is(err, errTooSlow):
+		return exitTooSlow
 	}
 	fmt.Fprintln(p.errOut, "error:", err)
 	return exitFailed
@@ -102,6 +106,7 @@ func (p program) root() *cobra.Command {
 		p.unfenceCommand(), p.hibernateCommand(), p.wakeCommand(), p.versionCommand())
 	root.AddCommand(p.restoreCommand(), p.pauseCommand(), p.resumeCommand(), p.connectCommand())
 	root.AddCommand(p.lintCommand())
+	root.AddCommand(p.fioCommand())
 	return root
 }
 
@@ -179,6 +184,7 @@ func connect(flags *genericclioptions.ConfigFlags) (*session, error) {
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(corev1.AddToScheme(scheme))
+	utilruntime.Must(batchv1.AddToScheme(scheme))
 	utilruntime.Must(coordinationv1.AddToScheme(scheme))
 	utilruntime.Must(policyv1.AddToScheme(scheme))
 	utilruntime.Must(networkingv1.AddToScheme(scheme))
