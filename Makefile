@@ -302,10 +302,11 @@ localkube-deploy: $(LOCALKUBE) image dist/install.yaml ## Build the operator and
 
 # ---- parts of the above ----
 
-# Prints what this machine lacks, before anything is built.
+# Prints what this machine lacks, before anything is built, and for the demo where else it can be had.
 .PHONY: fit
 fit:
-	@sh test/localkube/internal/host/fitness.sh
+	@sh test/localkube/internal/host/fitness.sh$(if $(filter demo,$(MAKECMDGOALS)), || { echo '$(ELSEWHERE)'; exit 1; })
+ELSEWHERE := docs/quickstart.md tries it without root on kind, k3d, minikube or a Kubernetes that you have
 
 # Packages that start real servers mostly wait: they begin, and four packages at a time keep two cores busy.
 .PHONY: test-plain

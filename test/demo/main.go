@@ -118,6 +118,7 @@ func (d demo) finish(ctx context.Context, value string) error {
   %[1]s exec %[2]s-0 -c etcd -- etcdctl member list -w table
   %[1]s scale etcd %[2]s --replicas=5
   make localkube-down        # tear everything down
+  docs/quickstart.md         # the same step by step, also on kind, k3d, minikube or a Kubernetes of yours
 
 `, kubectl, cluster)
 	healthy := seen.healthyVoters()
