@@ -10,11 +10,12 @@ IMG_TAG = $(lastword $(subst :, ,$(IMG)))
 VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null)
 ARCH ?= $(shell go env GOARCH)
-# Nodes of localkube and its families of addresses (3 and IPv4 if it is not up), stories at a time, and two filters of stories:
-# a Ginkgo label query, and a regular expression of the text. On two cores four stories at a time hold back each other's writes
-# for seconds, and take longer than three.
+# Nodes of localkube, its families of addresses and its Kubernetes (3, IPv4 and the newest if it is not up), stories at a time,
+# and two filters of stories: a Ginkgo label query, and a regular expression of the text. On two cores four stories at a time
+# hold back each other's writes for seconds, and take longer than three.
 NODES ?=
 FAMILIES ?=
+KUBERNETES ?=
 PROCS ?= 3
 GROUP ?=
 STORY ?=
@@ -24,7 +25,7 @@ PICTURES ?=
 export GROUP STORY PICTURES ONLY REF
 
 LOCALKUBE := $(CURDIR)/bin/localkube
-SHAPE = $(NODES:%=--nodes %) $(FAMILIES:%=--ip-families %)
+SHAPE = $(NODES:%=--nodes %) $(FAMILIES:%=--ip-families %) $(KUBERNETES:%=--kubernetes %)
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/etcd-steward
 # kubectl of this machine with its current context, or localkube's own where there is none.
 KUBECTL ?= $(or $(shell command -v kubectl),$(LOCALKUBE) kubectl)
@@ -288,7 +289,7 @@ localkube-up: $(LOCALKUBE) ## Start a Kubernetes of NODES=3 real nodes on this m
 
 .PHONY: localkube-build
 localkube-build: $(LOCALKUBE) ## Only build what it needs into the cache; up to 15 minutes, once.
-	@$(LOCALKUBE) build
+	@$(LOCALKUBE) build $(KUBERNETES:%=--kubernetes %)
 
 .PHONY: localkube-down
 localkube-down: $(LOCALKUBE) ## Stop it and leave nothing behind.

@@ -28,10 +28,10 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"up", []string{"[--nodes 3]", "[--ip-families IPv4]", "[--etcd <versions>]", "[--cluster-domain <domain>]", "[--fresh]", "[--on-disk]", "[--yes]"},
+		{"up", []string{"[--nodes 3]", "[--ip-families IPv4]", "[--kubernetes 1.36]", "[--etcd <versions>]", "[--cluster-domain <domain>]", "[--fresh]", "[--on-disk]", "[--yes]"},
 			"start it; what already runs and is whole stays, unless --fresh", up},
 		{"down", nil, "stop it and remove every trace", down},
-		{"build", []string{"[--etcd <versions>]", "[--csi]", "[--yes]"}, "only build what `up` needs, and `csi`, into the cache", build},
+		{"build", []string{"[--kubernetes 1.36]", "[--etcd <versions>]", "[--csi]", "[--yes]"}, "only build what `up` needs, and `csi`, into the cache", build},
 		{"etcd", []string{"[--etcd <versions>]"}, "only build releases of etcd into the cache, as any user", etcd},
 		{"status", nil, "one line for each host; fails if something has ended", status},
 		{"load", []string{"<docker-archive.tar>", "..."}, "make images known to every node", load},
@@ -74,6 +74,7 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 		target := &cluster.Cluster{Paths: layout.Default(), Cache: images, Progress: os.Stdout, Began: time.Now()}
+		target.Follow()
 		return c.run(ctx, target, args[1:])
 	}
 	return fmt.Errorf("no command %q\n%s", args[0], usage())
@@ -160,6 +161,7 @@ func parse(c *cluster.Cluster, flags *flag.FlagSet, args []string) error {
 // prepared does something after it has brought this machine and the cache to where `up` takes seconds.
 func prepared(ctx context.Context, c *cluster.Cluster, flags *flag.FlagSet, args []string, do func() error) error {
 	yes := flags.Bool("yes", false, "install missing Debian packages without asking")
+	flags.Func("kubernetes", "minor version of Kubernetes, such as 1.34; that which is there, or the newest", c.Cache.ChooseKubernetes)
 	if err := parse(c, flags, args); err != nil {
 		return err
 	}

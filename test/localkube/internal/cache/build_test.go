@@ -61,6 +61,31 @@ func TestOnlyTheEtcdThatIsAskedForIsBuiltAndTheControlPlanes(t *testing.T) {
 	}
 }
 
+func TestAKubernetesIsChosenByItsMinorAndIsTheNewestOtherwise(t *testing.T) {
+	c := &Cache{Dir: t.TempDir()}
+	before := c.Binary("kubelet")
+	if !strings.Contains(before, "kubernetes-"+KubernetesVersion+"-") {
+		t.Errorf("without a choice it is %s", before)
+	}
+	for _, version := range kubernetesVersions {
+		if err := c.ChooseKubernetes(minorOf(version)); err != nil {
+			t.Fatal(err)
+		}
+		path := c.Binary("kubelet")
+		if !strings.Contains(path, "kubernetes-"+version+"-") || c.targets()[0].Directory != "kubernetes-"+version {
+			t.Errorf("%s is built as %s and taken from %s", version, c.targets()[0].Directory, path)
+		}
+		if isNewest := version == KubernetesVersion; isNewest != (path == before) {
+			t.Errorf("%s is at %s", version, path)
+		}
+	}
+	for _, minor := range []string{"", "1", "1.33", "1.34.4", "v1.34"} {
+		if err := c.ChooseKubernetes(minor); err == nil || !strings.Contains(err.Error(), "1.34, 1.35, 1.36") {
+			t.Errorf("%q is accepted, or not told what there is: %v", minor, err)
+		}
+	}
+}
+
 func TestNodesWithOtherVersionsHaveOtherImages(t *testing.T) {
 	program(t, "containerd", "echo containerd 1")
 	one, all := &Cache{EtcdVersions: []string{controlPlaneEtcd}}, &Cache{EtcdVersions: etcdVersions}

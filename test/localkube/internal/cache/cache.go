@@ -18,6 +18,8 @@ import (
 // Cache is a directory outside the source tree that survives `down` and is shared by all clones.
 type Cache struct {
 	Dir string
+	// Kubernetes is the version of all its programs; empty: KubernetesVersion.
+	Kubernetes string
 	// EtcdVersions are those that nodes have images of.
 	EtcdVersions []string
 	// Progress gets lines about each thing that is made; what is there already is silent.
@@ -103,7 +105,7 @@ func (c *Cache) buildAll(ctx context.Context, targets []Target) error {
 
 // Binary is the path of a Kubernetes binary.
 func (c *Cache) Binary(name string) string {
-	return filepath.Join(c.targetDir(kubernetesTarget()), name)
+	return filepath.Join(c.targetDir(kubernetesTarget(c.kubernetes())), name)
 }
 
 // FillDriver makes what only the CSI driver needs.

@@ -11,8 +11,11 @@ import (
 )
 
 func TestEveryTargetIsBuiltAtTheVersionItsDirectoryNames(t *testing.T) {
-	all := &Cache{EtcdVersions: etcdVersions}
-	for _, target := range all.targets() {
+	targets := (&Cache{EtcdVersions: etcdVersions}).targets()
+	for _, version := range kubernetesVersions {
+		targets = append(targets, kubernetesTarget(version))
+	}
+	for _, target := range targets {
 		mod, sum := target.moduleFiles()
 		version := target.Directory[strings.LastIndex(target.Directory, "-")+1:]
 		for _, pkg := range target.Packages {
@@ -41,8 +44,15 @@ func requires(mod, pkg, version string) bool {
 }
 
 func TestKubernetesAndItsStagedModulesMoveTogether(t *testing.T) {
-	mod, _ := kubernetesTarget().moduleFiles()
-	staged := "v0" + strings.TrimPrefix(KubernetesVersion, "1")
+	for _, version := range kubernetesVersions {
+		t.Run(version, func(t *testing.T) { expectStaged(t, version) })
+	}
+}
+
+func expectStaged(t *testing.T, version string) {
+	t.Helper()
+	mod, _ := kubernetesTarget(version).moduleFiles()
+	staged := "v0" + strings.TrimPrefix(version, "1")
 	replaced := 0
 	for line := range strings.Lines(string(mod)) {
 		if fields := strings.Fields(line); strings.Contains(line, "=>") {

@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"slices"
@@ -15,8 +16,11 @@ import (
 //go:embed modules/*.mod modules/*.sum
 var modules embed.FS
 
-// KubernetesVersion is what `kubectl version` says of server and client.
+// KubernetesVersion is what `kubectl version` says of server and client, unless another minor is chosen.
 const KubernetesVersion = "1.36.3"
+
+// kubernetesVersions are those that can be chosen by their minor: what docs/support.md promises.
+var kubernetesVersions = []string{"1.34.4", "1.35.4", KubernetesVersion}
 
 // resizerVersion is that of kubernetes-csi/external-resizer.
 const resizerVersion = "2.3.0"
@@ -55,8 +59,23 @@ func (c *Cache) Choose(list string) error {
 	return nil
 }
 
+// ChooseKubernetes takes the one version of a minor.
+func (c *Cache) ChooseKubernetes(minor string) error {
+	minors := make([]string, len(kubernetesVersions))
+	for i, v := range kubernetesVersions {
+		minors[i] = minorOf(v)
+		if minors[i] == minor {
+			c.Kubernetes = v
+			return nil
+		}
+	}
+	return fmt.Errorf("localkube has no Kubernetes %q, only %s", minor, strings.Join(minors, ", "))
+}
+
+func minorOf(version string) string { return version[:strings.LastIndex(version, ".")] }
+
 func (c *Cache) targets() []Target {
-	return append([]Target{kubernetesTarget()}, c.etcdTargets()...)
+	return append([]Target{kubernetesTarget(c.kubernetes())}, c.etcdTargets()...)
 }
 
 func (c *Cache) etcdTargets() []Target {
@@ -67,7 +86,9 @@ func (c *Cache) etcdTargets() []Target {
 	return all
 }
 
-func kubernetesTarget() Target {
+func (c *Cache) kubernetes() string { return cmp.Or(c.Kubernetes, KubernetesVersion) }
+
+func kubernetesTarget(version string) Target {
 	var packages []string
 	for _, c := range []string{
 		"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubectl", "kubelet",
@@ -75,8 +96,8 @@ func kubernetesTarget() Target {
 		packages = append(packages, "k8s.io/kubernetes/cmd/"+c)
 	}
 	return Target{
-		Module: "kubernetes", Directory: "kubernetes-" + KubernetesVersion,
-		Packages: packages, LDFlags: versionFlags(KubernetesVersion),
+		Module: "kubernetes-" + minorOf(version), Directory: "kubernetes-" + version,
+		Packages: packages, LDFlags: versionFlags(version),
 	}
 }
 

@@ -43,6 +43,8 @@ type State struct {
 	Ready bool `json:"ready"`
 	// CSI says that the driver of volumes that grow is started on every node.
 	CSI bool `json:"csi,omitempty"`
+	// Kubernetes is its version. An earlier localkube wrote down none, and had the only one.
+	Kubernetes string `json:"kubernetes,omitempty"`
 	// EtcdVersions are those that all nodes have images of.
 	EtcdVersions []string `json:"etcdVersions,omitempty"`
 	// MadeDirectories were not on this machine before.
@@ -67,6 +69,13 @@ func (c *Cluster) readState() (State, error) {
 		s.Families = layout.Families{layout.IPv4}
 	}
 	return s, nil
+}
+
+// Follow takes the programs of the Kubernetes that there is, until `down`: its nodes and its kubectl are of one version.
+func (c *Cluster) Follow() {
+	if state, err := c.readState(); err == nil { // every command that needs the state reports what is wrong with it
+		c.Cache.Kubernetes = state.Kubernetes
+	}
 }
 
 func (s State) nodes() []layout.Node { return s.Families.Nodes(s.Nodes) }

@@ -51,10 +51,10 @@ func TestFamiliesOfAStateAreThoseThatItWasStartedWith(t *testing.T) {
 		if err != nil || strings.Join(s.nodes()[0].IPs, ",") != want {
 			t.Errorf("%s: %v, %v, want %s", text, s.nodes(), err, want)
 		}
-		if err := s.checkIs(0, nil, ""); err != nil {
+		if err := s.checkIs(0, nil, "", ""); err != nil {
 			t.Errorf("nothing else is asked for: %v", err)
 		}
-		if err := s.checkIs(3, layout.Families{layout.IPv4, layout.IPv6}, ""); err == nil {
+		if err := s.checkIs(3, layout.Families{layout.IPv4, layout.IPv6}, "", ""); err == nil {
 			t.Errorf("%s is taken for one of IPv4 and IPv6", text)
 		}
 		if err := c.writeState(s); err != nil {
@@ -63,6 +63,39 @@ func TestFamiliesOfAStateAreThoseThatItWasStartedWith(t *testing.T) {
 		if again, err := c.readState(); err != nil || !slices.Equal(again.Families.Names(), s.Families.Names()) {
 			t.Errorf("written and read again: %v, %v", again.Families.Names(), err)
 		}
+	}
+}
+
+// What is up keeps its Kubernetes: its programs are run, also by commands that name no version, and another is refused.
+func TestTheKubernetesOfAStateIsTheOneThatItWasStartedWith(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"nodes": 3}`: "1.36.3", `{"nodes": 3, "kubernetes": "1.34.4"}`: "1.34.4",
+	} {
+		c := newCluster(t)
+		c.Cache = &cache.Cache{Dir: t.TempDir()}
+		if err := os.WriteFile(c.Paths.State(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.Follow()
+		if kubelet := c.Cache.Binary("kubelet"); !strings.Contains(kubelet, "kubernetes-"+want+"-") {
+			t.Errorf("%s: kubelet is %s", text, kubelet)
+		}
+		s, err := c.readState()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.checkIs(0, nil, "", want); err != nil {
+			t.Errorf("%s: what it has is asked for: %v", text, err)
+		}
+		if err := s.checkIs(0, nil, "", "1.35.4"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is taken for 1.35.4: %v", text, err)
+		}
+	}
+	c := newCluster(t)
+	c.Cache = &cache.Cache{Dir: t.TempDir()}
+	c.Follow()
+	if c.Cache.Kubernetes != "" {
+		t.Errorf("without a state it follows %s", c.Cache.Kubernetes)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/etcdsteward/etcd-steward/test/localkube/internal/cache"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/controlplane"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/host"
 	"github.com/etcdsteward/etcd-steward/test/localkube/internal/layout"
@@ -32,7 +33,7 @@ func (c *Cluster) Up(ctx context.Context, count int, families layout.Families, f
 		return fmt.Errorf("a localkube has 1 to %d nodes, not %d", layout.MaxNodes, count)
 	}
 	if state, isUp := c.running(ctx); isUp && !fresh {
-		if err := state.checkIs(count, families, c.Domain); err != nil {
+		if err := state.checkIs(count, families, c.Domain, c.Cache.Kubernetes); err != nil {
 			return err
 		}
 		c.say("it is up already")
@@ -52,13 +53,16 @@ func (c *Cluster) Up(ctx context.Context, count int, families layout.Families, f
 }
 
 // checkIs returns an error if another localkube is asked for than the one that is up.
-func (s State) checkIs(count int, families layout.Families, domain string) error {
+func (s State) checkIs(count int, families layout.Families, domain, kubernetes string) error {
 	const first = ": `localkube down` first, or `up --fresh`"
 	if count != 0 && count != s.Nodes {
 		return fmt.Errorf("it is up with %d nodes"+first, s.Nodes)
 	}
 	if has := s.Families.Names(); len(families) > 0 && !slices.Equal(families.Names(), has) {
 		return fmt.Errorf("it is up with %s"+first, strings.Join(has, " before "))
+	}
+	if has := cmp.Or(s.Kubernetes, cache.KubernetesVersion); kubernetes != "" && kubernetes != has {
+		return fmt.Errorf("it is up with Kubernetes %s"+first, has)
 	}
 	if domain != "" && domain != s.Domain {
 		return fmt.Errorf("it is up with the domain %s"+first, s.Domain)
@@ -131,7 +135,7 @@ func (c *Cluster) start(ctx context.Context, count int, families layout.Families
 // begin notes all that has to be undone before it is done.
 func (c *Cluster) begin(ctx context.Context, count int, families layout.Families) (State, error) {
 	state := State{Nodes: count, Families: families, Domain: c.Domain, EtcdVersions: c.Cache.EtcdVersions,
-		KernelSettings: host.ReadSettings()}
+		Kubernetes: cmp.Or(c.Cache.Kubernetes, cache.KubernetesVersion), KernelSettings: host.ReadSettings()}
 	for _, d := range node.Directories {
 		if !isThere(d) {
 			state.MadeDirectories = append(state.MadeDirectories, d)
