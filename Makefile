@@ -94,6 +94,10 @@ help: ## Show this help.
 build: ## Build every program into bin/.
 	@for dir in $(sort $(wildcard cmd/*)); do $(GO_BUILD) -o bin/$$(basename $$dir | sed 's/etcd-/etcd_/') ./$$dir; done
 
+.PHONY: site
+site: bin/hugo ## Render the pages as a site into bin/site, beside the versions that are there, and follow every link.
+	@go run -C test/tools ./site -root $(CURDIR) -hugo $(BIN)/hugo -out '$(abspath $(or $(SITE),bin/site))' -version '$(VERSION)'
+
 .PHONY: fmt
 fmt: ## Format the Go code.
 	@gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go')
@@ -330,12 +334,13 @@ test-localkube:
 # Every release of etcd and every store, in full, and every moment of the simulator's systematic tests. What the gate does
 # not build is looked at here.
 .PHONY: test-full
-test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS) bin/golangci-lint
+test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS) bin/golangci-lint bin/hugo
 	@[ -n "$(filter bin/azure/%,$(MORE_SERVERS))" ] || echo "nothing is tried on a server of Azure's: there is no npm to bring one"
 	@export FULL=1; $(WITH_ETCD) $(GO_TEST) $(SERVED:%=./%) ./cmd/agent ./test/gcsserver ./test/azureserver
 	@FULL=1 $(GO_TEST) -run='^TestNothingThatAThief' ./test/policy
 	@$(GO_TEST) ./controllers/plan/world -every=1 -times=10
 	@$(GO_TEST) ./test/demo ./test/docs ./test/bench
+	@cd test/tools && FULL=1 $(GO_TEST) -count=1 ./site
 	@cd test/gitops && $(GO_TEST) ./... && $(BIN)/golangci-lint run ./...
 
 .PHONY: test-core
@@ -504,6 +509,7 @@ $(eval $(call tool,d2,oss.terrastruct.com/d2,oss.terrastruct.com/d2,test/tools/d
 $(eval $(call tool,kustomize,sigs.k8s.io/kustomize/kustomize/v5,sigs.k8s.io/kustomize/kustomize/v5,test/tools))
 $(eval $(call tool,golangci-lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,github.com/golangci/golangci-lint/v2,test/tools/lint))
 $(eval $(call tool,helm,helm.sh/helm/v4/cmd/helm,helm.sh/helm/v4,test/tools/helm))
+$(eval $(call tool,hugo,github.com/gohugoio/hugo,github.com/gohugoio/hugo,test/tools/hugo))
 # Without the clients of every cloud in which Prometheus can look for targets.
 $(eval $(call tool,promtool,github.com/prometheus/prometheus/cmd/promtool,github.com/prometheus/prometheus,test/tools/promtool,remove_all_sd))
 $(eval $(call tool,prometheus,github.com/prometheus/prometheus/cmd/prometheus,github.com/prometheus/prometheus,test/tools/promtool,remove_all_sd enable_kubernetes_sd))
