@@ -85,9 +85,11 @@ function marked(text, words) {
 }
 
 function excerpt(entry, words) {
-  const at = Math.min(...words.map((w) => entry.lowText.indexOf(w)).filter((i) => i >= 0), entry.text.length);
-  const from = at === entry.text.length ? 0 : Math.max(0, entry.text.lastIndexOf(" ", Math.max(0, at - 60)) + 1);
-  return (from > 0 ? "… " : "") + entry.text.slice(from, from + 180) + (entry.text.length > from + 180 ? " …" : "");
+  const { text, lowText } = entry;
+  const first = Math.min(...words.map((w) => lowText.indexOf(w)).filter((at) => at >= 0), text.length);
+  const from = first === text.length || first < 60 ? 0 : text.lastIndexOf(" ", first - 60) + 1;
+  const to = text.length <= from + 180 ? text.length : text.lastIndexOf(" ", from + 180);
+  return (from > 0 ? "… " : "") + text.slice(from, Math.max(to, from)) + (to < text.length ? " …" : "");
 }
 
 function show() {
