@@ -121,7 +121,7 @@ func (s *session) awaitMeasurement(ctx context.Context, job *batchv1.Job, timeou
 		}
 		for i := range pods.Items {
 			pod := &pods.Items[i]
-			ended := endOf(pod)
+			ended := terminationOf(pod)
 			if ended == nil {
 				why = cmp.Or(whyPending(pod), "it has not ended")
 				continue
@@ -141,7 +141,7 @@ func (s *session) awaitMeasurement(ctx context.Context, job *batchv1.Job, timeou
 	return m, err
 }
 
-func endOf(pod *corev1.Pod) *corev1.ContainerStateTerminated {
+func terminationOf(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 	if all := pod.Status.ContainerStatuses; len(all) == 1 {
 		return all[0].State.Terminated
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -172,7 +171,7 @@ func (f foretold) print(out io.Writer) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "EtcdCluster %s in namespace %s", f.Name, f.Namespace)
 	if f.Manifest != "" {
-		fmt.Fprintf(&text, ", with the spec of %s", strings.Replace(f.Manifest, "-", "the standard input", 1))
+		fmt.Fprintf(&text, ", with the spec of %s", whereFrom(f.Manifest))
 	}
 	text.WriteString("\n")
 	for _, note := range f.Notes {
@@ -187,6 +186,14 @@ func (f foretold) print(out io.Writer) error {
 	fmt.Fprintf(&text, "\n%s\n", f.ending())
 	_, err := out.Write(text.Bytes())
 	return err
+}
+
+// whereFrom names a file as a person does.
+func whereFrom(file string) string {
+	if file == "-" {
+		return "the standard input"
+	}
+	return file
 }
 
 func (f foretold) ending() string {

@@ -55,7 +55,6 @@ var rooms = []room{
 	},
 	{
 		path: "cmd/kubectl-etcd-steward",
-		path: "cmd/kubectl-etcd-steward",
 		enters: []string{"controllers/admission", "controllers/forecast", "controllers/plan", "controllers/plan/ahead",
 			"controllers/plan/changes", "controllers/plan/facts", "controllers/resources", "controllers/scheduleplan",
 			"controllers/pages", "config/crd", "api"},
