@@ -19,9 +19,12 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
+// stdin names the standard input.
+const stdin = "-"
+
 // manifest is where an EtcdCluster is written as it would be; without a file there is none.
 type manifest struct {
-	file string // "-" for the standard input
+	file string // or stdin
 	in   io.Reader
 }
 
@@ -99,7 +102,7 @@ func (m manifest) read(name, namespace string) (*unstructured.Unstructured, erro
 }
 
 func (m manifest) text() ([]byte, error) {
-	if m.file == "-" {
+	if m.file == stdin {
 		return io.ReadAll(m.in)
 	}
 	return os.ReadFile(m.file)

@@ -114,8 +114,12 @@ func (s *session) foretell(ctx context.Context, name string, m manifest) (foreto
 // notesOf says what keeps the operator from doing what is foretold, and what the page does not know.
 func notesOf(c *v1alpha1.EtcdCluster, o operatorView) []string {
 	var notes []string
-	if o.State != operatorRuns {
-		notes = append(notes, "Nothing of this happens before an operator looks after the cluster. "+o.Message)
+	switch o.State {
+	case operatorRuns:
+	case operatorGone:
+		notes = append(notes, "Nothing of this happens before the operator runs again. "+o.Message)
+	default:
+		notes = append(notes, o.Message)
 	}
 	if c.Spec.IsDryRun() {
 		notes = append(notes, "spec.mode is DryRun: the operator does nothing of this before you set it to Enforce.")
@@ -170,8 +174,12 @@ func shapeOf(name string) (func(foretold, io.Writer) error, error) {
 func (f foretold) print(out io.Writer) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "EtcdCluster %s in namespace %s", f.Name, f.Namespace)
-	if f.Manifest != "" {
-		fmt.Fprintf(&text, ", with the spec of %s", whereFrom(f.Manifest))
+	switch f.Manifest {
+	case "":
+	case stdin:
+		text.WriteString(", with the spec of the standard input")
+	default:
+		text.WriteString(", with the spec of " + f.Manifest)
 	}
 	text.WriteString("\n")
 	for _, note := range f.Notes {
@@ -186,14 +194,6 @@ func (f foretold) print(out io.Writer) error {
 	fmt.Fprintf(&text, "\n%s\n", f.ending())
 	_, err := out.Write(text.Bytes())
 	return err
-}
-
-// whereFrom names a file as a person does.
-func whereFrom(file string) string {
-	if file == "-" {
-		return "the standard input"
-	}
-	return file
 }
 
 func (f foretold) ending() string {

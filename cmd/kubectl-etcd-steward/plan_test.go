@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
 // manifestOf is the stored cluster as a file, with another text in the place of one.
-func manifestOf(t *testing.T, old, new string) string {
+func manifestOf(t *testing.T, old, other string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/settled.yaml")
 	if err != nil {
@@ -24,9 +25,9 @@ func manifestOf(t *testing.T, old, new string) string {
 	if !strings.Contains(first, old) {
 		t.Fatalf("%q is not in\n%s", old, first)
 	}
-	file := filepath.Join(t.TempDir(), "demo.yaml")
-	other := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: demo}\n---\n"
-	if err := os.WriteFile(file, []byte(other+strings.Replace(first, old, new, 1)), 0o600); err != nil {
+	file := filepath.Join(t.TempDir(), "larger-demo.yaml")
+	beside := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: demo}\n---\n"
+	if err := os.WriteFile(file, []byte(beside+strings.Replace(first, old, other, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file
@@ -42,7 +43,7 @@ func TestPlanOfASettledClusterHasNothingToDo(t *testing.T) {
 func TestPlanOfAManifestShowsEachStepAndStoresNothing(t *testing.T) {
 	s := sessionOf(objects(t, "settled"), interceptor.Funcs{})
 	got := plugin(t, s, "plan", "demo", "-f", manifestOf(t, "size: 3", "size: 5"))
-	got.out = regexp.MustCompile(`with the spec of \S+`).ReplaceAllString(got.out, "with the spec of larger.yaml")
+	got.out = regexp.MustCompile(`with the spec of \S+larger-demo\.yaml`).ReplaceAllString(got.out, "with the spec of larger.yaml")
 	if got.code != exitStepsAhead {
 		t.Errorf("%+v", got)
 	}
@@ -89,6 +90,15 @@ func TestPlanSaysWhatStopsTheOperator(t *testing.T) {
 func TestPlanOfAClusterThatIsNotThereYetIsItsBeginning(t *testing.T) {
 	got := plugin(t, sessionOf(nil, interceptor.Funcs{}), "plan", "demo", "-f", manifestOf(t, "size: 3", "size: 1"))
 	if got.code != exitStepsAhead || !strings.Contains(got.out, "Then it is settled: The one member is healthy") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPlanSaysFirstThatTheOperatorDoesNotRun(t *testing.T) {
+	isLease := func(o client.Object) bool { return o.GetName() == leaseName }
+	got := plugin(t, sessionOf(slices.DeleteFunc(objects(t, "settled"), isLease), interceptor.Funcs{}), "plan", "demo", "-f",
+		manifestOf(t, "size: 3", "size: 5"))
+	if got.code != exitStepsAhead || !strings.Contains(got.out, "Nothing of this happens before the operator runs again. ops/") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -74,8 +74,9 @@ func (w *model) runTasks() (moved bool) {
 		t.Phase, t.Started, t.Finished, moved = facts.PodSucceeded, true, w.o.Now, true
 	}
 	if p := copyOf(w.o.Preflight); p != nil && p.Found.IsZero() {
-		run(&p.Task)
-		p.Found, w.o.Preflight = foundFor(p.Asked), p
+		if run(&p.Task); p.HasSucceeded() {
+			p.Found, w.o.Preflight = foundFor(p.Asked), p
+		}
 	}
 	w.eachReplica(func(r facts.Replica) bool { return r.Restoring != nil }, func(r *facts.Replica) {
 		if r.Restoring.Terminating {
@@ -88,13 +89,20 @@ func (w *model) runTasks() (moved bool) {
 			run(&r.Restoring.Task)
 		}
 	})
+	return w.runDefrags(run) || moved
+}
+
+// runDefrags has defragmentations end well, and give their space back.
+func (w *model) runDefrags(run func(*facts.Task)) (moved bool) {
 	w.eachReplica(func(r facts.Replica) bool { return r.Defragmenting != nil }, func(r *facts.Replica) {
 		if r.Defragmenting.Terminating {
 			r.Defragmenting, moved = nil, true
 			return
 		}
 		if p := r.Defragmenting; !p.HasSucceeded() && !p.HasFailed() {
-			run(&p.Task)
+			if run(&p.Task); !p.HasSucceeded() {
+				return
+			}
 			p.Before, p.After = p.Until+1, max(1, p.Until-1)
 			w.shrink(r)
 		}

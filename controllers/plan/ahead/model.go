@@ -89,22 +89,32 @@ func (w *model) look() facts.Observation {
 	}
 	o.Desired = w.spec.Of(o)
 	if o.Desired.Needs == etcdutil.NeedCover {
-		for _, r := range in.Voters() {
-			if r.Answer != nil {
-				r.Answer.Snapshots = new(w.etcd.saved)
-			}
-		}
+		w.addSnapshots(*in)
 		o.Desired = w.spec.Of(o)
 	}
 	w.o.Desired = o.Desired
 	if plan.AsksForHashes(o) {
-		for _, r := range in.Voters() {
-			if r.Answer != nil {
-				r.Answer.Hash = &facts.Hash{Sum: 1, Revision: 1}
-			}
-		}
+		addHashes(*in)
 	}
 	return o
+}
+
+// addSnapshots has all voters that answer say how many snapshots they wrote.
+func (w *model) addSnapshots(in facts.Incarnation) {
+	for _, r := range in.Voters() {
+		if r.Answer != nil {
+			r.Answer.Snapshots = new(w.etcd.saved)
+		}
+	}
+}
+
+// addHashes has all voters that answer hold the same.
+func addHashes(in facts.Incarnation) {
+	for _, r := range in.Voters() {
+		if r.Answer != nil {
+			r.Answer.Hash = &facts.Hash{Sum: 1, Revision: 1}
+		}
+	}
 }
 
 // membership is the list, while a quorum of it answers.

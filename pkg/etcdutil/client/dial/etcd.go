@@ -297,7 +297,8 @@ func newPlain(endpoint client.Endpoint, scheme string) plain {
 	}
 	// etcd never redirects, and what answers at a reused address must not send the operator elsewhere
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return plain{client: &http.Client{Transport: transport, CheckRedirect: stay}, base: scheme + "://" + endpoint.Address}
+	asks := &http.Client{Transport: transport, CheckRedirect: stay}
+	return plain{client: asks, base: scheme + "://" + endpoint.Address}
 }
 
 // get gives no more than limit bytes of an answer to read.

@@ -86,13 +86,13 @@ func TestTheServerNameIsCheckedAgainstTheCertificate(t *testing.T) {
 	serve(t, l, &answers{}, &certificate)
 	config := &tls.Config{RootCAs: pool}
 
-	if _, err := dial(t, client.Endpoint{l.Addr().String(), "a.demo-peers.default.svc", config}).Status(t.Context()); err != nil {
+	if _, err := dial(t, client.Endpoint{Address: l.Addr().String(), ServerName: "a.demo-peers.default.svc", TLS: config}).Status(t.Context()); err != nil {
 		t.Errorf("the right name is refused: %v", err)
 	}
-	if _, err := dial(t, client.Endpoint{l.Addr().String(), "b.demo-peers.default.svc", config}).Status(t.Context()); !client.IsTLS(err) {
+	if _, err := dial(t, client.Endpoint{Address: l.Addr().String(), ServerName: "b.demo-peers.default.svc", TLS: config}).Status(t.Context()); !client.IsTLS(err) {
 		t.Errorf("another name answered %v", err)
 	}
-	if _, err := dial(t, client.Endpoint{l.Addr().String(), "a.demo-peers.default.svc", &tls.Config{}}).Status(t.Context()); !client.IsTLS(err) {
+	if _, err := dial(t, client.Endpoint{Address: l.Addr().String(), ServerName: "a.demo-peers.default.svc", TLS: &tls.Config{}}).Status(t.Context()); !client.IsTLS(err) {
 		t.Errorf("an unknown authority answered %v", err)
 	}
 	if config.ServerName != "" {
