@@ -182,9 +182,14 @@ var _ = Describe("Room that etcd does not use", Label("space"), func() {
 			cluster.AwaitReady(ctx, 3)
 			cluster.Fill(ctx, "kept", given)
 			leaveRoom(ctx, cluster, large)
+			var slows []func(context.Context, int)
 			for i := range 3 {
-				cluster.MoveToSlowDisk(ctx, cluster.Member(i), 1024, perSecond)
+				slow := cluster.MoveToOwnDisk(ctx, cluster.Member(i), 1024)
 				cluster.AwaitReady(ctx, 3)
+				slows = append(slows, slow)
+			}
+			for _, slow := range slows {
+				slow(ctx, perSecond)
 			}
 			was := identityOf(ctx, cluster)
 			restarts := restartsOf(ctx, cluster)

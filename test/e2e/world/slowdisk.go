@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MoveToSlowDisk puts a member's data on a disk of its own, of so many MiB, and kills the member, which starts again there. From
-// then on the disk takes at most so many bytes a second. It is an ext4 in a file, and goes with the story.
-func (c *Cluster) MoveToSlowDisk(ctx context.Context, member string, mebibytes, bytesPerSecond int) {
+// MoveToOwnDisk puts a member's data on a disk of its own, of so many MiB, and kills the member, which starts again there. The
+// disk is an ext4 in a file, and goes with the story. The returned function has it take at most so many bytes a second from then on.
+func (c *Cluster) MoveToOwnDisk(ctx context.Context, member string, mebibytes int) (slow func(context.Context, int)) {
 	ginkgo.GinkgoHelper()
 	image := filepath.Join(ginkgo.GinkgoT().TempDir(), member)
 	gomega.Expect(os.WriteFile(image, nil, 0o600)).To(gomega.Succeed())
@@ -28,8 +28,11 @@ func (c *Cluster) MoveToSlowDisk(ctx context.Context, member string, mebibytes, 
 	ginkgo.DeferCleanup(func(ctx context.Context) { run(ctx, "losetup", "--detach", device) })
 	d := c.moveTo(ctx, member, "-t", "ext4", device)
 	gomega.Expect(os.RemoveAll(filepath.Join(d.root, d.directory, "lost+found"))).To(gomega.Succeed())
-	run(ctx, "sync", "--file-system", filepath.Join(d.root, d.directory)) // what was copied is not what is slow
-	c.slow(ctx, member, device, bytesPerSecond)
+	return func(ctx context.Context, bytesPerSecond int) {
+		ginkgo.GinkgoHelper()
+		run(ctx, "sync", "--file-system", filepath.Join(d.root, d.directory)) // what was copied is not what is slow
+		c.slow(ctx, member, device, bytesPerSecond)
+	}
 }
 
 // slow bounds what is written to a block device by a member, and by the kernel in its name.
