@@ -34,10 +34,12 @@ type backupOptions struct {
 func (p program) backupCommand() *cobra.Command {
 	var o backupOptions
 	c := &cobra.Command{
-		Use: "backup NAME", Short: "Back a cluster up now", Args: oneCluster,
+		Use: "backup CLUSTER", Short: "Back a cluster up now", Args: oneCluster,
+		Example: "  kubectl etcd-steward backup demo --wait\n" +
+			"  kubectl etcd-steward backup demo --schedule demo-nightly\n" +
+			"  kubectl etcd-steward backup demo --store '{volume: {claimName: etcd-backups}}'",
 		Long: "Creates an EtcdBackup. Store, deadline and settings of its Pods are those of the cluster's " +
 			"EtcdBackupSchedule, or the store is that of --store.",
-		Example: "  kubectl etcd-steward backup demo --wait",
 		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
 			o.hasVerify = c.Flags().Changed("verify")
 			return s.backUp(c.Context(), p.out, name, o)
@@ -53,6 +55,7 @@ func (p program) backupCommand() *cobra.Command {
 	flags.BoolVar(&o.wait, "wait", false, "Wait until the backup is Complete or Failed, and fail if it is Failed.")
 	flags.DurationVar(&o.timeout, "timeout", 0,
 		"How long to wait; 0: a minute longer than the deadline of the backup, after which it is Failed.")
+	c.AddCommand(p.backupListCommand())
 	return c
 }
 
@@ -71,7 +74,7 @@ func (s *session) backUp(ctx context.Context, out io.Writer, cluster string, o b
 	if b.Name == "" {
 		b.Name = c.Name + "-manual-" + s.now().UTC().Format("20060102-150405")
 	}
-	if err := explain(s.Create(ctx, b), "create", s.namespace); err != nil {
+	if err := explain(s.Create(ctx, b), s.namespace); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "EtcdBackup %s is created.\n", b.Name)
@@ -169,33 +172,33 @@ func tellEnd(out io.Writer, b *v1alpha1.EtcdBackup) error {
 
 func (p program) restartCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "restart NAME", Short: "Restart each member of a cluster once, one at a time", Args: oneCluster,
+		Use: "restart CLUSTER", Short: "Restart each member of a cluster once, one at a time", Args: oneCluster,
+		Example: "  kubectl etcd-steward restart demo",
 		Long: "Writes the annotation " + v1alpha1.AnnotationRestartedAt + " on the EtcdCluster. The operator then " +
 			"restarts each member once, one at a time, the leader last, each only while all others are healthy.",
-		Example: "  kubectl etcd-steward restart demo",
-		RunE:    p.telling((*session).restart),
+		RunE: p.telling((*session).restart),
 	}
 }
 
 func (p program) defragmentCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "defragment NAME", Args: oneCluster,
-		Short: "Reclaim the space that each member does not use, one at a time",
+		Use: "defragment CLUSTER", Args: oneCluster,
+		Example: "  kubectl etcd-steward defragment demo",
+		Short:   "Reclaim the space that each member does not use, one at a time",
 		Long: "Writes the annotation " + v1alpha1.AnnotationDefragment + " on the EtcdCluster. The operator then has " +
 			"each member defragmented once, one at a time, the leader last, each only while all others serve. It " +
 			"leaves out those of which less than a tenth can be reclaimed.",
-		Example: "  kubectl etcd-steward defragment demo",
-		RunE:    p.telling((*session).defragment),
+		RunE: p.telling((*session).defragment),
 	}
 }
 
 func (p program) maintainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "maintain NAME", Short: "Open a window of maintenance now", Args: oneCluster,
+		Use: "maintain CLUSTER", Short: "Open a window of maintenance now", Args: oneCluster,
+		Example: "  kubectl etcd-steward maintain demo",
 		Long: "Writes the annotation " + v1alpha1.AnnotationMaintenance + " on the EtcdCluster. A window is open " +
 			"from now on, for as long as spec.maintenance.window.duration says. What waits for a window begins.",
-		Example: "  kubectl etcd-steward maintain demo",
-		RunE:    p.telling((*session).maintain),
+		RunE: p.telling((*session).maintain),
 	}
 }
 
@@ -309,5 +312,5 @@ func (s *session) annotate(ctx context.Context, c *v1alpha1.EtcdCluster, annotat
 	if value == "" {
 		delete(c.Annotations, annotation)
 	}
-	return explain(s.Patch(ctx, c, client.MergeFrom(before), fieldOwner), "patch", s.namespace)
+	return explain(s.Patch(ctx, c, client.MergeFrom(before), fieldOwner), s.namespace)
 }

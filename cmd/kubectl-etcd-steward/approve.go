@@ -134,7 +134,7 @@ func (s *session) writeApproval(ctx context.Context, shown *v1alpha1.EtcdRestore
 func (s *session) patchApproval(ctx context.Context, r *v1alpha1.EtcdRestore, digest string) error {
 	before := client.MergeFromWithOptions(r.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	r.Spec.Approval = digest
-	return explain(s.Patch(ctx, r, before, fieldOwner), "patch", s.namespace)
+	return explain(s.Patch(ctx, r, before, fieldOwner), s.namespace)
 }
 
 // awaitEvidence waits until the operator shows the evidence of a cluster, which it does once an EtcdRestore names it.
@@ -155,7 +155,7 @@ func (s *session) awaitEvidence(ctx context.Context, r *v1alpha1.EtcdRestore) (e
 	if approved := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.RestoreApproved); approved != nil {
 		says += fmt.Sprintf(". EtcdRestore %s says (%s): %s", r.Name, approved.Reason, approved.Message)
 	}
-	return evidenceView{}, fmt.Errorf("%s. %s", strings.TrimSuffix(says, "."), s.operator(ctx, c.Name).Message)
+	return evidenceView{}, fmt.Errorf("%s. %s", strings.TrimSuffix(says, "."), s.operator(ctx, c).Message)
 }
 
 // cancel takes an approval back, as long as that has an effect.

@@ -17,28 +17,27 @@ import (
 )
 
 type connectOptions struct {
-	client, dir, format string
-	outside             bool
+	client, dir string
+	outside     bool
 }
 
 func (p program) connectCommand() *cobra.Command {
 	var o connectOptions
 	c := &cobra.Command{
-		Use: "connect NAME", Short: "Print what a client needs to connect", Args: oneCluster,
+		Use: "connect CLUSTER", Short: "Print what a client needs to connect", Args: oneCluster,
 		Long: "Prints the URLs of a cluster, the Secret that clients take their certificate from, and the names that " +
 			"certificates of members hold. With --for it prints lines for one client. It reads no Secret.",
 		Example: "  kubectl etcd-steward connect demo\n" +
 			"  kubectl etcd-steward connect demo --for pod\n" +
 			"  kubectl etcd-steward connect demo --for kube-apiserver --dir /etcd",
-		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
-			return s.showAccess(c.Context(), p.out, name, o)
-		}),
 	}
+	p.showing(c, func(ctx context.Context, s *session, args []string, show show) error {
+		return s.showAccess(ctx, args[0], o, show)
+	})
 	flags := c.Flags()
 	flags.StringVar(&o.client, "for", "", "Print lines for this client: "+strings.Join(clientNames(), ", ")+".")
 	flags.StringVar(&o.dir, "dir", "/etc/etcd", "Directory in which the client has the files of the Secret.")
 	flags.BoolVar(&o.outside, "outside", false, "Connect from outside this Kubernetes, by the load balancer.")
-	flags.StringVarP(&o.format, "output", "o", "text", "What is printed without --for: text, json or yaml.")
 	c.MarkFlagsMutuallyExclusive("for", "output")
 	return c
 }
@@ -70,10 +69,7 @@ type tlsAccess struct {
 	Names []string `json:"names"`
 }
 
-func (s *session) showAccess(ctx context.Context, out io.Writer, name string, o connectOptions) error {
-	if _, err := formatOf(o.format); err != nil {
-		return err
-	}
+func (s *session) showAccess(ctx context.Context, name string, o connectOptions, show show) error {
 	c, err := s.cluster(ctx, name)
 	if err != nil {
 		return err
@@ -91,13 +87,16 @@ func (s *session) showAccess(ctx context.Context, out io.Writer, name string, o 
 		a.URL = a.Outside[0]
 	}
 	if o.client == "" {
-		return printAs(out, o.format, a, a.print)
+		return show(sight{text: a.print, data: a})
 	}
-	text, err := linesFor(o.client, strings.TrimSuffix(o.dir, "/"), a)
-	if err == nil {
-		_, err = io.WriteString(out, text)
+	lines, err := linesFor(o.client, strings.TrimSuffix(o.dir, "/"), a)
+	if err != nil {
+		return err
 	}
-	return err
+	return show(sight{text: func(out io.Writer) error {
+		_, err := io.WriteString(out, lines)
+		return err
+	}})
 }
 
 // accessOf reads it from the status. Before the cluster has served there is nothing to connect to.

@@ -21,14 +21,18 @@ func databaseOf(c *v1alpha1.EtcdCluster) *database {
 	var most *database
 	for _, m := range c.Status.Members {
 		if m.DBSize != nil && m.DBSizeInUse != nil && (most == nil || m.DBSize.Cmp(most.Size) > 0) {
-			quota := c.Spec.QuotaOrDefault() // what an older operator leaves out
-			if m.QuotaBackendBytes != nil {
-				quota = *m.QuotaBackendBytes
-			}
-			most = &database{m.Name, *m.DBSize, *m.DBSizeInUse, quota}
+			most = &database{m.Name, *m.DBSize, *m.DBSizeInUse, quotaOf(c, m)}
 		}
 	}
 	return most
+}
+
+// quotaOf is the quota of a member. An older operator leaves it out.
+func quotaOf(c *v1alpha1.EtcdCluster, m v1alpha1.MemberStatus) resource.Quantity {
+	if m.QuotaBackendBytes != nil {
+		return *m.QuotaBackendBytes
+	}
+	return c.Spec.QuotaOrDefault()
 }
 
 func (p page) database() string {

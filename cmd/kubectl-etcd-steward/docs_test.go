@@ -5,47 +5,112 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcdsteward/etcd-steward/test/docwords"
 )
 
+// commands are all commands of the plugin, by what stands behind kubectl etcd-steward: "backup ls".
+func commands(t *testing.T) map[string]*cobra.Command {
+	t.Helper()
+	all := map[string]*cobra.Command{}
+	var add func(string, []*cobra.Command)
+	add = func(before string, below []*cobra.Command) {
+		for _, c := range below {
+			all[before+c.Name()] = c
+			add(before+c.Name()+" ", c.Commands())
+		}
+	}
+	add("", program{}.root().Commands())
+	if len(all) < 2 || all["backup ls"] == nil {
+		t.Fatalf("only %d commands", len(all))
+	}
+	return all
+}
+
 // kubectl's own flags are in kubectl's documentation.
 func TestEveryFlagOfEachCommandIsDocumented(t *testing.T) {
 	page := docwords.Read(t, "../../docs/reference/flags.md")
-	commands := program{}.root().Commands()
-	if len(commands) < 2 {
-		t.Fatalf("only %d commands", len(commands))
-	}
-	for _, c := range commands {
-		flags := flag.NewFlagSet(c.Name(), flag.ContinueOnError)
+	for name, c := range commands(t) {
+		flags := flag.NewFlagSet(name, flag.ContinueOnError)
 		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { flags.Var(f.Value, f.Name, f.Usage) })
-		if c.Name() != "version" {
-			page.SameFlags(t, "\n## kubectl etcd-steward "+c.Name()+"\n", "\n## ", flags)
+		if name != "version" {
+			page.SameFlags(t, "\n## kubectl etcd-steward "+name+"\n", "\n## ", flags)
 		}
 	}
 }
 
 func TestEveryCommandIsDocumented(t *testing.T) {
 	page := readPage(t)
-	for _, c := range (program{}).root().Commands() {
-		if !strings.Contains(page, "kubectl etcd-steward "+c.Name()) || !strings.Contains(page, "\n| `"+c.Name()) {
-			t.Errorf("docs/kubectl.md has no example of %s, or no row about its rights", c.Name())
+	for name := range commands(t) {
+		if !strings.Contains(page, "kubectl etcd-steward "+name) || !strings.Contains(page, "\n| `"+name+"`") {
+			t.Errorf("docs/kubectl.md has no example of %s, or no row about its rights", name)
 		}
 	}
 }
 
+// An example that the command refuses would be worse than none.
+func TestTheHelpOfEveryCommandHasExamplesThatItTakes(t *testing.T) {
+	for name, c := range commands(t) {
+		if c.Example == "" {
+			t.Errorf("%s has no example", name)
+			continue
+		}
+		for example := range strings.SplitSeq(c.Example, "\n") {
+			if _, piped, isPiped := strings.Cut(example, " | "); isPiped {
+				example = "  " + piped
+			}
+			typed, isOurs := strings.CutPrefix(example, "  kubectl etcd-steward "+name)
+			if !isOurs {
+				t.Errorf("%s: %q begins with another command", name, example)
+				continue
+			}
+			typed, _, _ = strings.Cut(typed, " > ")
+			c := commands(t)[name]
+			if err := c.ParseFlags(inWordsOfAShell(typed)); err != nil {
+				t.Errorf("%s: %q: %v", name, example, err)
+			}
+			if err := c.ValidateArgs(c.Flags().Args()); err != nil {
+				t.Errorf("%s: %q: %v", name, example, err)
+			}
+		}
+	}
+}
+
+// inWordsOfAShell takes a command line apart, with single quotes.
+func inWordsOfAShell(typed string) []string {
+	var words []string
+	for i, piece := range strings.Split(typed, "'") {
+		if i%2 == 1 {
+			words = append(words, piece)
+			continue
+		}
+		words = append(words, strings.Fields(piece)...)
+	}
+	return words
+}
+
 // The page shows the cluster of the sample, which is in the namespace default.
-func TestThePageShowsWhatStatusPrints(t *testing.T) {
-	printed := plugin(t, sessionOf(objects(t, "healthy"), interceptor.Funcs{}), "status", "demo").out
-	shown := strings.Replace(printed, "in namespace prod", "in namespace default", 1)
-	if !strings.Contains(readPage(t), "$ kubectl etcd-steward status demo\n"+shown+"```\n") {
-		t.Errorf("docs/kubectl.md does not show what status prints:\n%s", shown)
+func TestThePageShowsWhatCommandsPrint(t *testing.T) {
+	for command, s := range map[string]*session{
+		"status demo":    sessionOf(objects(t, "healthy"), interceptor.Funcs{}),
+		"status --all":   fleet(t),
+		"members demo":   fleet(t),
+		"events demo":    fleet(t),
+		"backup ls demo": sessionOf(slices.DeleteFunc(fleetObjects(t), func(o client.Object) bool { return o.GetName() == "demo-former" }), interceptor.Funcs{}),
+	} {
+		shown := strings.Replace(plugin(t, s, strings.Fields(command)...).out, "in namespace prod", "in namespace default", 1)
+		if !strings.Contains(readPage(t), "$ kubectl etcd-steward "+command+"\n"+shown+"```\n") {
+			t.Errorf("docs/kubectl.md does not show what %s prints:\n%s", command, shown)
+		}
 	}
 }
 

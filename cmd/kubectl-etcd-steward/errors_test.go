@@ -17,7 +17,8 @@ import (
 
 func TestAClusterThatIsNotThereIsAnsweredWithThoseThatAre(t *testing.T) {
 	s := sessionOf(objects(t, "healthy"), interceptor.Funcs{})
-	for _, command := range []string{"status", "report", "backup", "restart", "defragment", "maintain", "hibernate", "wake"} {
+	for _, command := range []string{"status", "report", "backup", "restart", "defragment", "maintain", "hibernate", "wake",
+		"members", "events"} {
 		got := plugin(t, s, command, "dmeo")
 		const want = "there is no EtcdCluster dmeo in namespace prod. The namespace has: demo"
 		if got.code != exitFailed || !strings.Contains(got.errOut, want) {
@@ -43,6 +44,11 @@ func TestARightThatIsMissingIsNamed(t *testing.T) {
 		{[]string{"restart", "demo"}, "patch", clusters},
 		{[]string{"backup", "demo", "--store", "{volume: {claimName: backups}}"}, "create", backups},
 		{[]string{"status", "dmeo"}, "list", clusters},
+		{[]string{"status", "--all"}, "list", clusters},
+		{[]string{"status", "demo", "--watch"}, "list", clusters},
+		{[]string{"members", "demo"}, "get", clusters},
+		{[]string{"events", "demo"}, "list", schema.GroupResource{Resource: "events"}},
+		{[]string{"backup", "ls", "demo"}, "list", backups},
 	} {
 		got := plugin(t, sessionOf(objects(t, "healthy"), refusing(c.verb, c.resource)), c.args...)
 		want := "you may not " + c.verb + " " + c.resource.String() + " in namespace prod"

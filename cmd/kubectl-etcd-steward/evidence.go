@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,10 +46,7 @@ type restoreView struct {
 }
 
 // showEvidence prints what a restore of this cluster would lose.
-func (s *session) showEvidence(ctx context.Context, p program, name, format string) error {
-	if _, err := formatOf(format); err != nil {
-		return err
-	}
+func (s *session) showEvidence(ctx context.Context, name string, show show) error {
 	c, err := s.cluster(ctx, name)
 	if err != nil {
 		return err
@@ -64,7 +59,7 @@ func (s *session) showEvidence(ctx context.Context, p program, name, format stri
 	if err != nil {
 		return err
 	}
-	return printAs(p.out, format, view, view.print)
+	return show(sight{text: view.print, data: view})
 }
 
 // viewEvidence reads what belongs to the evidence. EtcdBackups are needed: what they would lose is the point.
@@ -74,7 +69,7 @@ func (s *session) viewEvidence(ctx context.Context, c *v1alpha1.EtcdCluster, res
 	if err := s.list(ctx, s.namespace, &all); err != nil {
 		return evidenceView{}, err
 	}
-	v := evidenceView{Cluster: c.Name, Namespace: c.Namespace, Operator: s.operator(ctx, c.Name),
+	v := evidenceView{Cluster: c.Name, Namespace: c.Namespace, Operator: s.operator(ctx, c),
 		Evidence: c.Status.Evidence, Since: s.podChanges(ctx, c.Name), Restores: []restoreView{}, now: s.now()}
 	available := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAvailable)
 	if available != nil && available.Status == metav1.ConditionFalse {
@@ -159,24 +154,20 @@ func (v evidenceView) quorum() string {
 
 func (v evidenceView) printMembers(text *bytes.Buffer) {
 	text.WriteString("\nMembers:\n")
-	table := tabwriter.NewWriter(text, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "  NAME\tSTATE\tSINCE\tREVISION\tAPPLIED INDEX\tWHY")
-	for _, m := range v.Evidence.Members {
-		since := none
-		if at, isKnown := v.Since[m.Name]; isKnown {
-			since = ago(at.Time, v.now)
-		}
-		fmt.Fprintln(table, "  "+strings.Join([]string{m.Name, m.State, since, number(m.Revision),
-			number(m.AppliedIndex), cmp.Or(m.Why, none)}, "\t"))
-	}
-	_ = table.Flush() // into memory
-}
-
-func number(n int64) string {
-	if n == 0 {
-		return none
-	}
-	return fmt.Sprint(n)
+	_ = printTable(text, "  ", v.Evidence.Members, []column[v1alpha1.MemberEvidence]{ // into memory
+		{"NAME", func(m v1alpha1.MemberEvidence) string { return m.Name }},
+		{"STATE", func(m v1alpha1.MemberEvidence) string { return m.State }},
+		{"SINCE", func(m v1alpha1.MemberEvidence) string {
+			at, isKnown := v.Since[m.Name]
+			if !isKnown {
+				return ""
+			}
+			return ago(at.Time, v.now)
+		}},
+		{"REVISION", func(m v1alpha1.MemberEvidence) string { return numberOf(m.Revision) }},
+		{"APPLIED INDEX", func(m v1alpha1.MemberEvidence) string { return numberOf(m.AppliedIndex) }},
+		{"WHY", func(m v1alpha1.MemberEvidence) string { return m.Why }},
+	})
 }
 
 // mostBackups is how many backups stand on the page.
@@ -188,13 +179,14 @@ func (v evidenceView) printBackups(text *bytes.Buffer) {
 		return
 	}
 	text.WriteString("\nBackups, the newest first:\n")
-	table := tabwriter.NewWriter(text, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "  NAME\tHAS ALL WRITES UNTIL\tREVISION\tVERIFIED")
-	for _, b := range v.Backups[:min(mostBackups, len(v.Backups))] {
-		fmt.Fprintf(table, "  %s\t%s (%s)\t%d\t%t\n", b.Name, date(b.StartedAt.Time), ago(b.StartedAt.Time, v.now),
-			b.Revision, b.Verified)
-	}
-	_ = table.Flush() // into memory
+	_ = printTable(text, "  ", v.Backups[:min(mostBackups, len(v.Backups))], []column[lastBackup]{ // into memory
+		{"NAME", func(b lastBackup) string { return b.Name }},
+		{"HAS ALL WRITES UNTIL", func(b lastBackup) string {
+			return fmt.Sprintf("%s (%s)", date(b.StartedAt.Time), ago(b.StartedAt.Time, v.now))
+		}},
+		{"REVISION", func(b lastBackup) string { return numberOf(b.Revision) }},
+		{"VERIFIED", func(b lastBackup) string { return yesOrNo(b.Verified) }},
+	})
 }
 
 func (v evidenceView) printRestores(text *bytes.Buffer) {

@@ -26,39 +26,32 @@ const fastEnough = 10 * time.Millisecond
 var errTooSlow = errors.New("the disk is too slow for etcd")
 
 type fioOptions struct {
-	class, size, node, image, format string
-	platformIDs                      bool
-	timeout                          time.Duration
+	class, size, node, image string
+	platformIDs              bool
+	timeout                  time.Duration
 }
 
 func (p program) fioCommand() *cobra.Command {
 	var o fioOptions
 	c := &cobra.Command{
 		Use: "fio", Short: "Tell whether a disk is fast enough for etcd", Args: cobra.NoArgs,
-		Long: "Runs a Job in the namespace, with a new volume of a StorageClass. It writes as etcd writes its log: 10000 " +
-			"appends of 2300 bytes, each synced. etcd's documents want 99 % of syncs to take less than 10ms. Job and " +
-			"volume are removed at the end. The exit code is 2 for a disk that is too slow, and 1 for an error.",
+		Long: "Runs a Job in the namespace, with a new volume of a StorageClass. It writes as etcd writes its log: " +
+			"10000 appends of 2300 bytes, each synced. etcd's documents want 99 % of syncs to take less than 10ms. " +
+			"Job and volume are removed at the end. The exit code is 2 for a disk that is too slow, and 1 for an error.",
 		Example: "  kubectl etcd-steward fio\n" +
 			"  kubectl etcd-steward fio --storage-class fast --size 10Gi --node worker-1",
-		RunE: func(c *cobra.Command, _ []string) error {
-			if _, err := formatOf(o.format); err != nil {
-				return err
-			}
-			s, err := p.connect(p.flags)
-			if err != nil {
-				return err
-			}
-			return s.fio(c.Context(), p, o)
-		},
 	}
+	p.showing(c, func(ctx context.Context, s *session, _ []string, show show) error {
+		return s.fio(ctx, p.errOut, o, show)
+	})
 	flags := c.Flags()
 	flags.StringVar(&o.class, "storage-class", "", "StorageClass of the volume; empty: the default one.")
 	flags.StringVar(&o.size, "size", "1Gi", "Size of the volume. On many clouds a larger one is faster.")
 	flags.StringVar(&o.node, "node", "", "Node to measure on; empty: any.")
-	flags.StringVar(&o.image, "image", "", "Image of the operator, which has the program; empty: of this plugin's version.")
-	flags.BoolVar(&o.platformIDs, "platform-ids", false, "Let the platform choose user and group of the Pod, as OpenShift does.")
+	flags.StringVar(&o.image, "image", "", "Image of the operator, which has the program; empty: of this version.")
+	flags.BoolVar(&o.platformIDs, "platform-ids", false,
+		"Let the platform choose user and group of the Pod, as OpenShift does.")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "How long to wait for a node, the volume and the result.")
-	flags.StringVarP(&o.format, "output", "o", "text", "How the result is printed: text, json or yaml.")
 	return c
 }
 
@@ -75,27 +68,25 @@ type measurement struct {
 	FastEnough bool `json:"fastEnough"`
 }
 
-func (s *session) fio(ctx context.Context, p program, o fioOptions) error {
+func (s *session) fio(ctx context.Context, errOut io.Writer, o fioOptions, show show) error {
 	job, err := fioJob(o, s.namespace, "etcd-disk-"+s.now().UTC().Format("20060102-150405"))
 	if err != nil {
 		return err
 	}
-	if err := explain(s.Create(ctx, job), "create", s.namespace); err != nil {
+	if err := explain(s.Create(ctx, job), s.namespace); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.errOut, "Job %s is created, with a volume of %s. It takes a minute or two.\n", job.Name, o.size)
+	fmt.Fprintf(errOut, "Job %s is created, with a volume of %s. It takes a minute or two.\n", job.Name, o.size)
 	m, err := s.awaitMeasurement(ctx, job, o.timeout)
 	err = errors.Join(err, s.removeJob(ctx, job))
 	if err != nil {
 		return err
 	}
-	if err := printAs(p.out, o.format, m, m.print); err != nil {
-		return fmt.Errorf("printing the result: %w", err)
-	}
+	shown := sight{text: m.print, data: m}
 	if !m.FastEnough {
-		return errTooSlow
+		shown.ends = errTooSlow
 	}
-	return nil
+	return show(shown)
 }
 
 // removeJob removes the Job with its Pod, and so the volume, also where the person has pressed Ctrl-C.
@@ -103,9 +94,9 @@ func (s *session) removeJob(ctx context.Context, job *batchv1.Job) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	err := s.Delete(ctx, job, client.PropagationPolicy("Background"))
-	if err = explain(client.IgnoreNotFound(err), "delete", s.namespace); err != nil {
-		return fmt.Errorf("%w. Remove it yourself: `kubectl delete job %s -n %s`. Kubernetes removes it an hour after it "+
-			"ended", err, job.Name, s.namespace)
+	if err = explain(client.IgnoreNotFound(err), s.namespace); err != nil {
+		return fmt.Errorf("%w. Remove it yourself: `kubectl delete job %s -n %s`. Kubernetes removes it an hour after "+
+			"it ended", err, job.Name, s.namespace)
 	}
 	return nil
 }
@@ -166,8 +157,8 @@ func whyPending(pod *corev1.Pod) string {
 func (m measurement) print(out io.Writer) error {
 	verdict := "Fast enough for etcd: 99 % of syncs took 10ms or less."
 	if !m.FastEnough {
-		verdict = "Too slow for etcd, which wants 99 % of syncs to take less than 10ms. Choose a faster StorageClass, or a " +
-			"local disk. Other load on the disk counts, too."
+		verdict = "Too slow for etcd, which wants 99 % of syncs to take less than 10ms. Choose a faster " +
+			"StorageClass, or a local disk. Other load on the disk counts, too."
 	}
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "Appends: %d, on node %s\n", m.Appends, m.Node)

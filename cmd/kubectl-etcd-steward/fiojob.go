@@ -21,8 +21,8 @@ func fioJob(o fioOptions, namespace, name string) (*batchv1.Job, error) {
 	image := o.image
 	if image == "" {
 		if version == "dev" {
-			return nil, errors.New("this plugin is no release, so it knows no image of its version. Name the operator's " +
-				"own with --image: `kubectl get deployment -n etcd-steward-system -o wide` shows it")
+			return nil, errors.New("this plugin is no release, so it knows no image of its version. Name the " +
+				"operator's own with --image: `kubectl get deployment -n etcd-steward-system -o wide` shows it")
 		}
 		image = imageRepository + ":" + version
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -154,38 +153,6 @@ func hide(variables []any) {
 	}
 }
 
-// addEvents adds events about the cluster and about all whose names begin with its name: its members, volumes, Services
-// and Jobs, those too that are gone.
-func (g gatherer) addEvents(ctx context.Context) {
-	const path = "events.txt"
-	all, err := g.read(ctx, g.namespace, kind{version: "v1", kind: "Event"})
-	if err != nil {
-		g.miss(path, err)
-		return
-	}
-	var lines []string
-	for _, e := range all {
-		about, _, _ := unstructured.NestedString(e.Object, "involvedObject", "name")
-		if about == g.cluster || strings.HasPrefix(about, g.cluster+"-") {
-			lines = append(lines, eventLine(e))
-		}
-	}
-	slices.Sort(lines)
-	g.add(path, "events of the last hour or so, the newest last", []byte(strings.Join(lines, "")))
-}
-
-// eventLine is an event as one line that begins with its time.
-func eventLine(e unstructured.Unstructured) string {
-	field := func(path ...string) string {
-		text, _, _ := unstructured.NestedString(e.Object, path...)
-		return text
-	}
-	at := cmp.Or(field("series", "lastObservedTime"), field("lastTimestamp"), field("eventTime"),
-		e.GetCreationTimestamp().UTC().Format(time.RFC3339))
-	return fmt.Sprintf("%s %-7s %s %s/%s: %s\n", at, field("type"), field("reason"), field("involvedObject", "kind"),
-		field("involvedObject", "name"), strings.Join(strings.Fields(field("message")), " "))
-}
-
 // leaseName is what the replicas of each install of the operator elect their leader by, in the install's namespace.
 const leaseName = "manager.etcdsteward.dev"
 
@@ -203,6 +170,9 @@ const (
 	operatorUnknown = "Unknown"
 )
 
+// noOperator is said of a cluster whose Services no operator has made.
+const noOperator = "No operator has begun with this cluster. Look whether one runs and looks after this namespace."
+
 // operatorView is the install of the operator that looks after a cluster. What the status says is as old as its last
 // pass.
 type operatorView struct {
@@ -217,25 +187,49 @@ func (o operatorView) namespace() string {
 	return namespace
 }
 
-// operator finds the install that looks after a cluster, by the peer Service, and whether it runs, by its Lease.
-func (s *session) operator(ctx context.Context, cluster string) operatorView {
+// operators finds the installs that look after clusters, by the peer Services of these, and whether they run, by their
+// Leases.
+type operators struct {
+	*session
+
+	keepers map[client.ObjectKey]string // namespace/name, by the cluster
+	judged  map[string]operatorView     // each is looked at once
+	err     error
+}
+
+// operators reads those Services, of one namespace or of all.
+func (s *session) operators(ctx context.Context, namespace string, o ...client.ListOption) operators {
+	found := operators{session: s, keepers: map[client.ObjectKey]string{}, judged: map[string]operatorView{}}
 	var services corev1.ServiceList
-	err := s.list(ctx, s.namespace, &services, client.MatchingLabels{v1alpha1.LabelInstance: cluster})
-	if err != nil {
-		return operatorView{State: operatorUnknown, Message: "Which operator looks after the cluster cannot be read: " +
-			err.Error()}
-	}
-	name := ""
+	found.err = s.list(ctx, namespace, &services, o...)
 	for _, service := range services.Items {
 		if keeper := service.Annotations[v1alpha1.AnnotationOperator]; keeper != "" {
-			name = keeper
+			cluster := client.ObjectKey{Namespace: service.Namespace, Name: service.Labels[v1alpha1.LabelInstance]}
+			found.keepers[cluster] = keeper
 		}
 	}
-	if name == "" {
-		return operatorView{State: operatorUnknown, Message: "No operator has begun with this cluster. " +
-			"Look whether one runs and looks after this namespace."}
+	return found
+}
+
+// operator is the install that looks after one cluster.
+func (s *session) operator(ctx context.Context, c *v1alpha1.EtcdCluster) operatorView {
+	return s.operators(ctx, c.Namespace, client.MatchingLabels{v1alpha1.LabelInstance: c.Name}).of(ctx, c)
+}
+
+// of is the install that looks after a cluster.
+func (o operators) of(ctx context.Context, c *v1alpha1.EtcdCluster) operatorView {
+	name := o.keepers[client.ObjectKeyFromObject(c)]
+	switch {
+	case o.err != nil:
+		return operatorView{State: operatorUnknown, Message: "Which operator looks after the cluster cannot be read: " +
+			o.err.Error()}
+	case name == "":
+		return operatorView{State: operatorUnknown, Message: noOperator}
 	}
-	return s.judge(ctx, operatorView{Name: name})
+	if _, isJudged := o.judged[name]; !isJudged {
+		o.judged[name] = o.judge(ctx, operatorView{Name: name})
+	}
+	return o.judged[name]
 }
 
 func (s *session) judge(ctx context.Context, o operatorView) operatorView {

@@ -23,10 +23,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
-type lintOptions struct {
-	server, strict bool
-	format         string
-}
+type lintOptions struct{ server, strict bool }
 
 func (p program) lintCommand() *cobra.Command {
 	var o lintOptions
@@ -39,25 +36,25 @@ func (p program) lintCommand() *cobra.Command {
 		Example: "  kubectl etcd-steward lint etcd.yaml\n" +
 			"  kustomize build . | kubectl etcd-steward lint -\n" +
 			"  kubectl etcd-steward lint --server etcd.yaml",
-		RunE: func(c *cobra.Command, files []string) error {
-			if _, err := formatOf(o.format); err != nil {
+	}
+	p.printing(c, func(ctx context.Context, files []string, show show) error {
+		check := offline
+		if o.server {
+			s, err := p.connect(p.flags)
+			if err != nil {
 				return err
 			}
-			check := offline
-			if o.server {
-				s, err := p.connect(p.flags)
-				if err != nil {
-					return err
-				}
-				check = s.ask
-			}
-			return p.lint(c.Context(), c.InOrStdin(), files, check, o)
-		},
-	}
+			check = s.ask
+		}
+		l := &linting{Findings: []finding{}, errOut: p.errOut, check: check}
+		if err := l.files(ctx, files, c.InOrStdin()); err != nil {
+			return err
+		}
+		return show(sight{text: l.print, data: l, ends: l.outcome(o.strict)})
+	})
 	flags := c.Flags()
 	flags.BoolVar(&o.server, "server", false, "Ask the API server, which applies the objects in a dry run.")
 	flags.BoolVar(&o.strict, "strict", false, "Fail for warnings, too.")
-	flags.StringVarP(&o.format, "output", "o", "text", "How findings are printed: text, json or yaml.")
 	return c
 }
 
@@ -96,8 +93,8 @@ type linting struct {
 	check  checker
 }
 
-func (p program) lint(ctx context.Context, in io.Reader, files []string, check checker, o lintOptions) error {
-	l := &linting{Findings: []finding{}, errOut: p.errOut, check: check}
+// files checks all files.
+func (l *linting) files(ctx context.Context, files []string, in io.Reader) error {
 	for _, file := range files {
 		text, err := readManifest(file, in)
 		if err != nil {
@@ -107,9 +104,11 @@ func (p program) lint(ctx context.Context, in io.Reader, files []string, check c
 			return err
 		}
 	}
-	if err := printAs(p.out, o.format, l, l.print); err != nil {
-		return fmt.Errorf("printing what was found: %w", err)
-	}
+	return nil
+}
+
+// outcome is what the exit code says.
+func (l *linting) outcome(isStrict bool) error {
 	refused, warned := 0, 0
 	for _, f := range l.Findings {
 		if f.Warning {
@@ -121,7 +120,7 @@ func (p program) lint(ctx context.Context, in io.Reader, files []string, check c
 	switch {
 	case refused > 0:
 		return fmt.Errorf("objects would be refused: findings %d, warnings %d", refused, warned)
-	case warned > 0 && o.strict:
+	case warned > 0 && isStrict:
 		return fmt.Errorf("objects would be accepted with warnings: %d", warned)
 	}
 	return nil
@@ -238,7 +237,7 @@ func (s *session) ask(ctx context.Context, object *unstructured.Unstructured) ([
 	case err == nil:
 		return nil, nil
 	case meta.IsNoMatchError(err), apierrors.IsForbidden(err), apierrors.IsUnauthorized(err), !errors.As(err, &status):
-		return nil, explain(err, "patch", object.GetNamespace())
+		return nil, explain(err, object.GetNamespace())
 	}
 	details := status.Status().Details
 	if details == nil || len(details.Causes) == 0 {

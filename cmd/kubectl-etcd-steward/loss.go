@@ -2,13 +2,9 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"time"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
@@ -94,21 +90,4 @@ func lossToSurvivor(name string, e *v1alpha1.EvidenceStatus) string {
 	default:
 		return fmt.Sprintf("%s It is at revision %d, and no member that answers holds more.", says, m.Revision)
 	}
-}
-
-// printAs prints data as people read it, or as JSON or YAML.
-func printAs(out io.Writer, format string, data any, text func(io.Writer) error) error {
-	switch format {
-	case "json":
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(data)
-	case "yaml":
-		printed, err := yaml.Marshal(data)
-		if err == nil {
-			_, err = out.Write(printed)
-		}
-		return err
-	}
-	return text(out)
 }

@@ -56,7 +56,7 @@ var errNotAvailable = errors.New("the cluster is not available")
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], program{connect: connect, in: os.Stdin, out: os.Stdout, errOut: os.Stderr}))
+	os.Exit(run(ctx, argumentsOf(os.Args), program{connect: connect, in: os.Stdin, out: os.Stdout, errOut: os.Stderr}))
 }
 
 // program is what all commands share.
@@ -101,18 +101,21 @@ func (p program) root() *cobra.Command {
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.errOut)
-	root.AddCommand(p.statusCommand(), p.planCommand(), p.reportCommand(), p.backupCommand(), p.restartCommand(),
-		p.defragmentCommand(), p.maintainCommand(), p.replaceCommand(), p.moveLeaderCommand(), p.fenceCommand(),
-		p.unfenceCommand(), p.hibernateCommand(), p.wakeCommand(), p.versionCommand())
-	root.AddCommand(p.restoreCommand(), p.pauseCommand(), p.resumeCommand(), p.connectCommand())
-	root.AddCommand(p.lintCommand())
-	root.AddCommand(p.fioCommand())
+	root.AddCommand(
+		p.statusCommand(), p.membersCommand(), p.eventsCommand(), p.planCommand(), p.reportCommand(),
+		p.backupCommand(), p.restoreCommand(),
+		p.restartCommand(), p.defragmentCommand(), p.maintainCommand(), p.replaceCommand(), p.moveLeaderCommand(),
+		p.fenceCommand(), p.unfenceCommand(), p.hibernateCommand(), p.wakeCommand(), p.pauseCommand(), p.resumeCommand(),
+		p.connectCommand(), p.lintCommand(), p.fioCommand(), p.completionCommand(), p.versionCommand(),
+	)
+	p.complete(root)
 	return root
 }
 
 func (p program) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version of this plugin", Args: cobra.NoArgs,
+		Example: "  kubectl etcd-steward version",
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(p.out, version)
 			return err
@@ -124,7 +127,7 @@ func (p program) versionCommand() *cobra.Command {
 func oneCluster(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("%s takes the name of one EtcdCluster, and got %d names. "+
-			"`kubectl get etcd` lists the clusters of the namespace", c.CommandPath(), len(args))
+			"`kubectl etcd-steward status --all` shows the clusters of the namespace", c.CommandPath(), len(args))
 	}
 	return nil
 }
@@ -144,7 +147,7 @@ func (p program) onCluster(
 
 // session is a connection to one API server, and the namespace that the person works in.
 type session struct {
-	client.Client
+	client.WithWatch
 
 	namespace string
 	logs      func(ctx context.Context, pod client.ObjectKey, o *corev1.PodLogOptions) (io.ReadCloser, error)
@@ -166,7 +169,7 @@ func connect(flags *genericclioptions.ConfigFlags) (*session, error) {
 	config.UserAgent = "kubectl-etcd_steward/" + version
 	config.WarningHandler = rest.NewWarningWriter(os.Stderr, rest.WarningWriterOptions{Deduplicate: true})
 	log.SetLogger(logr.Discard())
-	objects, err := client.New(config, client.Options{Scheme: newScheme()})
+	objects, err := client.NewWithWatch(config, client.Options{Scheme: newScheme()})
 	if err != nil {
 		return nil, fmt.Errorf("preparing to ask the API server: %w", err)
 	}
@@ -177,7 +180,7 @@ func connect(flags *genericclioptions.ConfigFlags) (*session, error) {
 	logs := func(ctx context.Context, pod client.ObjectKey, o *corev1.PodLogOptions) (io.ReadCloser, error) {
 		return pods.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, o).Stream(ctx)
 	}
-	return &session{Client: objects, namespace: namespace, logs: logs, now: clock.now}, nil
+	return &session{WithWatch: objects, namespace: namespace, logs: logs, now: clock.now}, nil
 }
 
 // newScheme knows the kinds that are read as Go types; a report reads the others as they come.
@@ -217,23 +220,17 @@ type roundTrip func(*http.Request) (*http.Response, error)
 // RoundTrip sends a request.
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// explain says what an error of the API server means, and what the reader can do about it. Without a verb it takes the
-// one that the API server names.
-func explain(err error, verb, namespace string) error {
-	var status apierrors.APIStatus
-	switch {
+// explain says what an error of the API server means, and what the reader can do about it.
+func explain(err error, namespace string) error {
+	switch verb, resource := lackOf(err); {
 	case err == nil:
 		return nil
 	case meta.IsNoMatchError(err):
 		return errors.New("this Kubernetes does not know EtcdClusters: the custom resource definitions of " +
 			"etcd-steward are not installed. Install the operator, or choose another cluster with --context")
-	case apierrors.IsForbidden(err) && errors.As(err, &status) && lackOf(status) != "":
-		resource := lackOf(status)
-		if found := lack.FindStringSubmatch(status.Status().Message); verb == "" {
-			verb = found[1]
-		}
-		return fmt.Errorf("you may not %s %s in namespace %s. Ask an administrator for that right: "+
-			pages.Docs+"docs/kubectl.md lists the rights of each command", verb, resource, namespace)
+	case resource != "":
+		return fmt.Errorf("you may not %s %s in %s. Ask an administrator for that right: "+
+			pages.Docs+"docs/kubectl.md lists the rights of each command", verb, resource, inNamespace(namespace))
 	case apierrors.IsUnauthorized(err):
 		return errors.New("the API server does not know who you are. Sign in again, or choose another user with " +
 			"--user, --context or --kubeconfig")
@@ -241,24 +238,36 @@ func explain(err error, verb, namespace string) error {
 	return err
 }
 
+// inNamespace names a namespace, or all.
+func inNamespace(name string) string {
+	if name == "" {
+		return "all namespaces"
+	}
+	return "namespace " + name
+}
+
 // lack is how the API server says which right is missing. Policies and quotas forbid as well, and say why themselves.
 var lack = regexp.MustCompile(`is forbidden: User .* cannot (\S+) resource "([^"]+)" in API group "([^"]*)"`)
 
-// lackOf is the resource that a person has no right to, such as pods/log or etcdclusters.etcdsteward.dev.
-func lackOf(status apierrors.APIStatus) string {
+// lackOf is what a person has no right to: a verb, and a resource such as pods/log or etcdclusters.etcdsteward.dev.
+func lackOf(err error) (verb, resource string) {
+	var status apierrors.APIStatus
+	if !apierrors.IsForbidden(err) || !errors.As(err, &status) {
+		return "", ""
+	}
 	found := lack.FindStringSubmatch(status.Status().Message)
 	if found == nil {
-		return ""
+		return "", ""
 	}
-	return strings.TrimSuffix(found[2]+"."+found[3], ".")
+	return found[1], strings.TrimSuffix(found[2]+"."+found[3], ".")
 }
 
 func (s *session) get(ctx context.Context, key client.ObjectKey, object client.Object) error {
-	return explain(s.Get(ctx, key, object), "get", key.Namespace)
+	return explain(s.Get(ctx, key, object), key.Namespace)
 }
 
 func (s *session) list(ctx context.Context, namespace string, all client.ObjectList, o ...client.ListOption) error {
-	return explain(s.List(ctx, all, append(o, client.InNamespace(namespace))...), "list", namespace)
+	return explain(s.List(ctx, all, append(o, client.InNamespace(namespace))...), namespace)
 }
 
 // cluster reads an EtcdCluster, and names those that there are where it is not there.
@@ -277,13 +286,5 @@ func (s *session) cluster(ctx context.Context, name string) (*v1alpha1.EtcdClust
 			"Choose another namespace with --namespace", name, s.namespace)
 	}
 	return nil, fmt.Errorf("there is no EtcdCluster %s in namespace %s. The namespace has: %s", name, s.namespace,
-		namesOf(all.Items))
-}
-
-func namesOf(clusters []v1alpha1.EtcdCluster) string {
-	names := make([]string, len(clusters))
-	for i, c := range clusters {
-		names[i] = c.Name
-	}
-	return strings.Join(names, ", ")
+		strings.Join(clusterNames(all.Items), ", "))
 }

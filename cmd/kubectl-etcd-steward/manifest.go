@@ -46,10 +46,10 @@ func (s *session) asked(ctx context.Context, name string, m manifest) (*v1alpha1
 	case apierrors.IsNotFound(err):
 		stored = wanted
 		stored.SetNamespace(s.namespace)
-		err = explain(s.Create(ctx, stored, client.DryRunAll, fieldOwner), "create", s.namespace)
+		err = explain(s.Create(ctx, stored, client.DryRunAll, fieldOwner), s.namespace)
 	case err == nil:
 		replaceSpec(stored, wanted)
-		err = explain(s.Update(ctx, stored, client.DryRunAll, fieldOwner), "update", s.namespace)
+		err = explain(s.Update(ctx, stored, client.DryRunAll, fieldOwner), s.namespace)
 	}
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 
 func (p program) pauseCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "pause NAME", Short: "Keep the operator from changing a cluster", Args: oneCluster,
+		Use: "pause CLUSTER", Short: "Keep the operator from changing a cluster", Args: oneCluster,
 		Long: "Sets spec.paused of the EtcdCluster. The operator looks at the cluster and reports, and changes " +
 			"nothing: it replaces no member, renews no certificate, and follows no change of the spec. Members " +
 			"serve on, and backups and their schedules go on.",
@@ -23,7 +23,7 @@ func (p program) pauseCommand() *cobra.Command {
 
 func (p program) resumeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "resume NAME", Short: "Let the operator change a cluster again", Args: oneCluster,
+		Use: "resume CLUSTER", Short: "Let the operator change a cluster again", Args: oneCluster,
 		Long:    "Takes spec.paused of the EtcdCluster away. What the operator held back begins, one change at a time.",
 		Example: "  kubectl etcd-steward resume demo",
 		RunE:    p.telling((*session).resume),
@@ -74,5 +74,5 @@ func (s *session) resume(ctx context.Context, name string) (string, error) {
 func (s *session) setPaused(ctx context.Context, c *v1alpha1.EtcdCluster, paused bool) error {
 	before := c.DeepCopy()
 	c.Spec.Paused = paused
-	return explain(s.Patch(ctx, c, client.MergeFrom(before), fieldOwner), "patch", s.namespace)
+	return explain(s.Patch(ctx, c, client.MergeFrom(before), fieldOwner), s.namespace)
 }

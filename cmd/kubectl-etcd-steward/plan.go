@@ -3,14 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"sigs.k8s.io/yaml"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/forecast"
@@ -34,32 +32,24 @@ var (
 )
 
 func (p program) planCommand() *cobra.Command {
-	var file, format string
+	var file string
 	c := &cobra.Command{
-		Use: "plan NAME", Short: "Show what the operator will do, step by step, to the end", Args: oneCluster,
+		Use: "plan CLUSTER", Short: "Show what the operator will do, step by step, to the end", Args: oneCluster,
 		Example: "  kubectl etcd-steward plan demo\n  kubectl etcd-steward plan demo -f demo.yaml",
 		Long: "Shows each step that the operator will take, by which rule and why, until the cluster is as its spec " +
 			"asks, or what stops that. With --filename it shows what a changed manifest would bring; nothing is " +
 			"stored. The exit code is 0 where there is nothing to do, and 3 where there is. It is 4 where the spec " +
 			"is not reached, and 1 for an error.",
-		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
-			show, err := shapeOf(format)
-			if err != nil {
-				return err
-			}
-			told, err := s.foretell(c.Context(), name, manifest{file: file, in: c.InOrStdin()})
-			if err != nil {
-				return err
-			}
-			if err := show(told, p.out); err != nil {
-				return fmt.Errorf("printing the plan: %w", err)
-			}
-			return told.outcome()
-		}),
 	}
+	p.showing(c, func(ctx context.Context, s *session, args []string, show show) error {
+		told, err := s.foretell(ctx, args[0], manifest{file: file, in: c.InOrStdin()})
+		if err != nil {
+			return err
+		}
+		return show(sight{text: told.print, data: told, ends: told.outcome()})
+	})
 	c.Flags().StringVarP(&file, "filename", "f", "",
 		"Manifest of the EtcdCluster as it would be, - for the standard input; empty: as it is.")
-	c.Flags().StringVarP(&format, "output", "o", "text", "What is printed: text, json or yaml.")
 	return c
 }
 
@@ -98,21 +88,21 @@ func (s *session) foretell(ctx context.Context, name string, m manifest) (foreto
 	if err != nil {
 		return foretold{}, err
 	}
-	f, err := forecast.Of(ctx, s.Client, c, s.now)
+	f, err := forecast.Of(ctx, s.WithWatch, c, s.now)
 	if err != nil {
-		return foretold{}, explain(err, "", s.namespace)
+		return foretold{}, explain(err, s.namespace)
 	}
-	told := foretold{Name: c.Name, Namespace: c.Namespace, Manifest: m.file, Operator: s.operator(ctx, name),
+	told := foretold{Name: c.Name, Namespace: c.Namespace, Manifest: m.file, Operator: s.operator(ctx, c),
 		Steps: []toldStep{}, End: endOf(f)}
-	told.Notes = notesOf(c, told.Operator)
+	told.Notes = caveats(c, told.Operator)
 	for _, step := range f.Steps {
 		told.Steps = append(told.Steps, stepOf(step))
 	}
 	return told, nil
 }
 
-// notesOf says what keeps the operator from doing what is foretold, and what the page does not know.
-func notesOf(c *v1alpha1.EtcdCluster, o operatorView) []string {
+// caveats says what keeps the operator from doing what is foretold, and what the page does not know.
+func caveats(c *v1alpha1.EtcdCluster, o operatorView) []string {
 	var notes []string
 	switch o.State {
 	case operatorRuns:
@@ -162,14 +152,6 @@ func (f foretold) outcome() error {
 	return nil
 }
 
-// shapeOf is how a plan is printed.
-func shapeOf(name string) (func(foretold, io.Writer) error, error) {
-	if name == "text" {
-		return foretold.print, nil
-	}
-	return asData[foretold](name)
-}
-
 // print writes the steps, and where they end.
 func (f foretold) print(out io.Writer) error {
 	var text bytes.Buffer
@@ -208,26 +190,4 @@ func (f foretold) ending() string {
 		return fmt.Sprintf("The operator does nothing (%s): %s", f.End.Rule, f.End.Message)
 	}
 	return fmt.Sprintf("Then it goes no further (%s): %s", f.End.Rule, f.End.Message)
-}
-
-// asData is how something is printed for scripts.
-func asData[T any](name string) (func(T, io.Writer) error, error) {
-	switch name {
-	case "json":
-		return func(value T, out io.Writer) error {
-			encoder := json.NewEncoder(out)
-			encoder.SetEscapeHTML(false)
-			encoder.SetIndent("", "  ")
-			return encoder.Encode(value)
-		}, nil
-	case "yaml":
-		return func(value T, out io.Writer) error {
-			text, err := yaml.Marshal(value)
-			if err == nil {
-				_, err = out.Write(text)
-			}
-			return err
-		}, nil
-	}
-	return nil, fmt.Errorf("--output is %q; it must be text, json or yaml", name)
 }

@@ -34,10 +34,12 @@ const mostLines = 100_000
 func (p program) reportCommand() *cobra.Command {
 	var o reportOptions
 	c := &cobra.Command{
-		Use: "report NAME", Short: "Write all that is known of a cluster to a file, without Secrets", Args: oneCluster,
+		Use: "report CLUSTER", Args: oneCluster,
+		Short: "Write all that is known of a cluster to a file, without Secrets",
+		Example: "  kubectl etcd-steward report demo\n" +
+			"  kubectl etcd-steward report demo --file demo.tar.gz",
 		Long: "Writes a .tar.gz with the objects, events and logs of a cluster, and the logs of the operator. " +
 			"It has no Secrets. The README.md inside says what it has, what was taken out and what could not be read.",
-		Example: "  kubectl etcd-steward report demo",
 		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
 			if o.tail < 1 || o.tail > mostLines {
 				return fmt.Errorf("--tail is %d; it must be from 1 to %d", o.tail, mostLines)
@@ -172,7 +174,7 @@ func (g gatherer) addLog(ctx context.Context, dir string, pod client.ObjectKey, 
 	o.TailLines, o.LimitBytes, o.Timestamps = &g.tail, &limit, true
 	stream, err := g.logs(ctx, pod, o)
 	if err != nil {
-		g.miss(path, explain(err, "get", pod.Namespace))
+		g.miss(path, explain(err, pod.Namespace))
 		return
 	}
 	defer stream.Close()

@@ -15,28 +15,27 @@ import (
 )
 
 type restoreOptions struct {
-	from, survivor, name, format string
-	previous, empty              bool
+	from, survivor, name string
+	previous, empty      bool
 }
 
 func (p program) restoreCommand() *cobra.Command {
 	var o restoreOptions
 	c := &cobra.Command{
-		Use: "restore NAME", Short: "Show what a restore would lose, and begin one", Args: oneCluster,
+		Use: "restore CLUSTER", Short: "Show what a restore would lose, and begin one", Args: oneCluster,
 		Long: "Shows the evidence that an approval is of: which members answer, what they hold, and how far each " +
 			"backup is behind. With --from, --survivor, --previous or --empty it creates an EtcdRestore. Nothing is " +
 			"done for that before `restore approve`.",
 		Example: "  kubectl etcd-steward restore demo\n" +
 			"  kubectl etcd-steward restore demo --from demo-nightly-20260504-1000\n" +
-			"  kubectl etcd-steward restore demo --survivor demo-0\n" +
-			"  kubectl etcd-steward restore approve demo-back",
-		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
-			if source := o.source(); source != nil {
-				return s.beginRestore(c.Context(), p, name, o.name, *source)
-			}
-			return s.showEvidence(c.Context(), p, name, o.format)
-		}),
+			"  kubectl etcd-steward restore demo --survivor demo-0",
 	}
+	p.showing(c, func(ctx context.Context, s *session, args []string, show show) error {
+		if source := o.source(); source != nil {
+			return s.beginRestore(ctx, p, args[0], o.name, *source)
+		}
+		return s.showEvidence(ctx, args[0], show)
+	})
 	flags := c.Flags()
 	flags.StringVar(&o.from, "from", "", "Begin a restore of this EtcdBackup.")
 	flags.StringVar(&o.survivor, "survivor", "", "Begin a restore of what this member still holds: quorum is lost.")
@@ -44,7 +43,6 @@ func (p program) restoreCommand() *cobra.Command {
 	flags.BoolVar(&o.empty, "empty", false, "Begin without data: quorum is lost, and no member and no backup is left.")
 	flags.StringVar(&o.name, "name", "",
 		"Name of the EtcdRestore that is created; empty: the cluster's name, \"back\" and the time.")
-	flags.StringVarP(&o.format, "output", "o", "text", "How the evidence is printed: text, json or yaml.")
 	c.MarkFlagsMutuallyExclusive("from", "survivor", "previous", "empty", "output")
 	c.AddCommand(p.approveCommand(), p.cancelCommand())
 	return c
@@ -85,7 +83,7 @@ func (s *session) beginRestore(ctx context.Context, p program, cluster, name str
 		r.Name = c.Name + "-back-" + s.now().UTC().Format("20060102-150405")
 	}
 	r.Spec.ClusterRef.Name, r.Spec.Source = c.Name, source
-	if err := explain(s.Create(ctx, r), "create", s.namespace); err != nil {
+	if err := explain(s.Create(ctx, r), s.namespace); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.out, "EtcdRestore %[1]s is created. Nothing is done before you approve it. To see what would be "+
@@ -213,9 +211,5 @@ func (s *session) restore(ctx context.Context, name string) (*v1alpha1.EtcdResto
 		return nil, errors.New(says + ", and no other one either. To begin one: `kubectl etcd-steward restore " +
 			"CLUSTER --from BACKUP`")
 	}
-	names := make([]string, len(all.Items))
-	for i, one := range all.Items {
-		names[i] = one.Name
-	}
-	return nil, errors.New(says + ". The namespace has: " + strings.Join(names, ", "))
+	return nil, errors.New(says + ". The namespace has: " + strings.Join(restoreNames(all.Items), ", "))
 }

@@ -13,20 +13,21 @@ import (
 
 func (p program) hibernateCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "hibernate NAME", Short: "Let a cluster sleep: no member runs, and all data stays", Args: oneCluster,
+		Use: "hibernate CLUSTER", Short: "Let a cluster sleep: no member runs, and all data stays", Args: oneCluster,
+		Example: "  kubectl etcd-steward hibernate demo",
 		Long: "Sets spec.size of the EtcdCluster to 0. All members stop, and clients are not served. Volumes, " +
 			"certificates and Services stay.",
-		Example: "  kubectl etcd-steward hibernate demo",
-		RunE:    p.telling((*session).hibernate),
+		RunE: p.telling((*session).hibernate),
 	}
 }
 
 func (p program) wakeCommand() *cobra.Command {
 	var size int32
 	c := &cobra.Command{
-		Use: "wake NAME", Short: "Wake a cluster that sleeps", Args: oneCluster,
-		Long:    "Sets spec.size of the EtcdCluster. Its members start on their volumes, and then it gets that size.",
-		Example: "  kubectl etcd-steward wake demo\n  kubectl etcd-steward wake demo --size 5",
+		Use: "wake CLUSTER", Short: "Wake a cluster that sleeps", Args: oneCluster,
+		Example: "  kubectl etcd-steward wake demo\n" +
+			"  kubectl etcd-steward wake demo --size 3",
+		Long: "Sets spec.size of the EtcdCluster. Its members start on their volumes, and then it gets that size.",
 		RunE: p.telling(func(s *session, ctx context.Context, name string) (string, error) {
 			return s.wake(ctx, name, size)
 		}),
@@ -79,5 +80,5 @@ func (s *session) wake(ctx context.Context, name string, size int32) (string, er
 func (s *session) resize(ctx context.Context, c *v1alpha1.EtcdCluster, size int32) error {
 	before := c.DeepCopy()
 	c.Spec.Size = size
-	return explain(s.Patch(ctx, c, client.MergeFrom(before), fieldOwner), "patch", s.namespace)
+	return explain(s.Patch(ctx, c, client.MergeFrom(before), fieldOwner), s.namespace)
 }

@@ -2,58 +2,85 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
-func (p program) statusCommand() *cobra.Command {
-	var format string
-	c := &cobra.Command{
-		Use: "status NAME", Short: "Show a cluster on one page", Args: oneCluster,
-		Long: "Shows health, quorum, the next step of the operator, members, versions, certificates, the last " +
-			"backup and the conditions that are not as they should be. The exit code is 2 for a cluster that is not " +
-			"known to be Available, and 1 for an error.",
-		Example: "  kubectl etcd-steward status demo\n  kubectl etcd-steward status demo -o json",
-		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
-			show, err := formatOf(format)
-			if err != nil {
-				return err
-			}
-			in, err := s.look(c.Context(), name)
-			if err != nil {
-				return err
-			}
-			if err := show(page{summary: summarize(in), unseen: unseen(in.cluster), now: s.now()}, p.out); err != nil {
-				return fmt.Errorf("printing the status: %w", err)
-			}
-			if !isAvailable(in) {
-				return errNotAvailable
-			}
-			return nil
-		}),
+type statusOptions struct{ all, everywhere, watch bool }
+
+// isOfAll reports that clusters are asked for, and not one of them.
+func (o statusOptions) isOfAll() bool { return o.all || o.everywhere }
+
+// refuse says what of the command line does not go together.
+func (o statusOptions) refuse(c *cobra.Command, args []string) error {
+	switch {
+	case !o.isOfAll():
+		return oneCluster(c, args)
+	case len(args) > 0:
+		return fmt.Errorf("--all and --all-namespaces show all clusters, and %s is one of them: give one of the two",
+			args[0])
+	case o.watch:
+		return errors.New("--watch shows one cluster: name it, and leave out --all and --all-namespaces")
 	}
-	c.Flags().StringVarP(&format, "output", "o", "text", "What is printed: text, json or yaml.")
+	return nil
+}
+
+func (p program) statusCommand() *cobra.Command {
+	var o statusOptions
+	c := &cobra.Command{
+		Use: "status [CLUSTER]", Short: "Show a cluster on one page, or all clusters in a table",
+		Args: func(c *cobra.Command, args []string) error { return o.refuse(c, args) },
+		Example: "  kubectl etcd-steward status demo\n" +
+			"  kubectl etcd-steward status demo --watch\n" +
+			"  kubectl etcd-steward status demo -o json\n" +
+			"  kubectl etcd-steward status --all\n" +
+			"  kubectl etcd-steward status -A",
+		Long: "Shows health, quorum, the next step of the operator, members, versions, certificates, the last " +
+			"backup and the conditions that are not as they should be. With --all it shows one line for each cluster " +
+			"of the namespace. The exit code is 2 for a cluster that is not known to be Available, and 1 for an " +
+			"error. With --all it is 2 where that is so of one that does not sleep.",
+	}
+	p.showing(c, func(ctx context.Context, s *session, args []string, show show) error {
+		switch {
+		case o.isOfAll():
+			return s.showAll(ctx, o.everywhere, show)
+		case o.watch:
+			return s.watch(ctx, args[0], betweenPages(p.out), show)
+		}
+		in, err := s.look(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return show(s.pageOf(in).sight())
+	})
+	flags := c.Flags()
+	flags.BoolVar(&o.all, "all", false, "Show one line for each cluster of the namespace.")
+	flags.BoolVarP(&o.everywhere, "all-namespaces", "A", false, "Show one line for each cluster of all namespaces.")
+	flags.BoolVarP(&o.watch, "watch", "w", false,
+		"Show the page again each time the EtcdCluster changes, until Ctrl-C.")
 	return c
 }
 
-// formatOf is how a status is printed.
-func formatOf(name string) (func(page, io.Writer) error, error) {
-	if name == "text" {
-		return page.print, nil
+// pageOf is the page of a cluster.
+func (s *session) pageOf(in seen) page {
+	return page{summary: summarize(in), unseen: unseen(in.cluster), now: s.now()}
+}
+
+func (p page) sight() sight {
+	shown := sight{text: p.print, data: p.summary}
+	if !p.Available {
+		shown.ends = errNotAvailable
 	}
-	show, err := asData[summary](name)
-	return func(p page, out io.Writer) error { return show(p.summary, out) }, err
+	return shown
 }
 
 // look reads all that a status tells. Only the EtcdCluster is needed: what else may not be read is said.
@@ -62,7 +89,7 @@ func (s *session) look(ctx context.Context, name string) (seen, error) {
 	if err != nil {
 		return seen{}, err
 	}
-	in := seen{cluster: c, operator: s.operator(ctx, name)}
+	in := seen{cluster: c, operator: s.operator(ctx, c)}
 	var all v1alpha1.EtcdBackupList
 	in.backupErr = s.list(ctx, s.namespace, &all)
 	in.backups = all.Items
@@ -76,9 +103,6 @@ type page struct {
 	unseen bool // the spec has a change that the status does not describe yet
 	now    time.Time
 }
-
-// none stands where there is nothing, as kubectl has it.
-const none = "<none>"
 
 // print writes the page: what matters most at three in the morning stands first.
 func (p page) print(out io.Writer) error {
@@ -118,15 +142,19 @@ func (p page) nextStep() string {
 	if !step.Since.IsZero() {
 		since = fmt.Sprintf(" since %s (%s)", date(step.Since.Time), ago(step.Since.Time, p.now))
 	}
-	what := step.Verdict
-	if step.Reason != what {
-		what += ": " + step.Reason
-	}
-	lines := fmt.Sprintf("%s%s, by rule %s\n%s", what, since, step.Rule, step.Message)
+	lines := fmt.Sprintf("%s%s, by rule %s\n%s", inShort(step), since, step.Rule, step.Message)
 	if p.unseen {
 		lines += "\nThe operator has not seen the newest change of the spec yet."
 	}
 	return lines
+}
+
+// inShort is a step in a word or two.
+func inShort(step *v1alpha1.NextStep) string {
+	if step.Reason == step.Verdict {
+		return step.Verdict
+	}
+	return step.Verdict + ": " + step.Reason
 }
 
 func (p page) version() string {
@@ -192,46 +220,12 @@ func verified(isVerified bool) string {
 
 func (p page) printMembers(text *bytes.Buffer) {
 	text.WriteString("\nMembers:\n")
-	if len(p.Members) == 0 {
-		text.WriteString("  " + none + "\n")
-		return
+	rows := make([]memberRow, len(p.Members))
+	for i, m := range p.Members {
+		rows[i] = memberRow{MemberStatus: m, Leads: m.Name == p.Leader}
 	}
-	table := tabwriter.NewWriter(text, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "  NAME\tPOD\tNODE\tVERSION\tROLE\tHEALTH\tDB SIZE\tIN USE\tCERTIFICATE")
-	for _, m := range p.Members {
-		cells := []string{m.Name, m.PodName, m.NodeName, m.Version, p.roleOf(m), healthOfMember(m), size(m.DBSize),
-			size(m.DBSizeInUse), p.expiryOf(m)}
-		for i, cell := range cells {
-			cells[i] = cmp.Or(cell, none)
-		}
-		fmt.Fprintln(table, "  "+strings.Join(cells, "\t"))
-	}
-	_ = table.Flush() // into memory
-}
-
-func (p page) roleOf(m v1alpha1.MemberStatus) string {
-	if m.Name == p.Leader {
-		return "leader"
-	}
-	return m.Role
-}
-
-func (p page) expiryOf(m v1alpha1.MemberStatus) string {
-	switch at := m.CertificateExpiry; {
-	case at == nil:
-		return ""
-	case !at.After(p.now):
-		return "expired"
-	default:
-		return age(p.now, at.Time)
-	}
-}
-
-func healthOfMember(m v1alpha1.MemberStatus) string {
-	if m.Healthy {
-		return strings.TrimSuffix("healthy, "+m.Reason, ", ")
-	}
-	return cmp.Or(m.Reason, "unhealthy")
+	_ = printTable(text, "  ", rows, pick(memberColumns(p.now), "NAME", "POD", "NODE", "VERSION", "ROLE", "HEALTH",
+		"DB SIZE", "IN USE", "CERTIFICATE")) // into memory
 }
 
 func (p page) printConditions(text *bytes.Buffer) {
@@ -251,13 +245,6 @@ func (p page) printConditions(text *bytes.Buffer) {
 		fmt.Fprintf(text, "  %s is %s since %s (%s), %s:\n    %s\n", c.Type, c.Status, date(c.LastTransitionTime.Time),
 			ago(c.LastTransitionTime.Time, p.now), c.Reason, c.Message)
 	}
-}
-
-func size(q *resource.Quantity) string {
-	if q == nil {
-		return ""
-	}
-	return q.String()
 }
 
 // date is a time as it stands in logs of members and of the operator.

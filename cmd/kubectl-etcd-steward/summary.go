@@ -40,6 +40,7 @@ type summary struct {
 	Available    bool                    `json:"available"`
 	Health       verdict                 `json:"health"`
 	Quorum       quorum                  `json:"quorum"`
+	Size         sizes                   `json:"size"`
 	NextStep     *v1alpha1.NextStep      `json:"nextStep,omitempty"`
 	Operator     operatorView            `json:"operator"`
 	Version      versions                `json:"version"`
@@ -63,6 +64,13 @@ type quorum struct {
 	// Margin is how many more voting members may fail before writes stop.
 	Margin  *int32 `json:"margin,omitempty"`
 	Message string `json:"message"`
+}
+
+// sizes is how many voting members the spec asks for, how many exist, and how many are ready.
+type sizes struct {
+	Wanted int32 `json:"wanted"`
+	Voters int32 `json:"voters"`
+	Ready  int32 `json:"ready"`
 }
 
 type versions struct {
@@ -114,6 +122,7 @@ func summarize(in seen) summary {
 	return summary{
 		Name: c.Name, Namespace: c.Namespace, NextStep: status.NextStep, Operator: in.operator,
 		Available: isAvailable(in), Health: healthOf(in), Quorum: quorumOf(status),
+		Size:         sizes{Wanted: c.Spec.Size, Voters: status.Size, Ready: status.ReadyMembers},
 		Version:      versions{Current: status.Version, Target: target, Path: status.UpgradePath},
 		Roll:         roll{Updated: status.UpdatedMembers, Members: len(status.Members), Sidecars: status.Sidecars},
 		Certificates: firstExpiry(status.Members), Backup: backupsOf(in), Database: databaseOf(c),
@@ -223,8 +232,11 @@ func backupsOf(in seen) backups {
 }
 
 func isOf(c *v1alpha1.EtcdCluster, b v1alpha1.EtcdBackup) bool {
-	return b.Spec.ClusterRef.Name == c.Name && (!b.CreationTimestamp.Before(&c.CreationTimestamp) ||
-		c.Status.ClusterID != "" && b.Status.ClusterID == c.Status.ClusterID)
+	if b.Namespace != c.Namespace || b.Spec.ClusterRef.Name != c.Name {
+		return false
+	}
+	return !b.CreationTimestamp.Before(&c.CreationTimestamp) ||
+		c.Status.ClusterID != "" && b.Status.ClusterID == c.Status.ClusterID
 }
 
 // usual is what each condition is while nothing is wrong. Fenced, Reconciling and Stalled are absent then.

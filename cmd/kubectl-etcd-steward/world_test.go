@@ -54,7 +54,7 @@ func objects(t *testing.T, name string) []client.Object {
 func sessionOf(all []client.Object, funcs interceptor.Funcs) *session {
 	objects := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(all...).WithInterceptorFuncs(funcs).WithReturnManagedFields().Build()
 	return &session{
-		Client: objects, namespace: "prod", now: func() time.Time { return noon },
+		WithWatch: objects, namespace: "prod", now: func() time.Time { return noon },
 		logs: func(_ context.Context, pod client.ObjectKey, o *corev1.PodLogOptions) (io.ReadCloser, error) {
 			return io.NopCloser(strings.NewReader(pod.Name + " " + o.Container + " wrote this\n")), nil
 		},
