@@ -105,6 +105,7 @@ func TestThePageShowsWhatCommandsPrint(t *testing.T) {
 		"status --all":   fleet(t),
 		"members demo":   fleet(t),
 		"events demo":    fleet(t),
+		"logs demo":      logging(t, memberLogs),
 		"backup ls demo": sessionOf(slices.DeleteFunc(fleetObjects(t), func(o client.Object) bool { return o.GetName() == "demo-former" }), interceptor.Funcs{}),
 	} {
 		shown := strings.Replace(plugin(t, s, strings.Fields(command)...).out, "in namespace prod", "in namespace default", 1)

@@ -18,7 +18,7 @@ import (
 func TestAClusterThatIsNotThereIsAnsweredWithThoseThatAre(t *testing.T) {
 	s := sessionOf(objects(t, "healthy"), interceptor.Funcs{})
 	for _, command := range []string{"status", "report", "backup", "restart", "defragment", "maintain", "hibernate", "wake",
-		"members", "events"} {
+		"members", "events", "logs"} {
 		got := plugin(t, s, command, "dmeo")
 		const want = "there is no EtcdCluster dmeo in namespace prod. The namespace has: demo"
 		if got.code != exitFailed || !strings.Contains(got.errOut, want) {
@@ -48,6 +48,7 @@ func TestARightThatIsMissingIsNamed(t *testing.T) {
 		{[]string{"status", "demo", "--watch"}, "list", clusters},
 		{[]string{"members", "demo"}, "get", clusters},
 		{[]string{"events", "demo"}, "list", schema.GroupResource{Resource: "events"}},
+		{[]string{"logs", "demo"}, "list", schema.GroupResource{Resource: "pods"}},
 		{[]string{"backup", "ls", "demo"}, "list", backups},
 	} {
 		got := plugin(t, sessionOf(objects(t, "healthy"), refusing(c.verb, c.resource)), c.args...)

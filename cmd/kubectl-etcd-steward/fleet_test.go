@@ -105,6 +105,9 @@ func TestWhatDoesNotGoTogetherIsRefused(t *testing.T) {
 	}{
 		{[]string{"status", "demo", "--all"}, "--all and --all-namespaces show all clusters, and demo is one of them"},
 		{[]string{"status", "-A", "--watch"}, "--watch shows one cluster"},
+		{[]string{"logs", "demo", "--raw", "-o", "json"}, `--raw prints lines as they are, and --output is "json"`},
+		{[]string{"logs", "demo", "--tail", "-2"}, "--tail is -2"},
+		{[]string{"logs", "demo", "--since", "-1m"}, "--since is -1m0s"},
 	} {
 		got := plugin(t, fleet(t), c.args...)
 		if got.code != exitFailed || !strings.Contains(got.errOut, c.want) {
@@ -142,7 +145,7 @@ func TestEachCommandThatShowsSomethingPrintsItAsData(t *testing.T) {
 			t.Errorf("%s: got %+v", name, refused)
 		}
 	}
-	for _, name := range []string{"status", "members", "events", "plan", "backup ls", "restore", "connect", "lint", "fio"} {
+	for _, name := range []string{"status", "members", "events", "logs", "plan", "backup ls", "restore", "connect", "lint", "fio"} {
 		if commands(t)[name].Flags().Lookup("output") == nil {
 			t.Errorf("%s shows something, and has no --output", name)
 		}

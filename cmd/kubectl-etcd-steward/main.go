@@ -102,11 +102,11 @@ func (p program) root() *cobra.Command {
 	root.SetOut(p.out)
 	root.SetErr(p.errOut)
 	root.AddCommand(
-		p.statusCommand(), p.membersCommand(), p.eventsCommand(), p.planCommand(), p.reportCommand(),
-		p.backupCommand(), p.restoreCommand(),
-		p.restartCommand(), p.defragmentCommand(), p.maintainCommand(), p.replaceCommand(), p.moveLeaderCommand(),
-		p.fenceCommand(), p.unfenceCommand(), p.hibernateCommand(), p.wakeCommand(), p.pauseCommand(), p.resumeCommand(),
-		p.connectCommand(), p.lintCommand(), p.fioCommand(), p.completionCommand(), p.versionCommand(),
+		p.statusCommand(), p.membersCommand(), p.eventsCommand(), p.logsCommand(), p.planCommand(), p.reportCommand(),
+		p.backupCommand(), p.restoreCommand(), p.restartCommand(), p.defragmentCommand(), p.maintainCommand(),
+		p.replaceCommand(), p.moveLeaderCommand(), p.fenceCommand(), p.unfenceCommand(), p.hibernateCommand(),
+		p.wakeCommand(), p.pauseCommand(), p.resumeCommand(), p.connectCommand(), p.lintCommand(), p.fioCommand(),
+		p.completionCommand(), p.versionCommand(),
 	)
 	p.complete(root)
 	return root

@@ -19,6 +19,8 @@ type sight struct {
 	data any
 	// ends is how the command ends once this is printed.
 	ends error
+	// isLine tells one of many: as JSON it takes one line.
+	isLine bool
 }
 
 // show prints what a command shows, once or again and again.
@@ -63,7 +65,9 @@ func showAs(format string, out io.Writer) (show, error) {
 		write = func(s sight) error {
 			encoder := json.NewEncoder(out)
 			encoder.SetEscapeHTML(false)
-			encoder.SetIndent("", "  ")
+			if !s.isLine {
+				encoder.SetIndent("", "  ")
+			}
 			return encoder.Encode(s.data)
 		}
 	case "yaml":
