@@ -154,8 +154,8 @@ func numberOf(n int64) string {
 	return fmt.Sprint(n)
 }
 
-func yesOrNo(is bool) string {
-	if is {
+func yesOrNo(isSo bool) string {
+	if isSo {
 		return "yes"
 	}
 	return "no"

@@ -46,7 +46,7 @@ func (p program) completionCommand() *cobra.Command {
 		},
 		Example: "  kubectl etcd-steward completion bash > ~/.kubectl-etcd_steward.bash\n" +
 			"  kubectl etcd-steward completion zsh > ~/.zfunc/_kubectl-etcd_steward",
-		Long: "The script completes commands, flags, and names of clusters and members where you type " +
+		Long: "The script completes commands, flags, and names of clusters, members and restores where you type " +
 			"kubectl-etcd_steward. For `kubectl etcd-steward` kubectl's own completion does it. It looks for the " +
 			"program kubectl_complete-etcd_steward, which is a link to this one.",
 		RunE: func(c *cobra.Command, args []string) error { return shells[args[0]](c.Root(), p.out) },
