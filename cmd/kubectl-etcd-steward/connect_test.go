@@ -54,7 +54,7 @@ func TestWhatAClientNeedsIsPrinted(t *testing.T) {
 
 func TestNoSecretIsReadToSayHowToConnect(t *testing.T) {
 	s := serving(t, asItIs)
-	s.WithWatch = interceptor.NewClient(s.WithWatch.(client.WithWatch), refusing("get", corev1.SchemeGroupVersion.WithResource("secrets").GroupResource()))
+	s.WithWatch = interceptor.NewClient(s.WithWatch, refusing("get", corev1.SchemeGroupVersion.WithResource("secrets").GroupResource()))
 	for _, name := range append(clientNames(), "") {
 		if got := plugin(t, s, "connect", "demo", "--for", name); got.code != 0 {
 			t.Errorf("%q: %+v", name, got)

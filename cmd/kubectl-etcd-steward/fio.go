@@ -37,7 +37,7 @@ func (p program) fioCommand() *cobra.Command {
 		Use: "fio", Short: "Tell whether a disk is fast enough for etcd", Args: cobra.NoArgs,
 		Long: "Runs a Job in the namespace, with a new volume of a StorageClass. It writes as etcd writes its log: " +
 			"10000 appends of 2300 bytes, each synced. etcd's documents want 99 % of syncs to take less than 10ms. " +
-			"Job and volume are removed at the end. The exit code is 2 for a disk that is too slow, and 1 for an error.",
+			"Job and volume are removed at the end. The exit code is 2 for a disk that is too slow, 1 for an error.",
 		Example: "  kubectl etcd-steward fio\n" +
 			"  kubectl etcd-steward fio --storage-class fast --size 10Gi --node worker-1",
 	}
@@ -126,7 +126,7 @@ func (s *session) awaitMeasurement(ctx context.Context, job *batchv1.Job, timeou
 		return false, nil
 	})
 	if wait.Interrupted(err) {
-		return m, fmt.Errorf("Job %s has no result after %s: %s", job.Name, timeout, why)
+		return m, fmt.Errorf("the Job %s has no result after %s: %s", job.Name, timeout, why)
 	}
 	m.FastEnough = m.Appends > 0 && time.Duration(m.P99)*time.Microsecond <= fastEnough
 	return m, err
