@@ -16,20 +16,20 @@ var plugin = []mutant{
 	},
 	{
 		Name: "status of a cluster that is not available succeeds",
-		From: "if !isAvailable(in) {",
-		To:   "if !isAvailable(in) && format != \"text\" {",
+		From: "if !p.Available {",
+		To:   "if !p.Available && len(p.Members) == 0 {",
 		Test: "TestThePageOfEachState",
 	},
 	{
 		Name: "a backup of an earlier cluster of the name is this cluster's last one",
-		From: "return b.Spec.ClusterRef.Name == c.Name && (",
-		To:   "return b.Spec.ClusterRef.Name == c.Name && (true ||",
+		From: "return !b.CreationTimestamp.Before(&c.CreationTimestamp) ||",
+		To:   "return true || !b.CreationTimestamp.Before(&c.CreationTimestamp) ||",
 		Test: "TestThePageOfEachState",
 	},
 	{
 		Name: "a policy that refuses a backup is told as a missing right",
-		From: "errors.As(err, &status) && lackOf(status) != \"\":",
-		To:   "errors.As(err, &status):",
+		From: "if found == nil {\n\t\treturn \"\", \"\"\n\t}\n\treturn found[1]",
+		To:   "if found == nil {\n\t\treturn \"use\", \"it\"\n\t}\n\treturn found[1]",
 		Test: "TestTheRefusalOfAPolicyIsPassedOn",
 	},
 	{
