@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 )
 
 type connectOptions struct {
@@ -82,7 +83,7 @@ func (s *session) showAccess(ctx context.Context, name string, o connectOptions,
 		if len(a.Outside) == 0 {
 			return fmt.Errorf("EtcdCluster %s has no URL for clients outside. Set spec.service.type to LoadBalancer, "+
 				"and wait until its address is in status.endpoints. Of node ports nothing is known here: "+
-				"docs/connect.md", name)
+				pages.Docs+"docs/connect.md", name)
 		}
 		a.URL = a.Outside[0]
 	}

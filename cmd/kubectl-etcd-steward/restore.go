@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 )
 
 type restoreOptions struct {
@@ -148,7 +149,7 @@ func (s *session) mayRestore(ctx context.Context, cluster, backup string) error 
 	}
 	if len(names) == 0 {
 		return fmt.Errorf("%s, and no EtcdBackup of cluster %s is Complete. An EtcdRestore with store and key names "+
-			"a backup without one: docs/restore.md", says, cluster)
+			"a backup without one: "+pages.Docs+"docs/restore.md", says, cluster)
 	}
 	return fmt.Errorf("%s. Complete ones of cluster %s, the newest first: %s", says, cluster, strings.Join(names, ", "))
 }
