@@ -10,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -97,22 +96,10 @@ func (t *trial) letJoin(ctx context.Context) error {
 	return nil
 }
 
-// replaceByHand is how a careful person moves one member of a StatefulSet to a new volume: leadership is handed over
-// first, where the member has it. Then a new member takes its place in the list, and its Pod and claim are deleted.
+// replaceByHand moves one member of a StatefulSet to a new volume: a new member takes its place in the list, and its Pod
+// and claim are deleted.
 func (t *trial) replaceByHand(ctx context.Context, isLeader bool) (sample, wrote, error) {
-	if err := t.calm(ctx); err != nil {
-		return sample{}, wrote{}, err
-	}
-	pod, err := t.victim(ctx, isLeader)
-	if err != nil {
-		return sample{}, wrote{}, err
-	}
-	return t.underLoad(ctx, roleOf(isLeader)+", by hand", []types.UID{pod.UID}, func(ctx context.Context) error {
-		if isLeader {
-			if err := t.moveLeader(ctx, pod.Name); err != nil {
-				return err
-			}
-		}
+	return t.byHand(ctx, isLeader, func(ctx context.Context, pod *corev1.Pod) error {
 		if err := t.listAnew(ctx, pod.Name); err != nil {
 			return err
 		}

@@ -48,9 +48,9 @@ func (t *trial) deletePod(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// restartByHand is how a careful person restarts one member: leadership is handed over first, where the member has it,
-// and then its Pod is deleted. Somebody makes the next one; that is not the person's.
-func (t *trial) restartByHand(ctx context.Context, isLeader bool) (sample, wrote, error) {
+// byHand is how a careful person touches one member: leadership is handed over first, where the member has it.
+func (t *trial) byHand(ctx context.Context, isLeader bool, touch func(context.Context, *corev1.Pod) error) (sample, wrote,
+	error) {
 	if err := t.calm(ctx); err != nil {
 		return sample{}, wrote{}, err
 	}
@@ -64,8 +64,13 @@ func (t *trial) restartByHand(ctx context.Context, isLeader bool) (sample, wrote
 				return err
 			}
 		}
-		return t.deletePod(ctx, pod)
+		return touch(ctx, pod)
 	})
+}
+
+// restartByHand deletes the member's Pod. The next one is not the person's to make.
+func (t *trial) restartByHand(ctx context.Context, isLeader bool) (sample, wrote, error) {
+	return t.byHand(ctx, isLeader, t.deletePod)
 }
 
 // moveLeader hands leadership from a member to any other.
