@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -47,11 +48,12 @@ func (c *Cluster) slow(ctx context.Context, member, device string, bytesPerSecon
 		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		switch {
 		case fields[0] == "0" && hasCgroups2(): // the kernel writes in the name of who made a page dirty
-			limit(filepath.Join("/sys/fs/cgroup", fields[2], "io.max"), fmt.Sprintf("%s wbps=%d", number, bytesPerSecond))
+			limit(filepath.Join("/sys/fs/cgroup", fields[2], "io.max"), number, fmt.Sprintf("wbps=%d", bytesPerSecond), "wbps=max")
 			return
 		case fields[1] == "blkio": // what the kernel writes by itself is of the first group
 			for _, group := range []string{"/", fields[2]} {
-				limit(filepath.Join("/sys/fs/cgroup/blkio", group, "blkio.throttle.write_bps_device"), fmt.Sprintf("%s %d", number, bytesPerSecond))
+				limit(filepath.Join("/sys/fs/cgroup/blkio", group, "blkio.throttle.write_bps_device"), number,
+					strconv.Itoa(bytesPerSecond), "0")
 			}
 			return
 		}
@@ -64,7 +66,15 @@ func hasCgroups2() bool {
 	return err == nil
 }
 
-func limit(file, value string) {
+// limit bounds a device, and takes that back: the kernel keeps it for the next disk of that number.
+func limit(file, device, bound, none string) {
 	ginkgo.GinkgoHelper()
-	gomega.Expect(os.WriteFile(file, []byte(value), 0o600)).To(gomega.Succeed(), file)
+	gomega.Expect(os.WriteFile(file, []byte(device+" "+bound), 0o600)).To(gomega.Succeed(), file)
+	ginkgo.DeferCleanup(func() error {
+		err := os.WriteFile(file, []byte(device+" "+none), 0o600)
+		if os.IsNotExist(err) { // it went with its Pod
+			return nil
+		}
+		return err
+	})
 }
