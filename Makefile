@@ -69,15 +69,17 @@ RACED := controllers/apply controllers/kit controllers/kit/jobs controllers/obse
 	pkg/etcdutil/fake pkg/pki cmd/agent test/e2e/client test/e2e/world
 # These run without: Azure's SDK rewinds a body while net/http may still send it, and memory is bounded in what is shipped.
 NOT_RACED := ^(TestAnAzureThatFailsIsNamedAndHoldsNoBackup|TestMemoryStaysBoundedWhateverTheSize)$$
-# What fails at each call in turn takes long, and looks for no races that the same effects without a failure do not show.
-SWEEPS := ^TestAFailureAtAnyCallIsMendedByTryingAgain$$
+# What fails at each call in turn, or lasts a year, takes long, and shows no races that the same effects do not show once.
+SWEEPS := ^(TestAFailureAtAnyCallIsMendedByTryingAgain|TestForAYearEachChangeWaitsForItsWindowAndNoRepairDoes)$$
 # These start real servers: all of them and every release of etcd with FULL=1, which `make test-all` sets.
 SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server
 # These take a minute or two each, and begin before the rest.
-LONG := controllers/cluster controllers/admission controllers/plan controllers/scheduleplan controllers/apply
+LONG := controllers/cluster controllers/admission controllers/plan controllers/scheduleplan
 # These have targets of their own. What tests the bench and the demo is tested with them.
 APART := controllers/plan/world test/arrows test/docwords test/needs test/mutants test/docs test/e2e test/bench test/demo \
 	test/trust test/gcsserver test/azureserver
+# These try each of many moments or chances: the gate some of them, and all with FULL=1.
+STRIDING := controllers/admission controllers/cluster controllers/report controllers/scheduleplan
 # These need a real API server, and run with the core stories.
 ON_SERVER := ^TestARealServer
 
@@ -326,17 +328,19 @@ test-world: # from its directory, so that what it found is shown and never taken
 test-raced: bin/etcd
 	@[ -n "$(RACE)" ] || echo "no races are looked for: there is no C compiler"
 	@$(WITH_ETCD) $(RACE_TEST) -skip='$(ON_SERVER)|$(SWEEPS)' $(RACED:%=./%)
+	@$(GO_TEST) -run='$(SWEEPS)' ./controllers/apply ./controllers/observe
 
 .PHONY: test-localkube
 test-localkube:
 	@cd test/localkube && $(GO_TEST) ./...
 
-# Every release of etcd and every store, in full, and every moment of the simulator's systematic tests. What the gate does
+# Every release of etcd and every store, in full, and every moment at which something may happen. What the gate does
 # not build is looked at here.
 .PHONY: test-full
 test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS) bin/golangci-lint bin/hugo
 	@[ -n "$(filter bin/azure/%,$(MORE_SERVERS))" ] || echo "nothing is tried on a server of Azure's: there is no npm to bring one"
 	@export FULL=1; $(WITH_ETCD) $(GO_TEST) $(SERVED:%=./%) ./cmd/agent ./test/gcsserver ./test/azureserver
+	@FULL=1 $(GO_TEST) $(STRIDING:%=./%)
 	@FULL=1 $(GO_TEST) -run='^TestNothingThatAThief' ./test/policy
 	@$(GO_TEST) ./controllers/plan/world -every=1 -times=10
 	@$(GO_TEST) ./test/demo ./test/docs ./test/bench

@@ -14,6 +14,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // served is a cluster of so many members that serves, with a backup of it.
@@ -61,7 +62,7 @@ func holdsRestored(w *world, old map[string]bool) {
 }
 
 func TestAClusterGoesBackToABackupWhereverTheOperatorIsKilled(t *testing.T) {
-	for crashAt := 0; ; crashAt++ {
+	for crashAt := 0; ; crashAt += needs.Stride(5) {
 		size, old := int32(1), map[string]bool{"demo-0": true}
 		if crashAt == 0 {
 			size, old = 3, map[string]bool{"demo-0": true, "demo-1": true, "demo-2": true}

@@ -11,6 +11,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // failedRestore is a cluster that switched over, and then lost most of the restored volumes before their members
@@ -33,7 +34,7 @@ func failedRestore(t *testing.T, size int32) (*world, record.Bootstrap) {
 }
 
 func TestAClusterGoesBackFromWhatNeverServedWhereverTheOperatorIsKilled(t *testing.T) {
-	for crashAt := 0; ; crashAt++ {
+	for crashAt := 0; ; crashAt += needs.Stride(5) {
 		size, old := int32(1), []string{"demo-0"}
 		if crashAt == 0 {
 			size, old = 3, []string{"demo-0", "demo-1", "demo-2"}

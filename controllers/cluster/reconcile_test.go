@@ -21,6 +21,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // writesOfCreation is how many requests may change something until three members serve; events and the Lease aside.
@@ -85,7 +86,7 @@ func TestAnOperatorKilledAfterAnyWriteLeavesAClusterThatTheNextOneFinishes(t *te
 	for _, story := range stories {
 		whole := newWorld(t, demo(story.size))
 		begin := whole.live(story.happens)
-		for n := begin; n <= len(whole.writes); n++ {
+		for n := begin; n <= len(whole.writes); n += needs.Stride(10) {
 			t.Run(fmt.Sprintf("%s, %s", story.name, whole.writes[n-1]), func(t *testing.T) {
 				w := newWorld(t, demo(story.size))
 				w.crashAt = n

@@ -13,6 +13,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/world"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // player reports the passes of an operator over a simulated world.
@@ -115,9 +116,9 @@ func (p *player) comesToRest() bool {
 }
 
 func TestEveryReportOfAnyHistoryIsConsistentAndAClusterAtRestIsNotWritten(t *testing.T) {
-	verdicts := map[plan.Verdict]int{}
-	for seed := range uint64(40) {
-		p := play(t, seed)
+	verdicts, stride := map[plan.Verdict]int{}, needs.Stride(4)
+	for seed := 0; seed < 40; seed += stride {
+		p := play(t, uint64(seed))
 		for step := range 120 {
 			if p.sim.Advance(); step%13 == 12 {
 				p.sim.Fault()
@@ -130,7 +131,7 @@ func TestEveryReportOfAnyHistoryIsConsistentAndAClusterAtRestIsNotWritten(t *tes
 		}
 		verdicts[plan.Verdict(p.cluster.Status.NextStep.Verdict)]++
 	}
-	if verdicts[plan.Settled] < 5 || verdicts[plan.Refuse] < 5 {
+	if verdicts[plan.Settled] < 5/stride || verdicts[plan.Refuse] < 5/stride {
 		t.Errorf("the histories end with %v: the test is not about what it is called", verdicts)
 	}
 }

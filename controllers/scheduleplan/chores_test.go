@@ -14,6 +14,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 func keeping(n int) func(*incarnation) {
@@ -517,9 +518,9 @@ func TestARecordThatCannotBeReadIsNone(t *testing.T) {
 // Downtimes, failures, lost records, lost Jobs and crashes at random: what remove and begin check holds at any point,
 // and once all is well again the store has what retention keeps, and no more EtcdBackups are left.
 func TestWhateverHappensRetentionAndTestRestoresComeToTheSameEnd(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := 0; seed < 20; seed += needs.Stride(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			random := rand.New(rand.NewPCG(seed, 2))
+			random := rand.New(rand.NewPCG(uint64(seed), 2))
 			l := newKeeper(t, "*/20 * * * *", "2026-03-01T00:07:00Z", keeping(4), tested("10 * * * *"))
 			l.crash = func() bool { return random.IntN(3) == 0 }
 			for range 30 {

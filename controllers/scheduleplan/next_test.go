@@ -12,6 +12,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // incarnation plays a schedule in virtual time: changes are made at once, and each run ends after a while.
@@ -355,9 +356,9 @@ func TestAScheduleOfAnotherOperatorsClusterIsIgnored(t *testing.T) {
 func TestWhateverHappensNoRunIsMadeTwiceOrBesideAnotherAndTheNewestIsMadeUpFor(t *testing.T) {
 	expressions := []string{"*/20 * * * *", "0 3 * * *", "30 2 * * *", "@every 70m", "0 0 * * 1"}
 	zones := []string{"", "Europe/Berlin", "America/New_York", "Africa/Cairo"}
-	for seed := range uint64(20) {
+	for seed := 0; seed < 20; seed += needs.Stride(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			random := rand.New(rand.NewPCG(seed, 1))
+			random := rand.New(rand.NewPCG(uint64(seed), 1))
 			l := newIncarnation(t, expressions[random.IntN(len(expressions))], "2026-03-01T00:07:00Z",
 				in(zones[random.IntN(len(zones))]))
 			l.crash = func() bool { return random.IntN(3) == 0 }

@@ -227,7 +227,7 @@ func TestARestoreThatWasKilledAnywhereEndsWhenItIsRunAgain(t *testing.T) {
 			m, err := Take(context.Background(), source.options(bucket))
 			must(t, err)
 			origin := originOf(m)
-			for each := range 2 * (len((&activation{}).steps()) + 3) {
+			for each := 2*(len((&activation{}).steps())+3) - 1; each >= 0; each -= needs.Stride(3) {
 				members, killed := newMembers(t, 1), each/2
 				if each%2 == 1 {
 					members[0].WAL = t.TempDir()

@@ -20,7 +20,7 @@ import (
 var _ = Describe("A member's data that is lost", Label("data"), func() {
 	ownNamespace()
 
-	It("with its volume is replaced by a new member under a new name", Label("core"), first, perStory, func(ctx context.Context) {
+	It("with its volume is replaced by a new member under a new name", first, perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "lost", 3)
 		cluster.AwaitReady(ctx, 3)
 		traffic := cluster.Write(ctx)
@@ -73,11 +73,7 @@ var _ = Describe("A member's data that is damaged", Label("data"), func() {
 	}
 	for _, where := range slices.Sorted(maps.Keys(damages)) { // every process must see them in one order
 		for _, version := range []string{world.DefaultVersion, "3.5.35", "3.7.3"} {
-			labels := Labels{}
-			if version == world.DefaultVersion && where == "in its log" {
-				labels = Label("core")
-			}
-			It(where+" is told by etcd's own words, and the member is replaced, with etcd "+version, labels, perStory, func(ctx context.Context) {
+			It(where+" is told by etcd's own words, and the member is replaced, with etcd "+version, perStory, func(ctx context.Context) {
 				cluster := story.Create(ctx, "damaged", 3, world.Version(version))
 				cluster.AwaitReady(ctx, 3)
 				before, victim := cluster.Identities(ctx), follower(ctx, cluster)

@@ -43,7 +43,7 @@ var _ = Describe("Something that somebody edits", Label("operator"), func() {
 		traffic.Finish(ctx)
 	})
 
-	It("is dressed again: labels and annotations stripped from Pods and volumes, with no member restarted", Label("core"), perStory, func(ctx context.Context) {
+	It("is dressed again: labels and annotations stripped from Pods and volumes, with no member restarted", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "bare", 3, dressed)
 		cluster.AwaitReady(ctx, 3)
 		ids, processes := cluster.Identities(ctx), processesOf(ctx, []*world.Cluster{cluster})

@@ -18,7 +18,7 @@ import (
 var _ = Describe("A cluster with size 0", Label("lifecycle"), func() {
 	ownNamespace()
 
-	It("sleeps, while nothing of it is written, and wakes as the same cluster with every key", Label("core"), perStory, func(ctx context.Context) {
+	It("sleeps, while nothing of it is written, and wakes as the same cluster with every key", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "sleepy", 3)
 		cluster.AwaitReady(ctx, 3)
 		cluster.Fill(ctx, "kept", 3)

@@ -19,7 +19,7 @@ import (
 var _ = Describe("A cluster that is paused", Label("lifecycle"), func() {
 	ownNamespace()
 
-	It("is looked at and not touched, and goes on when it is not", Label("core"), perStory, func(ctx context.Context) {
+	It("is looked at and not touched, and goes on when it is not", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "paused", 3)
 		cluster.AwaitReady(ctx, 3)
 		traffic := cluster.Write(ctx)

@@ -249,7 +249,7 @@ func handOver(ctx context.Context, cluster *world.Cluster, install string) {
 var _ = Describe("A status that is wiped", Label("operator"), func() {
 	ownNamespace()
 
-	It("is written again and changes nothing, in the middle of growing too", Label("core"), perStory, func(ctx context.Context) {
+	It("is written again and changes nothing, in the middle of growing too", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "wiped", 1, world.Ephemeral)
 		cluster.AwaitReady(ctx, 1)
 		before := cluster.Identities(ctx)

@@ -368,7 +368,7 @@ var _ = Describe("A quorum that is lost", Label("restore", "data"), func() {
 	ownNamespace()
 
 	It(
-		"with two of three volumes is said with all evidence, never made up for, and comes back from the member that is left", Label("core"), first, perStory, func(ctx context.Context) {
+		"with two of three volumes is said with all evidence, never made up for, and comes back from the member that is left", first, perStory, func(ctx context.Context) {
 			cluster := story.Create(ctx, "demo", 3)
 			cluster.AwaitReady(ctx, 3)
 			cluster.Fill(ctx, "kept", savedKeys)

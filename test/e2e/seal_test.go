@@ -72,7 +72,7 @@ var _ = Describe("A directory wiped on the node", Label("seal"), func() {
 var _ = Describe("A directory wiped on the node while no operator runs", Label("seal"), func() {
 	ownOperator()
 
-	It("under the only member never begins a new cluster, by then or after", Label("core"), perStory, func(ctx context.Context) {
+	It("under the only member never begins a new cluster, by then or after", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "alone", 1)
 		cluster.AwaitReady(ctx, 1)
 		cluster.Write(ctx).Finish(ctx)

@@ -26,7 +26,7 @@ const given, little, large = 1500, 500, 2800
 var _ = Describe("Room that etcd does not use", Label("space"), func() {
 	ownNamespace()
 
-	It("is given back by every member once a person asks, under load, the leader last", Label("core"), perStory, func(ctx context.Context) {
+	It("is given back by every member once a person asks, under load, the leader last", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "roomy", 3)
 		cluster.AwaitReady(ctx, 3)
 		was := identityOf(ctx, cluster)

@@ -113,7 +113,7 @@ var _ = Describe("Settings with which the only member runs, and no client can co
 var _ = Describe("A change that Kubernetes would not admit", Label("specs"), func() {
 	ownNamespace()
 
-	It("over quota stops no member, says so, and goes on by itself when the quota allows it", Label("core"), perStory, func(ctx context.Context) {
+	It("over quota stops no member, says so, and goes on by itself when the quota allows it", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "quota", 3)
 		cluster.AwaitReady(ctx, 3)
 		was := identityOf(ctx, cluster)

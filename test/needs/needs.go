@@ -27,6 +27,14 @@ func Missing(t T, what string) {
 // IsFull says that this is a full run: every release of etcd, every store, and the tests that take long.
 func IsFull() bool { return os.Getenv("FULL") != "" }
 
+// Stride is 1 in a full run, and n in the gate: a test that tries each of many moments or chances in turn goes on by it.
+func Stride(n int) int {
+	if IsFull() {
+		return 1
+	}
+	return n
+}
+
 // Full ends a test that only a full run plays.
 func Full(t T, why string) {
 	t.Helper()

@@ -42,8 +42,9 @@ func TestWhatOnlyAFullRunPlaysIsSkippedWithoutItInCIAsWell(t *testing.T) {
 		t.Setenv("FULL", full)
 		var gate told
 		Full(&gate, "it takes an hour")
-		if !slices.Equal(gate, want) || (len(Releases()) == len(AllReleases)) != (full != "") {
-			t.Errorf("FULL=%s: %v, with etcd %v", full, gate, Releases())
+		if !slices.Equal(gate, want) || (len(Releases()) == len(AllReleases)) != (full != "") ||
+			(Stride(5) == 1) != (full != "") {
+			t.Errorf("FULL=%s: %v, with etcd %v, each %dth", full, gate, Releases(), Stride(5))
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 var (
 	first     = flag.Uint64("first", 1, "the seed of the first story of each kind")
 	times     = flag.Int("times", 1, "play so many times as many stories of each kind as the gate does")
-	every     = flag.Uint64("every", 4, "play the systematic tests at one of so many moments")
+	every     = flag.Uint64("every", 8, "play one of so many seeds and moments")
 	seed      = flag.Uint64("seed", 0, "play only the story of this seed, of the kind of -kind, and print it")
 	storyFile = flag.String("story", "", "play only the recorded story of this file, and print it")
 	ofKind    = flag.String("kind", "plain", "the kind of story that -seed plays")
@@ -174,19 +174,23 @@ func each[T any](t *testing.T, rounds []T, play func(t *testing.T, one T)) {
 	}
 }
 
-// seeds are so many.
+// seeds are so many, of which the gate plays the first eighth, three at least.
 func seeds(n uint64) []uint64 {
+	return upTo(max(n / *every, min(n, 3)))
+}
+
+// moments are the seeds of stories that differ in the moment at which something happens: one of each eight in the gate,
+// odd and even ones, and all of them with -every=1.
+func moments(n uint64) []uint64 {
+	return slices.DeleteFunc(upTo(n), func(s uint64) bool { return s%*every != s / *every % *every })
+}
+
+func upTo(n uint64) []uint64 {
 	var out []uint64
 	for s := range n {
 		out = append(out, s)
 	}
 	return out
-}
-
-// moments are the seeds of stories that differ in the moment at which something happens: one of each four in the gate,
-// odd and even ones, and all of them with -every=1.
-func moments(n uint64) []uint64 {
-	return slices.DeleteFunc(seeds(n), func(s uint64) bool { return s%*every != s / *every % *every })
 }
 
 func mentions(lines []string, word string) int {
