@@ -60,26 +60,24 @@ export CGO_ENABLED := 0
 export GOFLAGS := $(strip $(filter-out -trimpath -buildvcs=false,$(GOFLAGS)) -trimpath -buildvcs=false)
 # golangci-lint has looked at all that vet looks at. A test that hangs is reported long before CI's time is over.
 # Tests collect their garbage seldom: most of what the planner's tests do is to make small worlds and forget them.
-GO_TEST = GOGC=400 go test -vet=off -timeout=12m
+GO_TEST = GOGC=1600 go test -vet=off -timeout=12m
 # Races are looked for where goroutines are started, which takes cgo; `make test-race` looks everywhere. With it comes a check
 # of pointers, which bbolt fails by design where it reads a damaged file.
 RACE := $(if $(or $(CI),$(shell command -v "$$(go env CC)")),-race -gcflags=go.etcd.io/bbolt/...=-d=checkptr=0)
 RACE_TEST = $(if $(RACE),CGO_ENABLED=1) $(GO_TEST) $(RACE)
-RACED := controllers/apply controllers/kit controllers/kit/jobs controllers/observe pkg/etcdutil/client \
+RACED := controllers/kit controllers/kit/jobs controllers/observe pkg/etcdutil/client pkg/etcdutil/client/dial \
 	pkg/etcdutil/fake pkg/pki cmd/agent test/e2e/client test/e2e/world
 # These run without: Azure's SDK rewinds a body while net/http may still send it, and memory is bounded in what is shipped.
 NOT_RACED := ^(TestAnAzureThatFailsIsNamedAndHoldsNoBackup|TestMemoryStaysBoundedWhateverTheSize)$$
-# What fails at each call in turn, or lasts a year, takes long, and shows no races that the same effects do not show once.
-SWEEPS := ^(TestAFailureAtAnyCallIsMendedByTryingAgain|TestForAYearEachChangeWaitsForItsWindowAndNoRepairDoes)$$
 # These start real servers: all of them and every release of etcd with FULL=1, which `make test-all` sets.
 SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server
 # These take a minute or two each, and begin before the rest.
-LONG := controllers/cluster controllers/admission controllers/plan controllers/scheduleplan
+LONG := controllers/cluster controllers/admission controllers/plan controllers/apply
 # These have targets of their own. What tests the bench and the demo is tested with them.
 APART := controllers/plan/world test/arrows test/docwords test/needs test/mutants test/docs test/e2e test/bench test/demo \
 	test/trust test/gcsserver test/azureserver
 # These try each of many moments or chances: the gate some of them, and all with FULL=1.
-STRIDING := controllers/admission controllers/cluster controllers/report controllers/scheduleplan
+STRIDING := controllers/admission controllers/cluster controllers/observe controllers/report controllers/scheduleplan
 # These need a real API server, and run with the core stories.
 ON_SERVER := ^TestARealServer
 
@@ -330,8 +328,7 @@ test-world: # from its directory, so that what it found is shown and never taken
 .PHONY: test-raced
 test-raced: bin/etcd
 	@[ -n "$(RACE)" ] || echo "no races are looked for: there is no C compiler"
-	@$(WITH_ETCD) $(RACE_TEST) -skip='$(ON_SERVER)|$(SWEEPS)' $(RACED:%=./%)
-	@$(GO_TEST) -run='$(SWEEPS)' ./controllers/apply ./controllers/observe
+	@$(WITH_ETCD) $(RACE_TEST) $(RACED:%=./%)
 
 .PHONY: test-localkube
 test-localkube:

@@ -62,7 +62,7 @@ func holdsRestored(w *world, old map[string]bool) {
 }
 
 func TestAClusterGoesBackToABackupWhereverTheOperatorIsKilled(t *testing.T) {
-	for crashAt := 0; ; crashAt += needs.Stride(5) {
+	for crashAt := 0; ; crashAt += needs.Stride(10) {
 		size, old := int32(1), map[string]bool{"demo-0": true}
 		if crashAt == 0 {
 			size, old = 3, map[string]bool{"demo-0": true, "demo-1": true, "demo-2": true}

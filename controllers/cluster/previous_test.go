@@ -34,7 +34,7 @@ func failedRestore(t *testing.T, size int32) (*world, record.Bootstrap) {
 }
 
 func TestAClusterGoesBackFromWhatNeverServedWhereverTheOperatorIsKilled(t *testing.T) {
-	for crashAt := 0; ; crashAt += needs.Stride(5) {
+	for crashAt := 0; ; crashAt += needs.Stride(10) {
 		size, old := int32(1), []string{"demo-0"}
 		if crashAt == 0 {
 			size, old = 3, []string{"demo-0", "demo-1", "demo-2"}

@@ -13,6 +13,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/world"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // windowed is a cluster of the simulator whose windows are those of a spec, since a month of 2027.
@@ -42,6 +43,9 @@ func TestForAYearEachChangeWaitsForItsWindowAndNoRepairDoes(t *testing.T) {
 			[]string{"2027-10-31T05:30:00Z", "2027-11-07T05:30:00Z", "2027-11-14T06:30:00Z"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			if row.weeks > 10 {
+				needs.Full(t, "a year of a cluster takes long")
+			}
 			cluster, w := windowed(row.schedule, row.zone, row.since)
 			w.Settle(600)
 			var opened []string

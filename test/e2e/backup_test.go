@@ -162,7 +162,7 @@ var _ = Describe("A backup that cannot start", Label("backup"), func() {
 		cluster.AwaitReady(ctx, 1)
 	})
 
-	It("says which Secret is missing, and goes on when it is there", Label("core"), perStory, func(ctx context.Context) {
+	It("says which Secret is missing, and goes on when it is there", perStory, func(ctx context.Context) {
 		backup := story.Backup(ctx, "nowhere", cluster.Name, v1alpha1.BackupStore{S3: &v1alpha1.S3Store{
 			Bucket: "etcd-backups", Endpoint: "http://127.0.0.1:1", CredentialsSecretRef: &v1alpha1.StoreSecretReference{Name: "absent"},
 		}})

@@ -22,11 +22,7 @@ var _ = Describe("A copy of the data that differs from the others", Label("data"
 	ownNamespace()
 
 	for _, version := range []string{world.DefaultVersion, "3.7.3"} {
-		labels := Labels{}
-		if version == world.DefaultVersion {
-			labels = Label("core")
-		}
-		It("is the only one that goes when it is the leader's and a roll is asked for, with etcd "+version, labels, perStory, func(ctx context.Context) {
+		It("is the only one that goes when it is the leader's and a roll is asked for, with etcd "+version, perStory, func(ctx context.Context) {
 			cluster := story.Create(ctx, "corrupt", 3, world.Version(version))
 			cluster.AwaitReady(ctx, 3)
 			cluster.Fill(ctx, corruptible, 50)

@@ -67,7 +67,7 @@ var _ = Describe("A cluster in mode DryRun", Label("lifecycle"), func() {
 var _ = Describe("A cluster that is deleted", Label("lifecycle"), func() {
 	ownNamespace()
 
-	It("with Retain leaves its volumes and authorities, on which it goes on when it is created again", Label("core"), first, perStory, func(ctx context.Context) {
+	It("with Retain leaves its volumes and authorities, on which it goes on when it is created again", first, perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "kept", 3, world.Version("3.5.21"))
 		cluster.AwaitReady(ctx, 3)
 		cluster.Write(ctx).Finish(ctx)

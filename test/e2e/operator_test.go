@@ -124,7 +124,7 @@ var _ = Describe("The installed operator", Label("operator"), Serial, func() {
 var _ = Describe("Two operators", Label("operator"), func() {
 	ownOperator()
 
-	It("of one install that act at once still make one cluster, and replace one lost member", Label("core"), perStory, func(ctx context.Context) {
+	It("of one install that act at once still make one cluster, and replace one lost member", perStory, func(ctx context.Context) {
 		story.StartOperator(ctx)
 		cluster := story.Create(ctx, "both", 3)
 		cluster.AwaitReady(ctx, 3)

@@ -66,7 +66,7 @@ var _ = Describe("A Pod that is lost", Label("pods"), func() {
 		traffic.FinishAfterOutage(ctx)
 	})
 
-	It("is not even needed: a container killed inside its Pod starts again there", Label("core"), perStory, func(ctx context.Context) {
+	It("is not even needed: a container killed inside its Pod starts again there", perStory, func(ctx context.Context) {
 		kube.NeedLocalkube()
 		cluster := story.Create(ctx, "inside", 3, world.Ephemeral)
 		cluster.AwaitReady(ctx, 3)

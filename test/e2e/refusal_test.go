@@ -106,11 +106,7 @@ var _ = Describe("An object of somebody else", Label("refusals"), func() {
 		},
 	}
 	for _, what := range slices.Sorted(maps.Keys(foreign)) { // every process must see them in one order
-		labels := Labels{}
-		if what == "the client Service" {
-			labels = Label("core")
-		}
-		It("with the name of "+what+" is never adopted, and the cluster goes on once it is gone", labels, perStory, func(ctx context.Context) {
+		It("with the name of "+what+" is never adopted, and the cluster goes on once it is gone", perStory, func(ctx context.Context) {
 			theirs := foreign[what]()
 			Expect(kube.Client.Create(ctx, theirs)).To(Succeed())
 			before := theirs.GetResourceVersion()

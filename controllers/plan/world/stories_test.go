@@ -12,12 +12,13 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/test/corpus"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 var (
 	first     = flag.Uint64("first", 1, "the seed of the first story of each kind")
 	times     = flag.Int("times", 1, "play so many times as many stories of each kind as the gate does")
-	every     = flag.Uint64("every", 8, "play one of so many seeds and moments")
+	every     = flag.Uint64("every", uint64(needs.Stride(8)), "play one of so many seeds and moments")
 	seed      = flag.Uint64("seed", 0, "play only the story of this seed, of the kind of -kind, and print it")
 	storyFile = flag.String("story", "", "play only the recorded story of this file, and print it")
 	ofKind    = flag.String("kind", "plain", "the kind of story that -seed plays")
