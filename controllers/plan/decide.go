@@ -82,7 +82,7 @@ func guarded(o pass, d Decision) (_ Decision, isVetoed bool) {
 	if d.Change == nil {
 		return d, false
 	}
-	veto := changes.VetoOf(o.View, d.Change)
+	veto := changes.VetoOf(*o.View, d.Change)
 	if !veto.Holds() {
 		return d, false
 	}

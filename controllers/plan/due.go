@@ -16,7 +16,7 @@ import (
 // pass is what rules read: the facts of one incarnation, how each of its members is, and what is due.
 type pass struct {
 	judge.Judged
-	due        Due
+	due        *Due
 	rebuilding *proposal // what the rules that carry out a restore in place said first, or nil
 }
 
@@ -74,8 +74,8 @@ type Joining struct {
 }
 
 // dueOf fills in Due from the top: each answer may read those before it.
-func dueOf(o judge.Judged) Due {
-	d := Due{HeldBy: whyHeld(o), Unplaced: unplaced(o), Dispensable: dispensable(o)}
+func dueOf(o judge.Judged) *Due {
+	d := &Due{HeldBy: whyHeld(o), Unplaced: unplaced(o), Dispensable: dispensable(o)}
 	d.InTheWay = d.inTheWay(o)
 	outdated := d.outdated(o)
 	d.Waiting = facts.Filter(outdated, func(r facts.Replica) bool { return awaitsWindow(o, r) })
@@ -116,7 +116,7 @@ func whyHeld(o judge.Judged) string {
 
 // outdated are the voters that are brought to the settings of the spec, or that a person wants replaced. While the
 // settings are not supported or would stop the cluster, there are the latter alone.
-func (d Due) outdated(o judge.Judged) []facts.Replica {
+func (d *Due) outdated(o judge.Judged) []facts.Replica {
 	isHeld := d.HeldBy != "" || len(o.Crowded(o.Desired.Settings)) > 0 || awaitsRoom(o)
 	return facts.Filter(o.Voters(), func(r facts.Replica) bool {
 		return (isOutdated(o, r) || isStuck(o, r)) && !isHeldByAlarm(o, r) && (!isHeld || isAskedToGo(o, r))
@@ -175,7 +175,7 @@ func toResize(o judge.Judged, outdated []facts.Replica) []facts.Replica {
 
 // nextOf is the voter of these that is brought to the settings of the spec next, or an empty replica: there is none, or
 // another member is not well.
-func (d Due) nextOf(o judge.Judged, outdated []facts.Replica) facts.Replica {
+func (d *Due) nextOf(o judge.Judged, outdated []facts.Replica) facts.Replica {
 	outdated = begunFirst(o, outdated)
 	if len(outdated) == 0 {
 		return facts.Replica{}
@@ -223,7 +223,7 @@ func isTriedInVain(o facts.Observation, r facts.Replica) bool {
 // mayChangeBeside lets a member be changed beside one that serves on a volume that is going, where to wait for the
 // successor of that one is in vain: it could not join for a sick member, or no node takes it. One that would take the
 // room of a member that is restarted lets others be changed only where they run on.
-func (d Due) mayChangeBeside(o judge.Judged, r, other facts.Replica) bool {
+func (d *Due) mayChangeBeside(o judge.Judged, r, other facts.Replica) bool {
 	isInVain := !r.IsHealthy(o.Membership) ||
 		d.Unplaced.Member != nil && (!isCrowdedOut(d.Unplaced) || isResizable(o, r))
 	return isInVain && whyNotInPlace(o, r) == "" && other.IsDoomed() && o.IsServing(other)
@@ -231,7 +231,7 @@ func (d Due) mayChangeBeside(o judge.Judged, r, other facts.Replica) bool {
 
 // otherVersion is a member that runs the settings of the spec, at this stop or at the end of the way, and answers with
 // another version, or an empty replica. An image says its version only when it runs.
-func (d Due) otherVersion(o judge.Judged) facts.Replica {
+func (d *Due) otherVersion(o judge.Judged) facts.Replica {
 	if d.Restart.Member != nil && !d.Restart.IsHealthy(o.Membership) {
 		return facts.Replica{} // its restart may be its cure
 	}

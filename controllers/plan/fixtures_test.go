@@ -49,7 +49,7 @@ func settledWorld(size int) scene {
 		o.Current.Bootstrap.Volumes[name] = "volume-" + name
 	}
 	o.Budget = facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo", State: facts.ObjectCurrent},
-		MinAvailable: facts.BudgetFor(current(o.Observation).View, size)}
+		MinAvailable: facts.BudgetFor(*current(o.Observation).View, size)}
 	for i := range size {
 		o.Current.Members = append(o.Current.Members, voter(i))
 	}
@@ -537,7 +537,7 @@ func (o scene) unwritten() scene {
 func Veto(o facts.Observation, c changes.Change) string {
 	v := o.On(o.Current)
 	if len(o.Requests) > 0 {
-		v = current(o).View // which knows what is approved
+		v = *current(o).View // which knows what is approved
 	}
 	return changes.VetoOf(v, c).Message
 }

@@ -217,9 +217,9 @@ func servingWorld(o scene) scene {
 	o.Current.Membership = facts.Membership{Known: true, ClusterID: clusterID,
 		Leader: etcdutil.ID(o.Current.Members[0].Ordinal + 1)}
 	o.Budget = facts.Budget{Object: facts.Object{Kind: "PodDisruptionBudget", Name: "demo", State: facts.ObjectCurrent},
-		MinAvailable: facts.BudgetFor(current(o.Observation).View, 3)}
+		MinAvailable: facts.BudgetFor(*current(o.Observation).View, 3)}
 	o = o.joined()
-	o.Budget.MinAvailable = facts.BudgetFor(current(o.Observation).View, len(o.Current.Members))
+	o.Budget.MinAvailable = facts.BudgetFor(*current(o.Observation).View, len(o.Current.Members))
 	return o
 }
 

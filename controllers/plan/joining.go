@@ -16,7 +16,7 @@ import (
 // Who leaves and who joins: a part of Due.
 
 // leaving is who leaves, and why.
-func (d Due) leaving(o judge.Judged) Leaving {
+func (d *Due) leaving(o judge.Judged) Leaving {
 	r := d.nextToLeave(o)
 	if r.Member == nil {
 		return Leaving{}
@@ -28,7 +28,7 @@ func (d Due) leaving(o judge.Judged) Leaving {
 // nextToLeave is the voter that goes next when there are more than the size asks for: an unhealthy or doomed one first,
 // then one that already lost its label, then one that was succeeded, then the highest ordinal. No voter goes before so
 // many are there that will last, but for one that is in the way of its successor.
-func (d Due) nextToLeave(o judge.Judged) facts.Replica {
+func (d *Due) nextToLeave(o judge.Judged) facts.Replica {
 	voters := o.Voters()
 	if len(voters) <= o.Desired.Size || len(d.Lasting) < o.Desired.Size {
 		return cmp.Or(d.InTheWay, d.leavesFirst(o))
@@ -48,7 +48,7 @@ func (d Due) nextToLeave(o judge.Judged) facts.Replica {
 }
 
 // whyLeave says why a voter goes, as a part of a sentence.
-func (d Due) whyLeave(o judge.Judged, r facts.Replica) string {
+func (d *Due) whyLeave(o judge.Judged, r facts.Replica) string {
 	if r.Name == d.InTheWay.Name {
 		return fmt.Sprintf("its volume is being deleted, and only its Pod keeps its successor %s from every node",
 			d.Unplaced.Name)
@@ -120,7 +120,7 @@ func ofLowestMinor(members []facts.Replica) []facts.Replica {
 
 // lastingVoters are the voters that are to stay. A doomed one, and one that is to be succeeded, serves and counts for
 // the quorum, but its successor joins before it goes; one that lost its data is as good as gone.
-func (d Due) lastingVoters(o judge.Judged) []facts.Replica {
+func (d *Due) lastingVoters(o judge.Judged) []facts.Replica {
 	return facts.Filter(o.Voters(), func(r facts.Replica) bool { return isLasting(o, r) && r.Name != d.Succeeded.Name })
 }
 
@@ -131,7 +131,7 @@ func isLasting(o judge.Judged, r facts.Replica) bool {
 }
 
 // joining is what is known of the member to add, or nil.
-func (d Due) joining(o judge.Judged) *Joining {
+func (d *Due) joining(o judge.Judged) *Joining {
 	if !d.wantsGrowth(o) {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (d Due) joining(o judge.Judged) *Joining {
 }
 
 // wantsGrowth reports whether a member is added.
-func (d Due) wantsGrowth(o judge.Judged) bool {
+func (d *Due) wantsGrowth(o judge.Judged) bool {
 	return len(o.Learners()) == 0 && len(d.Lasting) < o.Desired.Size
 }
 
@@ -150,7 +150,7 @@ func isPrepared(o judge.Judged, name string) bool {
 }
 
 // whyJoin says what a new member is for.
-func (d Due) whyJoin(o judge.Judged) string {
+func (d *Due) whyJoin(o judge.Judged) string {
 	voters := o.Voters()
 	if len(voters) < o.Desired.Size {
 		return fmt.Sprintf("spec.size is %d, the cluster has %d", o.Desired.Size, len(voters))
@@ -167,7 +167,7 @@ func (d Due) whyJoin(o judge.Judged) string {
 // promise is the name that was promised to the member to be added, or "". The bootstrap record names it, so that a
 // volume of any other name that no member is recorded on is a leftover. It stays promised until it is kept, the size
 // asks for none, or something that is not ours has the name: what is refused uses up no names.
-func (d Due) promise(o judge.Judged) string {
+func (d *Due) promise(o judge.Judged) string {
 	r := o.Find(o.Bootstrap.Promised)
 	if o.Bootstrap.Promised == "" || !d.wantsGrowth(o) || r.Member != nil || r.Pod != nil || r.IsRecorded() ||
 		slices.Contains(takenNames(o.Observation), r.Name) {
@@ -181,7 +181,7 @@ func (d Due) promise(o judge.Judged) string {
 }
 
 // newMember is the name of the member to be added, and its volume if it has one.
-func (d Due) newMember(o judge.Judged) changes.NewVolume {
+func (d *Due) newMember(o judge.Judged) changes.NewVolume {
 	v := changes.NewVolume{Name: cmp.Or(d.Promised, etcdutil.MemberName(o.Cluster.Name, d.NextOrdinal))}
 	if !o.Desired.Ephemeral {
 		v.Bytes, v.Settings = o.NewBytes(), d.Settings
@@ -193,7 +193,7 @@ func (d Due) newMember(o judge.Judged) changes.NewVolume {
 // those of the members that there are until then, so that a change which does not work keeps nobody from being
 // replaced. Those that the data outgrew do not count. While minors differ, a new member gets the lowest: the cluster is
 // of that version. A successor that the spec asks for is the first to try the new ones: see succession.go.
-func (d Due) memberSettings(o judge.Judged) facts.Settings {
+func (d *Due) memberSettings(o judge.Judged) facts.Settings {
 	if d.Succeeded.Member != nil && !d.Succeeded.IsUnwanted && (len(o.Voters()) >= o.Desired.Size ||
 		o.Desired.LeavesFirst) {
 		return o.Desired.Settings
@@ -263,7 +263,7 @@ func unplaced(o judge.Judged) facts.Replica {
 }
 
 // inTheWay is the doomed voter whose own Pod keeps its successor from every node, or an empty replica. It goes first.
-func (d Due) inTheWay(o judge.Judged) facts.Replica {
+func (d *Due) inTheWay(o judge.Judged) facts.Replica {
 	if d.Unplaced.Member == nil || !isKeptApart(o.Incarnation, d.Unplaced) {
 		return facts.Replica{}
 	}

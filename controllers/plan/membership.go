@@ -293,7 +293,7 @@ func promote(o pass) *proposal {
 	case !isCopiedFromMajority(o, r):
 		return compareFirst(r)
 	}
-	if want := facts.BudgetFor(o.View, len(o.Voters())+1); want > o.Budget.MinAvailable &&
+	if want := facts.BudgetFor(*o.View, len(o.Voters())+1); want > o.Budget.MinAvailable &&
 		o.Budget.State != facts.ObjectForeign {
 		return act(changes.SetBudget{MinAvailable: want}, "%s gets its vote next.", r.Name)
 	}

@@ -217,7 +217,7 @@ func budget(o pass) *proposal {
 		return nil
 	}
 	voters, has := len(o.Voters()), o.Budget.MinAvailable
-	want := min(max(has, facts.BudgetFor(o.View, voters)), facts.BudgetFor(o.View, voters+len(o.Learners())))
+	want := min(max(has, facts.BudgetFor(*o.View, voters)), facts.BudgetFor(*o.View, voters+len(o.Learners())))
 	if want == has && (o.Budget.State != facts.ObjectDrifted || want == 0) {
 		return nil
 	}

@@ -21,7 +21,7 @@ func TestAVetoSaysWhatIsAtRisk(t *testing.T) {
 		{changes.MarkFormer{Volumes: []facts.VolumeRef{volume}}, facts.ReasonIncarnationAtRisk},
 		{changes.DressPods{}, ""},
 	} {
-		if veto := changes.VetoOf(current(settledWorld(3).Observation).View, row.change); veto.Reason != row.want {
+		if veto := changes.VetoOf(*current(settledWorld(3).Observation).View, row.change); veto.Reason != row.want {
 			t.Errorf("%s: %+v, want %q", changes.KindOf(row.change), veto, row.want)
 		}
 	}

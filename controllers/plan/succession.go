@@ -48,7 +48,7 @@ func isGoingDown(o judge.Judged) bool { return !o.Progress().Downgrade.IsZero() 
 
 // succeeded is the voter that a successor with the settings of the spec is to follow, or an empty replica. It stays
 // until the successor votes: its data goes with it.
-func (d Due) succeeded(o judge.Judged) facts.Replica {
+func (d *Due) succeeded(o judge.Judged) facts.Replica {
 	isNext := d.Restart.Member != nil && whyNotInPlace(o, d.Restart) != ""
 	if !isNext || len(o.Voters()) <= o.Desired.Size && d.OtherVersion.Member != nil {
 		return facts.Replica{}
@@ -58,7 +58,7 @@ func (d Due) succeeded(o judge.Judged) facts.Replica {
 
 // leavesFirst is that voter where it goes before its successor joins, or an empty replica: the spec asks for that, none
 // is on its way that a node has taken, and all others serve on data that stays, and are more than one.
-func (d Due) leavesFirst(o judge.Judged) facts.Replica {
+func (d *Due) leavesFirst(o judge.Judged) facts.Replica {
 	isJoining := len(o.Learners()) > 0 && d.Unplaced.Member == nil
 	if !o.Desired.LeavesFirst || d.Succeeded.Member == nil || isJoining || len(o.Voters()) < o.Desired.Size ||
 		!canSpare(o, d.Succeeded) {

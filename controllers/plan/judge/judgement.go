@@ -282,14 +282,15 @@ var Signs = []Sign{
 		means(Serving, facts.NoCause, NoCure).by(ByMember, ByKubelet),
 }
 
-// Judged is the facts of one incarnation, and how each of its members is.
+// Judged is the facts of one incarnation, which are large and handed on at every question, and how each of its members
+// is.
 type Judged struct {
-	facts.View
+	*facts.View
 	judged map[string]Judgement // by name: each member is judged once
 }
 
 // Of is the view in which members are judged.
-func Of(v facts.View) Judged { return Judged{View: v, judged: map[string]Judgement{}} }
+func Of(v facts.View) Judged { return Judged{View: &v, judged: map[string]Judgement{}} }
 
 // Judge is how a member is, by the table.
 func (v Judged) Judge(r facts.Replica) Judgement {
