@@ -77,7 +77,7 @@ LONG := controllers/cluster controllers/admission controllers/plan controllers/a
 APART := controllers/plan/world test/arrows test/docwords test/needs test/mutants test/docs test/e2e test/bench test/demo \
 	test/trust test/gcsserver test/azureserver
 # These try each of many moments or chances: the gate some of them, and all with FULL=1.
-STRIDING := controllers/admission controllers/cluster controllers/observe controllers/report controllers/scheduleplan
+STRIDING := controllers/admission controllers/apply controllers/cluster controllers/observe controllers/report controllers/scheduleplan
 # These need a real API server, and run with the core stories.
 ON_SERVER := ^TestARealServer
 

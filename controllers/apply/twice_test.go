@@ -10,6 +10,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // effect is one change, the world it is made in, and what holds afterwards.
@@ -73,7 +74,7 @@ func TestAFailureAtAnyCallIsMendedByTryingAgain(t *testing.T) {
 			change := e.change(t, whole)
 			whole.failing(0, false)
 			whole.mustDo(t, e.look(t, whole), change)
-			for n := 1; n <= len(whole.calls); n++ {
+			for n := 1; n <= len(whole.calls); n += needs.Stride(3) {
 				for _, after := range []bool{false, true} {
 					t.Run(fmt.Sprintf("call %d, after %v", n, after), func(t *testing.T) {
 						w := e.begin(t)
