@@ -277,7 +277,7 @@ func afterStop(o pass, r facts.Replica) string {
 	case reason == etcdutil.ExitOutOfMemory:
 		return "Raise spec.pod.resources.limits.memory."
 	case reason == etcdutil.ExitBadFlag || reason == etcdutil.ExitAddress:
-		return "Put spec.etcd or spec.image right, or back."
+		return "Correct spec.etcd or spec.image, or put it back: the operator then restarts the member."
 	case reason == etcdutil.ExitDiskFull:
 		return whenFull(o, r)
 	}

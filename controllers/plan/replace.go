@@ -182,6 +182,9 @@ func untilReplaced(o pass, r facts.Replica) string {
 	if says := untilAsked(r); says != "" {
 		return says
 	}
+	if j.Cure == judge.Correct {
+		return " It stays a member, and is not replaced: a new one would meet the same."
+	}
 	if j.Cure != judge.Replace || j.Certain || j.Since.IsZero() {
 		return ""
 	}
