@@ -24,17 +24,26 @@ import (
 )
 
 // withNothingStopped says so of what a rehearsal refused, and what else a person can do where they changed something.
-func withNothingStopped(err error, change changes.Change) error {
+func withNothingStopped(err error, seen Seen, change changes.Change) error {
 	var refused Rejected
 	if !errors.As(err, &refused) {
 		return err
 	}
-	switch change.(type) {
-	case changes.EvictPod, changes.WriteSettings:
-		return refused.and("Nothing was stopped for it; to leave the members as they are, take the change back.")
+	refused = refused.and("Nothing was stopped for it.")
+	switch c := change.(type) {
+	case changes.EvictPod:
+		return refused.and(wayBack(seen, c.Pod.Name, c.Successor.Settings))
+	case changes.WriteSettings:
+		return refused.and(wayBack(seen, c.Volumes[0].Name, c.Settings))
 	default:
-		return refused.and("Nothing was stopped for it.")
+		return refused
 	}
+}
+
+// wayBack says how a person has a member go on with the settings that it runs with.
+func wayBack(seen Seen, member string, wanted facts.Settings) string {
+	r, _ := facts.Find(seen.Current.Members, member)
+	return "To leave the members as they are, " + cmp.Or(wanted.Undo(r.RunsWith()), "undo the change of the spec") + "."
 }
 
 // rehearse asks Kubernetes whether it would admit what a change leads to, before anything that runs is stopped for it,

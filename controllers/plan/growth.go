@@ -161,10 +161,11 @@ func whileGrowing(o pass, r facts.Replica) *proposal {
 func withoutPod(o pass, r facts.Replica) string {
 	who, stop, start := "the member", "fence "+r.Name, "unfence "+r.Name
 	if len(o.Voters()) < leastToFence {
-		who, stop, start = "the cluster, which serves no client meanwhile,", "hibernate "+o.Cluster.Name, "wake "+o.Cluster.Name
+		who = "the cluster, which serves no client meanwhile,"
+		stop, start = "hibernate "+o.Cluster.Name, "wake "+o.Cluster.Name
 	}
-	return fmt.Sprintf("Then stop %[1]s for a minute: kubectl etcd-steward %[2]s -n %[4]s, and start it again: kubectl "+
-		"etcd-steward %[3]s -n %[4]s.", who, stop, start, o.Cluster.Namespace)
+	return fmt.Sprintf("Then stop %[1]s for a minute: kubectl etcd-steward %[2]s -n %[4]s, and start it again: "+
+		"kubectl etcd-steward %[3]s -n %[4]s.", who, stop, start, o.Cluster.Namespace)
 }
 
 // insteadOfGrowth is what a person can do where a volume cannot grow.
