@@ -239,7 +239,7 @@ const (
 	RejectedQuota       = "QuotaExceeded"
 	RejectedPodSecurity = "PodSecurity"
 	RejectedExpansion   = "VolumeNotExpandable"
-	RejectedWebhook     = "Webhook"
+	RejectedAdmission   = "AdmissionRefused" // by a webhook or a policy
 	RejectedForbidden   = "Forbidden"
 	RejectedInvalid     = "Invalid"
 	RejectedEtcd        = "EtcdRefused"

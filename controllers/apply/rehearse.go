@@ -209,7 +209,7 @@ var kubeAnswers = []struct {
 	{says(lacksExpansion), rejected(RejectedExpansion, expansionRemedy)},
 	{says("violates PodSecurity"), rejected(RejectedPodSecurity, podSecurityRemedy)},
 	{says("admission webhook", "failed calling webhook", "ValidatingAdmissionPolicy"),
-		rejected(RejectedWebhook, webhookRemedy)},
+		rejected(RejectedAdmission, admissionRemedy)},
 	{apierrors.IsConflict, later(LaterConflict)},
 	{isBusy, later(LaterBusy)},
 	{apierrors.IsForbidden, rejected(RejectedForbidden)},
@@ -230,7 +230,7 @@ const (
 	expansionRemedy = "Its StorageClass needs allowVolumeExpansion: true. Where it cannot have that, set " +
 		"spec.storage.expand: Replace, and members move to larger volumes, one at a time. Or put spec.storage.size, " +
 		"or spec.maintenance.autoGrow.limit, back."
-	webhookRemedy = "Have that policy or webhook admit it."
+	admissionRemedy = "Have that policy or webhook admit it."
 )
 
 // Answer gives what the API server answered the type by which it is treated: Later, Rejected or, for what is neither,

@@ -78,15 +78,15 @@ func TestNothingIsStoppedForAPodThatWouldNotBeAdmitted(t *testing.T) {
 			RejectedQuota},
 		"Pod Security was tightened": {forbidden(`violates PodSecurity "restricted:latest"`), RejectedPodSecurity},
 		"a webhook denies it": {forbidden(`admission webhook "policy.example.com" denied the request: no`),
-			RejectedWebhook},
+			RejectedAdmission},
 		"the params of a policy are gone": {forbidden("ValidatingAdmissionPolicy 'of-others' with binding 'of-others' denied " +
-			"request: failed to configure binding: no params found"), RejectedWebhook},
+			"request: failed to configure binding: no params found"), RejectedAdmission},
 		"an API server does not understand a policy": {status(http.StatusUnprocessableEntity, "ValidatingAdmissionPolicy 'restricted-pods' "+
-			"with binding 'restricted-pods' denied request: expression 'x' resulted in error: compilation error"), RejectedWebhook},
+			"with binding 'restricted-pods' denied request: expression 'x' resulted in error: compilation error"), RejectedAdmission},
 		"a webhook adds what a policy refuses": {forbidden("ValidatingAdmissionPolicy 'restricted-pods' with binding " +
-			"'restricted-pods' denied request: pods prod/demo-0 has a container that is privileged: proxy"), RejectedWebhook},
+			"'restricted-pods' denied request: pods prod/demo-0 has a container that is privileged: proxy"), RejectedAdmission},
 		"a webhook is down": {status(http.StatusInternalServerError, `failed calling webhook "x"`),
-			RejectedWebhook},
+			RejectedAdmission},
 		"a LimitRange forbids it": {forbidden("maximum memory usage per Container is 100Mi, but limit is 1Gi"),
 			RejectedForbidden},
 		"the Pod is invalid": {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "demo-0", nil), RejectedInvalid},
@@ -230,7 +230,7 @@ func TestAClusterMovesOnlyToMembersThatWouldBeAdmitted(t *testing.T) {
 		"a quota has no room for it ever": {forbidden("exceeded quota: small, requested: pods=4, used: pods=3, " +
 			"limited: pods=3"), RejectedQuota},
 		"a webhook denies it": {forbidden(`admission webhook "policy.example.com" denied the request: no`),
-			RejectedWebhook},
+			RejectedAdmission},
 		"Pod Security was tightened": {forbidden(`violates PodSecurity "restricted:latest"`), RejectedPodSecurity},
 	} {
 		w := newWorld(t, demo())

@@ -103,7 +103,7 @@ func TestTwoWebhooksThatRefuseInTurnAreToldOnceAMinuteAndWhatIsNewAtOnce(t *test
 		t.Helper()
 		w.now = w.now.Add(10 * time.Second)
 		in := w.waiting("creates a Pod")
-		in.Outcome = report.Outcome{Rejected: true, Reason: "Webhook", Message: message}
+		in.Outcome = report.Outcome{Rejected: true, Reason: "AdmissionRefused", Message: message}
 		if _, err := w.publish(in); err != nil {
 			t.Fatal(err)
 		}

@@ -262,13 +262,13 @@ func TestWhatRefusesNowIsNamedAndNotWhatRefusedFirst(t *testing.T) {
 			w := demo(3, begin).settled().podGone("demo-1")
 			refuse := func(text string) (v1alpha1.NextStep, []string) {
 				in := w.later(time.Second).input()
-				in.Outcome = Outcome{Change: in.Decision.Change, Rejected: true, Reason: "Webhook", Message: text}
+				in.Outcome = Outcome{Change: in.Decision.Change, Rejected: true, Reason: "AdmissionRefused", Message: text}
 				heard := hear(t, w, in)
 				return *w.cluster.Status.NextStep, heard
 			}
 			first, _ := refuse(texts.first)
 			step, heard := refuse(texts.next)
-			if (step.Message == texts.next+".") != texts.isToldAgain || slices.Contains(heard, "Warning Webhook") != texts.isToldAgain {
+			if (step.Message == texts.next+".") != texts.isToldAgain || slices.Contains(heard, "Warning AdmissionRefused") != texts.isToldAgain {
 				t.Errorf("it says %q, and %q is heard", step.Message, heard)
 			}
 			if !step.Since.Equal(&first.Since) {

@@ -28,8 +28,8 @@ var effects = []mutant{
 	},
 	{
 		Name: "a refusal of a webhook does not say what helps", Peer: "",
-		From: "rejected(RejectedWebhook, webhookRemedy)},",
-		To:   "rejected(RejectedWebhook)},",
+		From: "rejected(RejectedAdmission, admissionRemedy)},",
+		To:   "rejected(RejectedAdmission)},",
 		Test: "TestARefusalSaysWhatWasRefusedAndWhatToChange",
 	},
 	{
