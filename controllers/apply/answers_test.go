@@ -124,6 +124,14 @@ func TestWhatEtcdAnswersIsToldApart(t *testing.T) {
 	}
 }
 
+func TestANamespaceThatIsDeletedIsToldWithWhatBecomesOfTheClaims(t *testing.T) {
+	err := Answer(terminating(), "creating Pod demo-0")
+	if !strings.HasPrefix(err.Error(), "The namespace of the cluster is being deleted") ||
+		!strings.Contains(err.Error(), "all its claims and Secrets, also with deletionPolicy Retain") {
+		t.Error(err)
+	}
+}
+
 // Policy engines break lines and sentences before they say which policy it was, and what helps.
 func TestARefusalIsToldWholeInOneLine(t *testing.T) {
 	for text, want := range map[string]string{

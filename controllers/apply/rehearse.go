@@ -200,7 +200,7 @@ var kubeAnswers = []struct {
 	fits func(error) bool
 	as   func(message string) error
 }{
-	{isNamespaceTerminating, later(LaterTerminating)},
+	{isNamespaceTerminating, namespaceGoes},
 	{isBudget, later(LaterBudget)},
 	{says("more than one PodDisruptionBudget"), rejected(RejectedBudgets)},
 	{says("status unknown for quota"), later(LaterBusy)},
@@ -221,6 +221,15 @@ var kubeAnswers = []struct {
 // lacksExpansion is said of a claim whose StorageClass does not allow it to grow, or is gone. Quotas are asked later,
 // in words of their own (kubernetes/kubernetes:plugin/pkg/admission/storage/persistentvolume/resize/admission.go).
 const lacksExpansion = "the storageclass that provisions the pvc must support resize"
+
+// namespaceGoes says what it means that the namespace is being deleted: Kubernetes says only what it forbids there.
+func namespaceGoes(message string) error {
+	doing, _, _ := strings.Cut(message, ": ")
+	return Later{Reason: LaterTerminating, Message: "The namespace of the cluster is being deleted, which cannot be " +
+		"called off (" + doing + "). Kubernetes deletes the cluster with all its claims and Secrets, also with " +
+		"deletionPolicy Retain. What is on a volume stays only where its PersistentVolume has the reclaim policy " +
+		"Retain."}
+}
 
 // What helps against those that say only what they refuse.
 const (

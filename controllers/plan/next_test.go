@@ -511,7 +511,7 @@ func rows() []row {
 		{"two of three emptied are lost quorum", settledWorld(3).blind().edit(0, wiped).edit(1, wiped).edit(2, silent),
 			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "data of 2 of 3"},
 		{"with every volume gone quorum is lost", settledWorld(3).blind().edit(0, noData).edit(1, noData).edit(2,
-			noData), Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "data of 3 of 3"},
+			noData), Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "touches no member. If the lost volumes come back"},
 		{"authentication that keeps the operator out is said, with what helps", denied(settledWorld(3)), Refuse,
 			"membership", facts.ReasonAuth, "", "user root"},
 		{"also where there are no certificates", denied(plain(settledWorld(3))), Refuse, "membership", facts.ReasonAuth,

@@ -255,7 +255,7 @@ type step struct {
 // step joins decision and outcome.
 func (in Input) step() step {
 	d := in.Decision
-	s := in.tried(step{rule: d.Rule, reason: d.Reason, message: sentence(d.Message), verdict: d.Verdict,
+	s := in.tried(step{rule: d.Rule, reason: d.Reason, message: sentence(d.Says()), verdict: d.Verdict,
 		needsHuman: d.NeedsHuman})
 	if d.Overdue {
 		s.late = &facts.Note{Rule: s.rule, Reason: s.reason, Message: s.message}
