@@ -116,7 +116,7 @@ func TestTwoWebhooksThatRefuseInTurnAreToldOnceAMinuteAndWhatIsNewAtOnce(t *test
 	if len(w.writes) > 5 || len(w.told()) > 5 {
 		t.Errorf("%d writes: %q", len(w.writes), w.writes)
 	}
-	if said := refuse("webhook c denied it"); said != "webhook c denied it." {
+	if said := refuse("webhook c denied it"); !strings.HasPrefix(said, "webhook c denied it.") {
 		t.Errorf("it still says %s", said)
 	}
 }

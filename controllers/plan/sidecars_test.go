@@ -67,7 +67,7 @@ func sidecarRows() []row {
 		{"by role, clients are led away from a member that its kubelet does not call ready either", three.edit(0, besideCrashing).edit(2, silent),
 			Act, "lead-away", "", "LabelRole", "demo-2"},
 		{"by role, clients are led away from a member that is being stopped", three.edit(0, besideCrashing).edit(2, leaving),
-			Act, "lead-away", "", "LabelRole", "Lead clients away from demo-2: it is being stopped"},
+			Act, "lead-away", "", "LabelRole", "Take demo-2 out of the client Service: it is being stopped"},
 	}
 }
 

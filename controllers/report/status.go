@@ -269,6 +269,7 @@ func (in Input) step() step {
 			s.also += " " + note.Message
 		}
 	}
+	s.message += in.tryAgain(s)
 	return s
 }
 
@@ -310,7 +311,7 @@ func (in Input) lastError(s step, text string) string {
 // firstError keeps the text of the first error while the same step keeps failing.
 func (in Input) firstError(s step, text string) string {
 	if old := in.old().NextStep; old != nil && s.isSameAs(old) {
-		return old.Message
+		return strings.TrimSuffix(old.Message, looksAgain)
 	}
 	return sentence(text)
 }
