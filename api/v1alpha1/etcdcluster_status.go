@@ -282,11 +282,11 @@ func (q QuorumStatus) Says() string {
 	case q.Margin < 0:
 		return "Writes have stopped."
 	case q.Margin == 0:
-		return "No further voting member may fail: writes would stop."
+		return "Writes stop if 1 more voting member fails."
 	case q.Margin == 1:
-		return "1 more voting member may fail before writes stop."
+		return "Writes go on if 1 more voting member fails, and stop if 2 fail."
 	}
-	return fmt.Sprintf("%d more voting members may fail before writes stop.", q.Margin)
+	return fmt.Sprintf("Writes go on if %d more voting members fail, and stop if %d fail.", q.Margin, q.Margin+1)
 }
 
 // Condition types of an EtcdCluster. Fenced, Reconciling and Stalled are present only while they are True, and the last

@@ -42,10 +42,10 @@ func TestWhatTheAPIServerAnswersIsToldApart(t *testing.T) {
 		{forbidden("status unknown for quota: small, resources: pods"), LaterBusy, true},
 		{forbidden("only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"), RejectedExpansion, false},
 		{forbidden("exceeded quota: disks, requested: requests.storage=12Gi, used: requests.storage=24Gi, limited: requests.storage=30Gi"), RejectedQuota, false},
-		{forbidden(`admission webhook "x" denied the request: a class must support resize to be used`), RejectedWebhook, false},
+		{forbidden(`admission webhook "x" denied the request: a class must support resize to be used`), RejectedAdmission, false},
 		{forbidden(`violates PodSecurity "restricted:latest": host namespaces (hostNetwork=true)`), RejectedPodSecurity, false},
-		{forbidden(`admission webhook "policy.example.com" denied the request: no`), RejectedWebhook, false},
-		{status(http.StatusInternalServerError, `Internal error occurred: failed calling webhook "x": connection refused`), RejectedWebhook, false},
+		{forbidden(`admission webhook "policy.example.com" denied the request: no`), RejectedAdmission, false},
+		{status(http.StatusInternalServerError, `Internal error occurred: failed calling webhook "x": connection refused`), RejectedAdmission, false},
 		{forbidden(`User "steward" cannot create resource "pods"`), RejectedForbidden, false},
 		{forbidden(`error looking up service account prod/default: serviceaccount "default" not found`), LaterMissing, true},
 		{terminating(), LaterTerminating, true},
@@ -124,6 +124,14 @@ func TestWhatEtcdAnswersIsToldApart(t *testing.T) {
 	}
 }
 
+func TestANamespaceThatIsDeletedIsToldWithWhatBecomesOfTheClaims(t *testing.T) {
+	err := Answer(terminating(), "creating Pod demo-0")
+	if !strings.HasPrefix(err.Error(), "The namespace of the cluster is being deleted") ||
+		!strings.Contains(err.Error(), "all its claims and Secrets, also with deletionPolicy Retain") {
+		t.Error(err)
+	}
+}
+
 // Policy engines break lines and sentences before they say which policy it was, and what helps.
 func TestARefusalIsToldWholeInOneLine(t *testing.T) {
 	for text, want := range map[string]string{
@@ -134,7 +142,7 @@ func TestARefusalIsToldWholeInOneLine(t *testing.T) {
 			"label etcdsteward.dev/unrestricted-pods on the namespace.": "privileged. Set the label etcdsteward.dev/unrestricted-pods on the namespace.",
 	} {
 		err := Answer(status(http.StatusForbidden, text), "creating Pod demo-0")
-		if !isRejected(err, RejectedWebhook) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if !isRejected(err, RejectedAdmission) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q is told as %v", text, err)
 		}
 	}

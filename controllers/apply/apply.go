@@ -70,7 +70,7 @@ type Applier struct {
 func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen Seen, change changes.Change,
 	look Look) error {
 	if err := (step{Applier: a, cluster: cluster, view: seen}).rehearse(ctx, change); err != nil {
-		return withNothingStopped(err, change)
+		return withNothingStopped(err, seen, change)
 	}
 	if plan.MustConfirm(change) {
 		live, err := look(ctx)
@@ -239,7 +239,7 @@ const (
 	RejectedQuota       = "QuotaExceeded"
 	RejectedPodSecurity = "PodSecurity"
 	RejectedExpansion   = "VolumeNotExpandable"
-	RejectedWebhook     = "Webhook"
+	RejectedAdmission   = "AdmissionRefused" // by a webhook or a policy
 	RejectedForbidden   = "Forbidden"
 	RejectedInvalid     = "Invalid"
 	RejectedEtcd        = "EtcdRefused"

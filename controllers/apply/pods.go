@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -26,7 +27,13 @@ func (s step) startPods(ctx context.Context, c changes.StartPods) error {
 		if err := s.needSecret(ctx, start.Name); err != nil {
 			return err
 		}
-		return s.startPod(ctx, start)
+		err := s.startPod(ctx, start)
+		var refused Rejected
+		if start.Flags == facts.FlagsSealed && errors.As(err, &refused) {
+			return refused.and("The operator does not replace " + start.Name +
+				" meanwhile: a new member may meet the same.")
+		}
+		return err
 	})
 }
 

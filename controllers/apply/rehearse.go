@@ -24,17 +24,26 @@ import (
 )
 
 // withNothingStopped says so of what a rehearsal refused, and what else a person can do where they changed something.
-func withNothingStopped(err error, change changes.Change) error {
+func withNothingStopped(err error, seen Seen, change changes.Change) error {
 	var refused Rejected
 	if !errors.As(err, &refused) {
 		return err
 	}
-	switch change.(type) {
-	case changes.EvictPod, changes.WriteSettings:
-		return refused.and("Nothing was stopped for it; to leave the members as they are, take the change back.")
+	refused = refused.and("Nothing was stopped for it.")
+	switch c := change.(type) {
+	case changes.EvictPod:
+		return refused.and(wayBack(seen, c.Pod.Name, c.Successor.Settings))
+	case changes.WriteSettings:
+		return refused.and(wayBack(seen, c.Volumes[0].Name, c.Settings))
 	default:
-		return refused.and("Nothing was stopped for it.")
+		return refused
 	}
+}
+
+// wayBack says how a person has a member go on with the settings that it runs with.
+func wayBack(seen Seen, member string, wanted facts.Settings) string {
+	r, _ := facts.Find(seen.Current.Members, member)
+	return "To leave the members as they are, " + cmp.Or(wanted.Undo(r.RunsWith()), "undo the change of the spec") + "."
 }
 
 // rehearse asks Kubernetes whether it would admit what a change leads to, before anything that runs is stopped for it,
@@ -191,7 +200,7 @@ var kubeAnswers = []struct {
 	fits func(error) bool
 	as   func(message string) error
 }{
-	{isNamespaceTerminating, later(LaterTerminating)},
+	{isNamespaceTerminating, namespaceGoes},
 	{isBudget, later(LaterBudget)},
 	{says("more than one PodDisruptionBudget"), rejected(RejectedBudgets)},
 	{says("status unknown for quota"), later(LaterBusy)},
@@ -200,7 +209,7 @@ var kubeAnswers = []struct {
 	{says(lacksExpansion), rejected(RejectedExpansion, expansionRemedy)},
 	{says("violates PodSecurity"), rejected(RejectedPodSecurity, podSecurityRemedy)},
 	{says("admission webhook", "failed calling webhook", "ValidatingAdmissionPolicy"),
-		rejected(RejectedWebhook, webhookRemedy)},
+		rejected(RejectedAdmission, admissionRemedy)},
 	{apierrors.IsConflict, later(LaterConflict)},
 	{isBusy, later(LaterBusy)},
 	{apierrors.IsForbidden, rejected(RejectedForbidden)},
@@ -213,6 +222,15 @@ var kubeAnswers = []struct {
 // in words of their own (kubernetes/kubernetes:plugin/pkg/admission/storage/persistentvolume/resize/admission.go).
 const lacksExpansion = "the storageclass that provisions the pvc must support resize"
 
+// namespaceGoes says what it means that the namespace is being deleted: Kubernetes says only what it forbids there.
+func namespaceGoes(message string) error {
+	doing, _, _ := strings.Cut(message, ": ")
+	return Later{Reason: LaterTerminating, Message: "The namespace of the cluster is being deleted, which cannot be " +
+		"called off (" + doing + "). Kubernetes deletes the cluster with all its claims and Secrets, also with " +
+		"deletionPolicy Retain. What is on a volume stays only where its PersistentVolume has the reclaim policy " +
+		"Retain."}
+}
+
 // What helps against those that say only what they refuse.
 const (
 	quotaRemedy       = "Raise the ResourceQuota."
@@ -221,7 +239,7 @@ const (
 	expansionRemedy = "Its StorageClass needs allowVolumeExpansion: true. Where it cannot have that, set " +
 		"spec.storage.expand: Replace, and members move to larger volumes, one at a time. Or put spec.storage.size, " +
 		"or spec.maintenance.autoGrow.limit, back."
-	webhookRemedy = "Have that policy or webhook admit it."
+	admissionRemedy = "Have that policy or webhook admit it."
 )
 
 // Answer gives what the API server answered the type by which it is treated: Later, Rejected or, for what is neither,

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -77,15 +78,15 @@ func TestNothingIsStoppedForAPodThatWouldNotBeAdmitted(t *testing.T) {
 			RejectedQuota},
 		"Pod Security was tightened": {forbidden(`violates PodSecurity "restricted:latest"`), RejectedPodSecurity},
 		"a webhook denies it": {forbidden(`admission webhook "policy.example.com" denied the request: no`),
-			RejectedWebhook},
+			RejectedAdmission},
 		"the params of a policy are gone": {forbidden("ValidatingAdmissionPolicy 'of-others' with binding 'of-others' denied " +
-			"request: failed to configure binding: no params found"), RejectedWebhook},
+			"request: failed to configure binding: no params found"), RejectedAdmission},
 		"an API server does not understand a policy": {status(http.StatusUnprocessableEntity, "ValidatingAdmissionPolicy 'restricted-pods' "+
-			"with binding 'restricted-pods' denied request: expression 'x' resulted in error: compilation error"), RejectedWebhook},
+			"with binding 'restricted-pods' denied request: expression 'x' resulted in error: compilation error"), RejectedAdmission},
 		"a webhook adds what a policy refuses": {forbidden("ValidatingAdmissionPolicy 'restricted-pods' with binding " +
-			"'restricted-pods' denied request: pods prod/demo-0 has a container that is privileged: proxy"), RejectedWebhook},
+			"'restricted-pods' denied request: pods prod/demo-0 has a container that is privileged: proxy"), RejectedAdmission},
 		"a webhook is down": {status(http.StatusInternalServerError, `failed calling webhook "x"`),
-			RejectedWebhook},
+			RejectedAdmission},
 		"a LimitRange forbids it": {forbidden("maximum memory usage per Container is 100Mi, but limit is 1Gi"),
 			RejectedForbidden},
 		"the Pod is invalid": {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "demo-0", nil), RejectedInvalid},
@@ -123,22 +124,26 @@ func TestNoPodIsRehearsedForAMemberThatAPersonFences(t *testing.T) {
 
 func TestARehearsalThatFailsSaysWhatHelpsAndThatNothingWasStopped(t *testing.T) {
 	const lowered = "exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=0"
-	const changed = " Nothing was stopped for it; to leave the members as they are, take the change back."
 	const same = " Nothing was stopped for it."
+	const changed = same + " To leave the members as they are, "
 	whole, moving := newWorld(t, demo()), newWorld(t, demo())
 	wholeCluster(t, whole)
 	begunNext(t, moving)
 	moving.mustDo(t, restoring(t, moving), prepareNext(moving.cluster))
 	move := switchOver()
 	move.Successors = []changes.Start{{Name: "demo-3", Flags: facts.FlagsSealed, Settings: settings(moving.cluster)}}
+	seenOlder := bootstrapped()
+	seenOlder.Current.Members = []facts.Replica{{Name: "demo-0", Pod: &facts.Pod{Settings: facts.Settings{
+		Inputs: `{"version":"3.6.15"}`}}}}
 	for _, row := range []struct {
 		world  *world
 		seen   Seen
 		change changes.Change
 		tail   string
 	}{
-		{whole, bootstrapped(), stopping(t, whole, whole.cluster)[0], changed},
-		{whole, bootstrapped(), stopping(t, whole, whole.cluster)[1], changed},
+		{whole, seenOlder, stopping(t, whole, whole.cluster)[0], changed + "put spec.version back to 3.6.15."},
+		{whole, seenOlder, stopping(t, whole, whole.cluster)[1], changed + "put spec.version back to 3.6.15."},
+		{whole, bootstrapped(), stopping(t, whole, whole.cluster)[1], changed + "undo the change of the spec."},
 		{moving, restoring(t, moving), move, same},
 		{whole, bootstrapped(), replacing(whole.cluster),
 			" demo-0 stays a member until Kubernetes admits demo-3: make room, or change what refuses it." + same},
@@ -154,6 +159,23 @@ func TestARehearsalThatFailsSaysWhatHelpsAndThatNothingWasStopped(t *testing.T) 
 				t.Errorf("%s: %v", changes.KindOf(row.change), err)
 			}
 		}
+	}
+}
+
+func TestAMemberWhosePodIsRefusedIsToldNotToBeReplaced(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	w.mustDo(t, bootstrapped(), changes.DeletePods{Pods: []facts.PodRef{ref(w.pod(t, "demo-0"))}})
+	refusing := w.applier()
+	refusing.Client = interceptor.NewClient(w.client, interceptor.Funcs{
+		Create: func(context.Context, ctrlclient.WithWatch, ctrlclient.Object, ...ctrlclient.CreateOption) error {
+			return forbidden("exceeded quota: small")
+		}})
+	err := step{Applier: refusing, cluster: w.cluster, view: w.trusting(t, bootstrapped())}.carryOut(t.Context(),
+		changes.StartPods{Pods: []changes.Start{successor(w.cluster)}})
+	const want = "Raise the ResourceQuota. The operator does not replace demo-0 meanwhile: a new member may meet the same."
+	if !isRejected(err, RejectedQuota) || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("it is told as %v", err)
 	}
 }
 
@@ -208,7 +230,7 @@ func TestAClusterMovesOnlyToMembersThatWouldBeAdmitted(t *testing.T) {
 		"a quota has no room for it ever": {forbidden("exceeded quota: small, requested: pods=4, used: pods=3, " +
 			"limited: pods=3"), RejectedQuota},
 		"a webhook denies it": {forbidden(`admission webhook "policy.example.com" denied the request: no`),
-			RejectedWebhook},
+			RejectedAdmission},
 		"Pod Security was tightened": {forbidden(`violates PodSecurity "restricted:latest"`), RejectedPodSecurity},
 	} {
 		w := newWorld(t, demo())

@@ -40,7 +40,7 @@ func TestNoMemberIsRemovedWhoseSuccessorWouldNotBeAdmitted(t *testing.T) {
 		"a quota that was lowered below that": {volume: forbidden(strings.Replace(full, "limited: persistentvolumeclaims=3",
 			"limited: persistentvolumeclaims=2", 1)), edit: frees, reason: RejectedQuota},
 		"a webhook denies the volume": {volume: forbidden(`admission webhook "x" denied the request: no`),
-			reason: RejectedWebhook},
+			reason: RejectedAdmission},
 		"a quota that its own Pod leaves room in": {pod: forbidden(fullOfPods)},
 		"Pod Security was tightened":              {pod: forbidden(`violates PodSecurity "restricted:latest"`), reason: RejectedPodSecurity},
 	} {

@@ -170,7 +170,7 @@ func TestNoMemberIsRemovedWhoseSuccessorWouldLackTheVolumeOfItsLog(t *testing.T)
 		reason string // empty: it would be admitted
 	}{
 		"all is well":                         {},
-		"a webhook denies it":                 {forbidden(`admission webhook "x" denied the request: no`), false, RejectedWebhook},
+		"a webhook denies it":                 {forbidden(`admission webhook "x" denied the request: no`), false, RejectedAdmission},
 		"a quota has no room":                 {forbidden(full), false, RejectedQuota},
 		"a quota that both halves leave room": {forbidden(full), true, ""},
 	} {

@@ -147,9 +147,14 @@ func quorumLost(o pass) *proposal {
 	}
 	voters := o.LastKnownVoters(o.IsLost)
 	var lost []string
+	wayOn := "Approve"
 	for _, r := range voters {
-		if j := o.Judge(r); j.IsLost() {
+		j := o.Judge(r)
+		if j.IsLost() {
 			lost = append(lost, r.Name+" ("+j.Says+")")
+		}
+		if j.IsLost() && !r.Ephemeral {
+			wayOn = "If the lost volumes come back under their names, the cluster goes on. Else approve"
 		}
 	}
 	if len(lost) == 0 || len(voters)-len(lost) >= etcdutil.Quorum(len(voters)) {
@@ -158,11 +163,10 @@ func quorumLost(o pass) *proposal {
 	says := fmt.Sprintf("The data of %d of %d members is lost: %s.", len(lost), len(voters), strings.Join(lost, "; "))
 	if o.rebuilding == nil {
 		return refuse(facts.ReasonQuorumLost, "%s So no quorum is left, and etcd serves nothing. The operator "+
-			"rebuilds nothing by itself, and touches no member. If the lost volumes come back under their names, the "+
-			"cluster goes on. Else approve an EtcdRestore, from what status.evidence says is there: "+
-			pages.Docs+"docs/disaster-recovery.md.", says).byHuman()
+			"rebuilds nothing by itself, and touches no member. %s an EtcdRestore, from what status.evidence says is "+
+			"there: "+pages.Docs+"docs/disaster-recovery.md.", says, wayOn).byHuman()
 	}
-	word := wait(facts.ReasonQuorumLost, "%s %s", says, o.rebuilding.Message)
+	word := wait(facts.ReasonQuorumLost, "%s %s", says, o.rebuilding.Says())
 	word.NeedsHuman, word.Overdue = o.rebuilding.NeedsHuman, o.rebuilding.Overdue
 	if word.NeedsHuman || word.Overdue {
 		word.Verdict, word.Recheck = Refuse, recheckSlow

@@ -52,12 +52,12 @@ func compareRows() []row {
 	joined := joinedJustNow(3)
 	return []row{
 		{"clients are led away from a member that started beside a quorum", again, Act, nameLeadAway,
-			"", "LabelRole", "Lead clients away from demo-1: it started anew, and its copy of the data is not"},
+			"", "LabelRole", "Take demo-1 out of the client Service: it started anew, and its copy of the data is not"},
 		{"also before it answers", again.edit(1, stopped), Act, nameLeadAway, "", "LabelRole",
-			"Lead clients away from demo-1: it started anew, and its copy of the data is not"},
+			"Take demo-1 out of the client Service: it started anew, and its copy of the data is not"},
 		{"then it is asked for its hash", unled, Wait, "corruption", facts.ReasonCompare, "", "demo-1 started"},
 		{"and clients come back once it holds what a majority does", hashing(unled, 7, 7, 0), Act, "compare",
-			"", "SealPods", "Mark the Pod of demo-1: etcd started from the same data as a majority of the"},
+			"", "SealPods", "Record on the Pod of demo-1: etcd started from the same data as a majority of the"},
 		{"a copy that stands alone is removed", hashing(unled.edit(1, marked), 7, 6, 7), Act, "corruption",
 			"", "RemoveMember", "demo-1"},
 		{"not while another voter starts", hashing(leftAlone(4, startedAnew, startingUp), 7, 6, 7, 7), Wait, "corruption",

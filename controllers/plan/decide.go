@@ -229,6 +229,14 @@ type Decision struct {
 	Trace      Trace         // how that came about
 }
 
+// Says is the message for people who did not ask for a list of steps: it says who does what is done.
+func (d Decision) Says() string {
+	if d.Change == nil {
+		return d.Message
+	}
+	return "The operator " + changes.WordsOf(d.Change).Does() + ": " + d.Because
+}
+
 // Note is what the decision says.
 func (d Decision) Note() facts.Note {
 	return facts.Note{Rule: d.Rule, Reason: d.Reason, Message: d.Message, NeedsHuman: d.NeedsHuman, Overdue: d.Overdue,

@@ -63,13 +63,13 @@ func fenceBudget(o pass) *proposal {
 		!slices.ContainsFunc(o.FormerMembers(), facts.Replica.IsUp) {
 		return nil
 	}
-	return act(changes.SetBudget{}, "the members of the previous incarnation are stopped.")
+	return act(changes.SetBudget{}, "the previous members are stopped.")
 }
 
 func fenceLabels(o pass) *proposal {
 	for _, r := range o.FormerMembers() {
 		if r.IsUp() && r.Pod.Role != "" {
-			return act(changes.LabelRole{Pod: r.PodRef()}, "it is of the previous incarnation.")
+			return act(changes.LabelRole{Pod: r.PodRef()}, "it is a previous member, and restored ones take over.")
 		}
 	}
 	return nil
@@ -101,9 +101,9 @@ func fencePods(o pass) *proposal {
 	switch places := heldPlaces(o.BootstrapReplicas()); {
 	case len(pods) > 0:
 		return act(changes.DeletePods{Pods: pods},
-			"the previous incarnation must not serve any more. Its volumes are kept.")
+			"the previous members must not serve any more. Their volumes are kept.")
 	case len(tasks) > 0:
-		return act(changes.DeleteRestores{Pods: tasks}, "left from the previous incarnation.")
+		return act(changes.DeleteRestores{Pods: tasks}, "left from the previous members.")
 	case len(places) > 0 && !o.IsAlive():
 		return act(changes.DeleteRestores{Pods: places}, "the members take the places that were held.")
 	}
@@ -114,7 +114,7 @@ func fencePods(o pass) *proposal {
 func fenceSecrets(o pass) *proposal {
 	for _, r := range o.FormerMembers() {
 		if p := collectSecret(r); p != nil {
-			return act(p.Change, "the member is of the previous incarnation.")
+			return act(p.Change, "the member is a previous one.")
 		}
 	}
 	return nil
@@ -132,14 +132,14 @@ func unfenced(o pass) string {
 			continue
 		}
 		if !isStuckLeaving(o.Observation, r) {
-			return fmt.Sprintf("the Pod of %s, of the previous incarnation, is still there", r.Name)
+			return fmt.Sprintf("the Pod of %s, a previous member, is still there", r.Name)
 		}
 		remaining[r.Pod.Incarnation]++
 	}
 	for _, past := range o.Bootstrap.Former {
 		if n := remaining[past.Incarnation]; n > 0 && n >= etcdutil.Quorum(len(past.Voters)) {
 			return fmt.Sprintf(
-				"%d Pods of the previous incarnation do not go (%s), which might be enough to serve writes", n,
+				"%d Pods of previous members do not go (%s), which might be enough to serve writes", n,
 				strings.Join(notLeft(o.Observation), ", "))
 		}
 		delete(remaining, past.Incarnation)
@@ -167,14 +167,14 @@ func fenceWait(o pass, why string) *proposal {
 	kept := heldAmong(o.FormerMembers()...)
 	if len(notLeft(o.Observation)) > 0 {
 		return refuse(facts.ReasonFence,
-			"The next members start once nothing of the previous incarnation can serve a write, and %s.%s", why,
+			"The next members start once no previous member can serve a write, and %s.%s", why,
 			cmp.Or(kept, " Bring the nodes back. Or taint those that are off with "+
 				"node.kubernetes.io/out-of-service. Or delete the Pods by force, once their machines are "+
 				"certainly off.")).
 			byHuman().unlessAlive(o)
 	}
 	return wait(facts.ReasonFence,
-		"The next members start once nothing of the previous incarnation can serve a write: %s.%s", why,
+		"The next members start once no previous member can serve a write: %s.%s", why,
 		kept).unlessAlive(o)
 }
 

@@ -275,6 +275,11 @@ func adopted(r *facts.Replica) { r.Volume.Settings = other }
 
 func rolled(r *facts.Replica) { r.Volume.Settings, r.Pod.Settings = other, other }
 
+// inputs are settings of the version that all run, with these inputs.
+func inputs(json string) facts.Settings {
+	return facts.Settings{Version: settings.Version, Inputs: json, QuotaBytes: 2 << 30}
+}
+
 func restart(r *facts.Replica) { r.Volume.Settings, r.Pod.Settings = restarted, restarted }
 
 func unspoken(r *facts.Replica) { r.Pod.Settings = facts.Settings{} }

@@ -159,12 +159,13 @@ func whileGrowing(o pass, r facts.Replica) *proposal {
 // withoutPod is how a person has no Pod use a volume. A Pod that is deleted is made anew too soon: its node keeps the
 // volume for the next one (kubernetes/kubernetes:pkg/kubelet/volumemanager/reconciler).
 func withoutPod(o pass, r facts.Replica) string {
-	stop, start := "fence "+r.Name, "unfence "+r.Name
+	who, stop, start := "the member", "fence "+r.Name, "unfence "+r.Name
 	if len(o.Voters()) < leastToFence {
+		who = "the cluster, which serves no client meanwhile,"
 		stop, start = "hibernate "+o.Cluster.Name, "wake "+o.Cluster.Name
 	}
-	return fmt.Sprintf("Then stop it for a minute: kubectl etcd-steward %s -n %s, and start it again: kubectl "+
-		"etcd-steward %s -n %s.", stop, o.Cluster.Namespace, start, o.Cluster.Namespace)
+	return fmt.Sprintf("Then stop %[1]s for a minute: kubectl etcd-steward %[2]s -n %[4]s, and start it again: "+
+		"kubectl etcd-steward %[3]s -n %[4]s.", who, stop, start, o.Cluster.Namespace)
 }
 
 // insteadOfGrowth is what a person can do where a volume cannot grow.

@@ -214,6 +214,7 @@ var correctImage = "Correct spec.image, its pullSecrets, or the operator's flags
 // howToStart is what Kubernetes says of a Pod that does not start, with what a person can do about it.
 func howToStart(waiting, message string) string {
 	advice := ""
+	message = cmp.Or(strings.TrimSuffix(message, "."), "Kubernetes does not say why") + "."
 	switch reason := facts.StartReason(waiting); {
 	case reason == facts.ReasonImagePull:
 		advice = correctImage
@@ -226,7 +227,7 @@ func howToStart(waiting, message string) string {
 	default:
 		return message
 	}
-	return strings.TrimSuffix(message, ".") + ". " + advice
+	return message + " " + advice
 }
 
 // startTrouble says what keeps a replica's Pod from serving, or nil when nothing is known to. It is due from the
@@ -243,13 +244,13 @@ func startTrouble(o pass, r facts.Replica) *proposal {
 	case pod.HasEnded():
 		return nil
 	case r.IsUnmade():
-		return wait(facts.ReasonProvisioning, "The volume of %s cannot be made: %s. %s", r.Name, r.Volume.Unmade,
-			otherClass).due(o, pod.Created, facts.StartDeadline)
+		return wait(facts.ReasonProvisioning, "The volume of %s cannot be made: %s. %s%s", r.Name, r.Volume.Unmade,
+			otherClass, untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
 	case pod.StartsAfter != "":
 		return wait(facts.ReasonSidecar, "etcd of %[1]s was not started: container %[2]s of its Pod starts first and "+
-			"cannot (%[3]s): %[4]s. %[1]s stays a member. Correct or remove %[2]s in spec.pod.sidecars, and the "+
-			"operator makes the Pod anew; where a webhook added it, correct that.", r.Name, pod.StartsAfter,
-			pod.Waiting, strings.TrimSuffix(pod.Message, ".")).due(o, pod.Created, facts.StartDeadline)
+			"cannot (%[3]s): %[4]s. Correct or remove %[2]s in spec.pod.sidecars, and the operator makes the Pod "+
+			"anew; where a webhook added it, correct that.%[5]s", r.Name, pod.StartsAfter, pod.Waiting,
+			strings.TrimSuffix(pod.Message, "."), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
 	case facts.StartReason(pod.Waiting) != "":
 		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s%s", r.Name, pod.Waiting,
 			howToStart(pod.Waiting, pod.Message), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
@@ -277,7 +278,7 @@ func afterStop(o pass, r facts.Replica) string {
 	case reason == etcdutil.ExitOutOfMemory:
 		return "Raise spec.pod.resources.limits.memory."
 	case reason == etcdutil.ExitBadFlag || reason == etcdutil.ExitAddress:
-		return "Put spec.etcd or spec.image right, or back."
+		return "Correct spec.etcd or spec.image: the operator then restarts the member."
 	case reason == etcdutil.ExitDiskFull:
 		return whenFull(o, r)
 	}

@@ -30,7 +30,7 @@ func moves() []row {
 		{"then nobody is led to it", marked.unbudgeted(), Act, rule, "", "LabelRole", "demo-0"},
 		{"then it is stopped", quiet, Act, rule, "", "DeletePods", "demo-0, demo-1, demo-2"},
 		{"what etcd says of data that is gone is written down before its Pod goes", quiet.former(1, wiped), Act, rule, "",
-			"MarkVolume", "Mark the volume of demo-1 to be kept: etcd stopped with DataEmpty."},
+			"MarkVolume", "Mark the volume of demo-1 to be kept: etcd stopped, because its directory is empty."},
 		{"once", quiet.former(1, wiped, saidGone), Act, rule, "", "DeletePods", "demo-0, demo-1, demo-2"},
 		{"then its certificates go", quiet.everyFormer(leaving), Act, rule, "", "DeleteSecret",
 			"demo-0"},

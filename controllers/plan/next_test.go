@@ -511,7 +511,9 @@ func rows() []row {
 		{"two of three emptied are lost quorum", settledWorld(3).blind().edit(0, wiped).edit(1, wiped).edit(2, silent),
 			Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "data of 2 of 3"},
 		{"with every volume gone quorum is lost", settledWorld(3).blind().edit(0, noData).edit(1, noData).edit(2,
-			noData), Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "data of 3 of 3"},
+			noData), Refuse, "quorum-lost", facts.ReasonQuorumLost, "", "touches no member. If the lost volumes come back"},
+		{"of data in Pods no volume comes back", inMemory(settledWorld(3)).edit(0, strandedPod).edit(1, strandedPod).edit(2, silent).blind(), Refuse,
+			"quorum-lost", facts.ReasonQuorumLost, "", "touches no member. Approve an EtcdRestore"},
 		{"authentication that keeps the operator out is said, with what helps", denied(settledWorld(3)), Refuse,
 			"membership", facts.ReasonAuth, "", "user root"},
 		{"also where there are no certificates", denied(plain(settledWorld(3))), Refuse, "membership", facts.ReasonAuth,
@@ -949,6 +951,7 @@ func unlisting(o scene) scene {
 
 // deaths are worlds with a member that nothing is heard of.
 func deaths() []row {
+	flagged := inputs(`{"version":"3.6.16","etcd":{"extraArgs":{"foo":"bar"}}}`)
 	return []row{
 		{"a member that is dead for longer than allowed is removed",
 			patient(settledWorld(3).edit(1, deadFor(6*time.Minute))), Act, "replace", "",
@@ -957,12 +960,12 @@ func deaths() []row {
 			patient(settledWorld(3).edit(1, deadFor(6*time.Minute)).edit(1, doomed)), Act, "replace",
 			"", "RemoveMember", "demo-1"},
 		{"not a moment before", patient(settledWorld(3).edit(1, deadFor(4*time.Minute))), Refuse, "member-health",
-			facts.ReasonNotReady, "", "replaces it at 2030-01-01T12:01:00Z: spec.repair.replaceAfter counts from " +
+			facts.ReasonNotReady, "", "replaces it at 2030-01-01T12:01:00Z, if it is not back by then: spec.repair.replaceAfter counts from " +
 				"2030-01-01T11:56:00Z"},
 		{"a node that died is named, with when its member is replaced",
 			patient(settledWorld(3).edit(1, deadFor(4*time.Minute)).edit(1, onNodeSilentFor(4*time.Minute))), Refuse,
 			"member-health", facts.ReasonNotReady, "", "Member demo-1 on node n3 is not well: its node does not answer. " +
-				"If it is not back by then, the operator replaces it at 2030-01-01T12:01:00Z"},
+				"The operator replaces it at 2030-01-01T12:01:00Z, if it is not back by then: "},
 		{"a node that is not ready is named, with since when and why, while its member answers",
 			patient(settledWorld(3).edit(1, onUnreadyNode)), Refuse, "member-health", facts.ReasonNotReady, "",
 			"Member demo-1 on node n3 is not well: it answers, and its node is not ready. Node n3 is NotReady since " +
@@ -1005,7 +1008,7 @@ func deaths() []row {
 			edit(1, unanswered), Act, "label-role", "", "LabelRole", "Label the Pod of demo-0 as voter: it is a voter now, and the client Service"},
 		{"one with other data is led away from although it knows no leader, and no list is known",
 			unlisting(settledWorld(3).edit(1, foreign).edit(1, adrift)),
-			Act, "lead-away", "", "LabelRole", "Lead clients away from demo-1: it answers, and its directory holds the data of"},
+			Act, "lead-away", "", "LabelRole", "Take demo-1 out of the client Service: it answers, and its directory holds the data of"},
 		{"and from none while the others are no quorum", settledWorld(3).edit(1, unanswered).edit(2,
 			unanswered).blind(), Refuse, "membership", facts.ReasonMembershipUnknown, "", ""},
 		{"not while the kubelet calls it ready: the operator is the one that is cut off",
@@ -1015,7 +1018,15 @@ func deaths() []row {
 			Refuse, "member-health", facts.ReasonNotReady, "", "demo-1"},
 		{"not for what a new member would meet as well",
 			patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, crashing)), Refuse, "member-health",
-			facts.ReasonCrashing, "", "demo-1"},
+			facts.ReasonCrashing, "", "Correct spec.etcd or spec.image: the operator then restarts the member. The operator " +
+				"does not replace demo-1 meanwhile: a new member would meet the same."},
+		{"what others serve without is named, with what they have",
+			wanting(patient(settledWorld(3).edit(0, madeFrom(inputs(`{"version":"3.6.16"}`))).edit(1, madeFrom(flagged)).edit(1,
+				crashing)), flagged),
+			Refuse, "member-health", facts.ReasonCrashing, "", "To go back to what demo-0 serves with, take " +
+				"spec.etcd.extraArgs.foo out. The operator does not replace demo-1"},
+		{"while no quorum answers, none is replaced", patient(settledWorld(3).edit(1, crashing).edit(2, crashing).blind()),
+			Refuse, "membership", facts.ReasonCrashing, "", "The operator replaces no member before a quorum answers."},
 		{"not between two crashes of one that stops again and again",
 			desire(settledWorld(3).edit(1, deadFor(time.Hour)).edit(1, betweenCrashes),
 				func(d *facts.Desired) { d.ReplaceAfter = time.Minute }),
@@ -1051,10 +1062,11 @@ func deaths() []row {
 			facts.ReasonUnschedulable, "", "demo-1"},
 		{"a Pod that no node has room for says what to change",
 			settledWorld(3).edit(1, tied("0/3 nodes are available: 3 Insufficient memory.")), Refuse, "member-health",
-			facts.ReasonUnschedulable, "", "3 Insufficient memory. Make room on the nodes, or correct what spec.pod asks for."},
+			facts.ReasonUnschedulable, "", "3 Insufficient memory. Make room on the nodes, or correct what spec.pod asks " +
+				"for. The operator does not replace demo-1 meanwhile: a new member would meet the same."},
 		{"a Pod that a scheduling gate holds back is not, however long",
 			patient(settledWorld(3).edit(1, gated)), Refuse, "member-health", facts.ReasonGated, "",
-			"example.com/wait"},
+			"example.com/wait. The operator does not replace demo-1 meanwhile: a new member may meet the same."},
 		{"nor one whose volume is not attached", patient(settledWorld(3).edit(1, waitingFor("FailedAttachVolume"))),
 			Refuse, "member-health", facts.ReasonNotMounted, "", "demo-1"},
 		{"nor one that gets no address", patient(settledWorld(3).edit(1, waitingFor("FailedCreatePodSandBox"))),

@@ -173,20 +173,28 @@ func overdueAt(o judge.Judged, j judge.Judgement) time.Time {
 	return since.Add(patience(o))
 }
 
-// untilReplaced says when a member that is believed to be dead is replaced, as a sentence with a space in front, or "".
+// untilReplaced says when a member that does not run is replaced, or that it is not and why, as a sentence with a space
+// in front, or "".
 func untilReplaced(o pass, r facts.Replica) string {
 	j := o.Judge(r)
-	if o.IsFenced(r) {
+	switch asked := untilAsked(r); {
+	case o.IsFenced(r) || !o.IsAlive():
 		return ""
-	}
-	if says := untilAsked(r); says != "" {
-		return says
-	}
-	if j.Cure != judge.Replace || j.Certain || j.Since.IsZero() {
+	case !o.Membership.Known:
+		return " The operator replaces no member before a quorum answers."
+	case !r.IsVoter():
 		return ""
-	}
-	if o.Desired.ReplaceAfter == 0 {
-		return " The operator does not replace it, since spec.repair.replaceAfter is 0s: bring it back."
+	case asked != "":
+		return asked
+	case j.Cure == judge.Correct:
+		return goBack(o, r) + unreplaced(r, "would")
+	case j.Cure == judge.Await && j.State == judge.Stopped:
+		return goBack(o, r) + unreplaced(r, "may")
+	case j.Cure != judge.Replace || j.Certain || j.Since.IsZero():
+		return ""
+	case o.Desired.ReplaceAfter == 0:
+		return fmt.Sprintf(" The operator does not replace %s, since spec.repair.replaceAfter is 0s: bring it back.",
+			r.Name)
 	}
 	at := overdueAt(o.Judged, j)
 	if !o.Now.Before(at) && !o.IsPast(at) {
@@ -194,8 +202,26 @@ func untilReplaced(o pass, r facts.Replica) string {
 			"operator's node is %s behind. The operator replaces it once both say so: set the wrong one right.",
 			o.Ahead)
 	}
-	return fmt.Sprintf(" If it is not back by then, the operator replaces it at %s: spec.repair.replaceAfter counts "+
+	return fmt.Sprintf(" The operator replaces it at %s, if it is not back by then: spec.repair.replaceAfter counts "+
 		"from %s.", at.UTC().Format(time.RFC3339), at.Add(-patience(o.Judged)).UTC().Format(time.RFC3339))
+}
+
+func unreplaced(r facts.Replica, would string) string {
+	return fmt.Sprintf(" The operator does not replace %s meanwhile: a new member %s meet the same.", r.Name, would)
+}
+
+// goBack says what of the spec a member that does not run has unlike one that serves, as a sentence with a space in
+// front, or "". One that was made from other settings gets those of the spec anyway.
+func goBack(o pass, r facts.Replica) string {
+	if o.Judge(r).Cause == facts.CauseSpace || r.RunsWith() != o.Desired.Settings {
+		return ""
+	}
+	for _, other := range o.HealthyVoters() {
+		if undo := r.RunsWith().Undo(other.RunsWith()); undo != "" {
+			return fmt.Sprintf(" To go back to what %s serves with, %s.", other.Name, undo)
+		}
+	}
+	return ""
 }
 
 // untilAsked says the same of one that a person wants replaced, and that is silent.

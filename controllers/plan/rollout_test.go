@@ -177,6 +177,28 @@ func TestSettingsDifferByTheFieldsOfTheSpecAndNeverByAValue(t *testing.T) {
 	}
 }
 
+func TestTheWayBackNamesFieldsAndTheValuesOfThoseThatHoldNoSecret(t *testing.T) {
+	before := facts.Settings{Version: settings.Version, Inputs: `{"version":"3.6.16","image":{"repository":"a","digest":"x"},` +
+		`"etcd":{"quotaBackendBytes":2147483648},"pod":{"env":"s"}}`}
+	for now, want := range map[string]string{
+		before.Inputs: "",
+		"unreadable":  "",
+		`{"version":"3.6.16","image":{"repository":"b","digest":"x"},"etcd":{"quotaBackendBytes":1},"pod":{"env":"s"}}`: "put " +
+			"spec.etcd.quotaBackendBytes back to 2Gi and put spec.image.repository back to a",
+		`{"version":"3.6.16","image":{"digest":"y"},"etcd":{"quotaBackendBytes":2147483648,"extraArgs":{"foo":"s"}},"pod":{"env":"t"}}`: "take " +
+			"spec.etcd.extraArgs.foo out and put spec.image.digests back and undo 2 more changes",
+	} {
+		if got := (facts.Settings{Version: settings.Version, Inputs: now}).Undo(before); got != want {
+			t.Errorf("%s: %q", now, got)
+		}
+	}
+	newer := facts.Settings{Version: patched.Version, Inputs: `{"version":"3.6.17","image":{"repository":"a","digest":"y"},` +
+		`"etcd":{"quotaBackendBytes":2147483648},"pod":{"env":"s"},"restartedAt":"now"}`}
+	if got := newer.Undo(before); got != "put spec.version back to 3.6.16" {
+		t.Errorf("of another version: %q", got)
+	}
+}
+
 func TestARollNamesTheFirstFieldThatDiffers(t *testing.T) {
 	before := facts.Settings{Inputs: `{"version":"3.6.16"}`}
 	for now, want := range map[string]string{

@@ -231,3 +231,11 @@ func TestANewMemberIsMadeFromSettingsThatItsDataHasRoomWith(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestTheQuotaToAskForIsEnoughForTheSizeThatIsTold(t *testing.T) {
+	for size, want := range map[int64]string{124<<20 + 1: "157Mi", 125 << 20: "157Mi", 100 << 20: "126Mi"} {
+		if got := facts.InMebi(facts.QuotaFor(size)); got != want {
+			t.Errorf("of %s: %s", facts.InMebi(size), got)
+		}
+	}
+}

@@ -59,7 +59,7 @@ func sidecarRows() []row {
 			Act, "roll", "", "WriteSettings", "demo-1"},
 		{"the leader too, once it has handed over", wanting(three.edit(0, besideCrashing), other), Act, "roll", "", "MoveLeader", "demo-0"},
 		{"a sidecar that cannot start is told by name, and its member is waited for", three.edit(2, startsAfter("ImagePullBackOff")), Refuse, "member-health",
-			facts.ReasonSidecar, "", "etcd of demo-2 was not started: container shipper of its Pod starts first and cannot (ImagePullBackOff): no such image. demo-2 stays"},
+			facts.ReasonSidecar, "", "etcd of demo-2 was not started: container shipper of its Pod starts first and cannot (ImagePullBackOff): no such image. Correct or remove"},
 		{"putting the spec back heals a member whose sidecar cannot be pulled", wanting(three.edit(2, startsAfter("ImagePullBackOff")).edit(2, rolled), settings),
 			Act, "settings", "", "WriteSettings", "demo-2"},
 		{"and one whose sidecar crashes before etcd starts", wanting(three.edit(2, startsAfter(facts.WaitingForCrash)).edit(2, rolled), settings),
@@ -67,7 +67,7 @@ func sidecarRows() []row {
 		{"by role, clients are led away from a member that its kubelet does not call ready either", three.edit(0, besideCrashing).edit(2, silent),
 			Act, "lead-away", "", "LabelRole", "demo-2"},
 		{"by role, clients are led away from a member that is being stopped", three.edit(0, besideCrashing).edit(2, leaving),
-			Act, "lead-away", "", "LabelRole", "Lead clients away from demo-2: it is being stopped"},
+			Act, "lead-away", "", "LabelRole", "Take demo-2 out of the client Service: it is being stopped"},
 	}
 }
 

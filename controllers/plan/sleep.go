@@ -55,7 +55,7 @@ func whyAwake(o pass) string {
 	case o.IsPreparing():
 		return "a restore in place is under way"
 	case former:
-		return "members of the previous incarnation still run"
+		return "previous members still run"
 	case o.Streaming != "":
 		return "the Pod " + o.Streaming + " reads a member's data for a backup"
 	case inDoubt(o.Incarnation):

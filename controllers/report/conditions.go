@@ -27,7 +27,7 @@ func (in Input) conditions(s step) []metav1.Condition {
 	case s.isStalled():
 		all = append(all, is(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.reason, s.message))
 	default:
-		all = append(all, is(v1alpha1.ConditionReconciling, metav1.ConditionTrue, s.reason, s.message+s.tryAgain()))
+		all = append(all, is(v1alpha1.ConditionReconciling, metav1.ConditionTrue, s.reason, s.message))
 	}
 	return words.Since(in.Observation.Now, in.Cluster.Generation, all, in.old().Conditions)
 }
@@ -35,12 +35,15 @@ func (in Input) conditions(s step) []metav1.Condition {
 // isStalled reports that nothing goes on before a person does something.
 func (s step) isStalled() bool { return s.verdict == plan.Refuse && s.needsHuman }
 
-// tryAgain says of what the operator refuses for now that it looks again, with a space in front, or "".
-func (s step) tryAgain() string {
-	if s.verdict != plan.Refuse || strings.Contains(s.message, " again") {
+// looksAgain stands at the end of what the operator refuses for now, and not for good.
+const looksAgain = " The operator looks again at least every 10 s, and goes on as soon as it can."
+
+// tryAgain says that, or "".
+func (in Input) tryAgain(s step) string {
+	if s.verdict != plan.Refuse || s.isStalled() || in.isAtRest(s) || strings.Contains(s.message, " again") {
 		return ""
 	}
-	return " The operator looks again at least every 10 s, and goes on as soon as it can."
+	return looksAgain
 }
 
 // health are the conditions that tell how the cluster is.

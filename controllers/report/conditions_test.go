@@ -111,11 +111,11 @@ func TestAvailableSaysHowManyMoreMembersMayFail(t *testing.T) {
 		w    *scene
 		says string
 	}{
-		{demo(3, begin).settled(), "A quorum of the members answers. 1 more voting member may fail before writes stop."},
-		{demo(3, begin).settled().podGone("demo-1"), "A quorum of the members answers. No further voting member may fail: " +
-			"writes would stop."},
-		{demo(1, begin).settled(), "A quorum of the members answers. No further voting member may fail: writes would stop."},
-		{demo(5, begin).settled(), "A quorum of the members answers. 2 more voting members may fail before writes stop."},
+		{demo(3, begin).settled(), "A quorum of the members answers. Writes go on if 1 more voting member fails, and stop if 2 fail."},
+		{demo(3, begin).settled().podGone("demo-1"), "A quorum of the members answers. Writes stop if 1 more voting member " +
+			"fails."},
+		{demo(1, begin).settled(), "A quorum of the members answers. Writes stop if 1 more voting member fails."},
+		{demo(5, begin).settled(), "A quorum of the members answers. Writes go on if 2 more voting members fail, and stop if 3 fail."},
 	} {
 		got := meta.FindStatusCondition(Status(row.w.input()).Conditions, v1alpha1.ConditionAvailable)
 		if got.Message != row.says {
@@ -215,6 +215,32 @@ func TestAGrowingClusterIsNotDegradedAndAShrunkenOneIs(t *testing.T) {
 	}
 	if got := degraded(three.promised(3).learning(3).written(t)); got.Reason != ReasonMissing {
 		t.Errorf("while its successor learns it reads %+v", got)
+	}
+}
+
+func TestCopiesThatDifferMakeAClusterOfHealthyMembersDegraded(t *testing.T) {
+	w := demo(3, begin).settled()
+	for i, name := range []string{"demo-0", "demo-1", "demo-2"} {
+		w.find(name).Answer.Hash = &facts.Hash{Sum: uint32(i), Revision: 10}
+	}
+	got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionDegraded)
+	if got.Status != metav1.ConditionTrue || got.Reason != facts.ReasonCorruption {
+		t.Errorf("Degraded is %+v", got)
+	}
+}
+
+func TestARequestToLeadThatNamesNoMemberIsAWarningAndKeepsNothingFromReady(t *testing.T) {
+	for name, isTold := range map[string]bool{"demo-1": false, "demo-7": true, "": false} {
+		w := demo(3, begin).settled()
+		w.o.Desired.Lead = facts.Lead{Name: name, Until: w.o.Now.Add(time.Minute)}
+		in := w.input()
+		in.Decision = plan.Decision{Verdict: plan.Settled, Rule: plan.RuleSettled, Reason: facts.ReasonSettled}
+		conditions := Status(in).Conditions
+		told := meta.FindStatusCondition(conditions, v1alpha1.ConditionUpToDate)
+		if strings.Contains(told.Message, "names "+name+", which is no member of the cluster") != isTold ||
+			!meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady) {
+			t.Errorf("%q: %+v", name, conditions)
+		}
 	}
 }
 

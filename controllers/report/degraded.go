@@ -40,6 +40,9 @@ func (in Input) degraded(s step) metav1.Condition {
 	case len(voters) < size && in.hadReached(size):
 		return degraded(metav1.ConditionTrue, ReasonMissing,
 			fmt.Sprintf("The cluster has %d of %d voting members.", len(voters), size))
+	case s.reason == facts.ReasonCorruption || o.Current.CopiesDiffer():
+		return degraded(metav1.ConditionTrue, facts.ReasonCorruption,
+			"Members answer, and their copies of the data differ: the condition Ready says more.")
 	case healthy < size:
 		return degraded(metav1.ConditionFalse, ReasonNotReached,
 			fmt.Sprintf("%d of %d voting members serve; the others have not served yet.", healthy, size))
@@ -123,7 +126,8 @@ const slowLoadBalancer = 3 * time.Minute
 // warnings are those about the spec, where volumes are larger than it asks for, what it asks of others in vain, and
 // where one node or zone carries all members.
 func (in Input) warnings() []string {
-	all := append(slices.Clone(in.Warnings), in.largerVolumes(), in.noLoadBalancer(), in.onePlace())
+	all := append(slices.Clone(in.Warnings), in.largerVolumes(), in.noLoadBalancer(), in.onePlace(),
+		in.noSuchLeader())
 	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
 
@@ -151,6 +155,17 @@ func (in Input) noLoadBalancer() string {
 		return ""
 	}
 	return said
+}
+
+// noSuchLeader tells of a request to lead that names no member. It keeps nothing from being as the spec asks.
+func (in Input) noSuchLeader() string {
+	o := in.Observation
+	name := o.Desired.Lead.Name
+	if name == "" || !o.Current.Membership.Known || o.Current.Find(name).Member != nil {
+		return ""
+	}
+	return fmt.Sprintf("The annotation %s names %s, which is no member of the cluster, so leadership stays where it "+
+		"is. Name one of status.members, or take the annotation off.", v1alpha1.AnnotationMoveLeader, name)
 }
 
 // onePlace tells that one node carries all voters. It does so of a zone only where the spec asks for several: most

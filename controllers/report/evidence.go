@@ -196,7 +196,7 @@ func (in Input) lossToPrevious() string {
 func (in Input) lossToBackup(e plan.Evidence, status *v1alpha1.EvidenceStatus) string {
 	b := status.Backup
 	if b == nil {
-		return "No EtcdBackup of this cluster is complete and proven. A store may hold one all the same: " +
+		return "No EtcdBackup of this cluster is complete, restored and compared. A store may hold one all the same: " +
 			"look there before you approve source.empty."
 	}
 	says := fmt.Sprintf("With the EtcdBackup %s, of %s, everything after its revision %d would be lost", b.Name,
@@ -243,8 +243,8 @@ func (in Input) backedUp(s step) metav1.Condition {
 				words.Format(o.Proven.Time)))
 	case slices.ContainsFunc(o.Schedules, func(s facts.Schedule) bool { return s.UpToDate }):
 		return is(v1alpha1.ConditionBackedUp, metav1.ConditionTrue, ReasonBackupComplete,
-			"Backups of this cluster are complete in time, and none of them is proven. An EtcdBackupSchedule with "+
-				"spec.verify: false proves none.")
+			"Backups of this cluster are complete in time, and none of them was restored and compared: the "+
+				"EtcdBackupSchedule has spec.verify: false.")
 	}
 	return is(v1alpha1.ConditionBackedUp, metav1.ConditionUnknown, ReasonFirstBackup,
 		"The first backup is still to come.")
@@ -254,16 +254,17 @@ func (in Input) backedUp(s step) metav1.Condition {
 func (in Input) whyNotBackedUp() (reason, why string) {
 	o := in.Observation
 	if o.Proven == nil && len(o.Schedules) == 0 {
-		return ReasonNoBackup, "No EtcdBackupSchedule backs this cluster up, and no backup of it is proven. Create " +
-			"an EtcdBackupSchedule. If the cluster needs no backups, set spec.backups.expected: false."
+		return ReasonNoBackup, "No EtcdBackupSchedule backs this cluster up, and no backup of it was restored and " +
+			"compared. Create an EtcdBackupSchedule. If the cluster needs no backups, set spec.backups.expected: false."
 	}
 	age, isSaid := in.Cluster.Spec.BackupAge()
 	if !isSaid && len(o.Schedules) == 0 {
 		age = v1alpha1.DefaultBackupAge
 	}
 	if isOld(o, age) {
-		return ReasonBackupTooOld, fmt.Sprintf("The newest proven backup is of %s, and older than %s. Take one with "+
-			"an EtcdBackup, or create an EtcdBackupSchedule. spec.backups.maxAge is the age that is allowed.",
+		return ReasonBackupTooOld, fmt.Sprintf("The newest backup that was restored and compared is of %s, and "+
+			"older than %s. Take one with an EtcdBackup, or create an EtcdBackupSchedule. spec.backups.maxAge is "+
+			"the age that is allowed.",
 			words.Format(o.Proven.Time), age)
 	}
 	late := slices.IndexFunc(o.Schedules, func(s facts.Schedule) bool { return !s.UpToDate && !s.New })

@@ -255,7 +255,7 @@ type step struct {
 // step joins decision and outcome.
 func (in Input) step() step {
 	d := in.Decision
-	s := in.tried(step{rule: d.Rule, reason: d.Reason, message: sentence(d.Message), verdict: d.Verdict,
+	s := in.tried(step{rule: d.Rule, reason: d.Reason, message: sentence(d.Says()), verdict: d.Verdict,
 		needsHuman: d.NeedsHuman})
 	if d.Overdue {
 		s.late = &facts.Note{Rule: s.rule, Reason: s.reason, Message: s.message}
@@ -269,6 +269,7 @@ func (in Input) step() step {
 			s.also += " " + note.Message
 		}
 	}
+	s.message += in.tryAgain(s)
 	return s
 }
 
@@ -310,7 +311,7 @@ func (in Input) lastError(s step, text string) string {
 // firstError keeps the text of the first error while the same step keeps failing.
 func (in Input) firstError(s step, text string) string {
 	if old := in.old().NextStep; old != nil && s.isSameAs(old) {
-		return old.Message
+		return strings.TrimSuffix(old.Message, looksAgain)
 	}
 	return sentence(text)
 }

@@ -262,13 +262,13 @@ func TestWhatRefusesNowIsNamedAndNotWhatRefusedFirst(t *testing.T) {
 			w := demo(3, begin).settled().podGone("demo-1")
 			refuse := func(text string) (v1alpha1.NextStep, []string) {
 				in := w.later(time.Second).input()
-				in.Outcome = Outcome{Change: in.Decision.Change, Rejected: true, Reason: "Webhook", Message: text}
+				in.Outcome = Outcome{Change: in.Decision.Change, Rejected: true, Reason: "AdmissionRefused", Message: text}
 				heard := hear(t, w, in)
 				return *w.cluster.Status.NextStep, heard
 			}
 			first, _ := refuse(texts.first)
 			step, heard := refuse(texts.next)
-			if (step.Message == texts.next+".") != texts.isToldAgain || slices.Contains(heard, "Warning Webhook") != texts.isToldAgain {
+			if (step.Message == texts.next+"."+looksAgain) != texts.isToldAgain || slices.Contains(heard, "Warning AdmissionRefused") != texts.isToldAgain {
 				t.Errorf("it says %q, and %q is heard", step.Message, heard)
 			}
 			if !step.Since.Equal(&first.Since) {
@@ -285,7 +285,7 @@ func TestWhatKubernetesRefusesIsTheReason(t *testing.T) {
 		Message: "creating Pod demo-1: exceeded quota: pods"}
 	next := Status(in).NextStep
 	if next.Rule != in.Decision.Rule || next.Reason != "QuotaExceeded" ||
-		next.Message != "creating Pod demo-1: exceeded quota: pods." {
+		next.Message != "creating Pod demo-1: exceeded quota: pods."+looksAgain {
 		t.Errorf("a refused change reads %+v", next)
 	}
 	if next.Verdict != string(plan.Refuse) || meta.IsStatusConditionTrue(Status(in).Conditions,
@@ -294,15 +294,20 @@ func TestWhatKubernetesRefusesIsTheReason(t *testing.T) {
 	}
 }
 
-func TestOfWhatIsRefusedForNowReconcilingSaysThatItIsTriedAgain(t *testing.T) {
-	const looks = " The operator looks again at least every 10 s, and goes on as soon as it can."
+func TestOfWhatIsRefusedForNowEachMessageSaysThatItIsTriedAgain(t *testing.T) {
 	in := demo(3, begin).settled().podGone("demo-1").input()
 	reconciling := func(d plan.Decision) string {
 		in.Decision = d
-		return meta.FindStatusCondition(Status(in).Conditions, v1alpha1.ConditionReconciling).Message
+		status := Status(in)
+		said := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReconciling).Message
+		if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady).Message; ready != said ||
+			status.NextStep.Message != said {
+			t.Errorf("%q and %q beside %q", ready, status.NextStep.Message, said)
+		}
+		return said
 	}
 	for said, want := range map[string]string{
-		"Cannot evict demo-1.":   "Cannot evict demo-1." + looks,
+		"Cannot evict demo-1.":   "Cannot evict demo-1." + looksAgain,
 		"It is tried again soon": "It is tried again soon.",
 	} {
 		d := plan.Decision{Verdict: plan.Refuse, Rule: "roll", Reason: facts.ReasonQuorumAtRisk, Message: said}

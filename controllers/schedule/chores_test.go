@@ -366,7 +366,7 @@ func TestWhyThePodOfAChoreDoesNotStartIsSaidWithinAMinute(t *testing.T) {
 		"PodSecurity": func(w *scheduleWorld) {
 			w.Warn(w.running(), "FailedCreate", `Error creating: pods "x" is forbidden: violates PodSecurity "restricted:latest"`)
 		},
-		"VolumeNotMounted": func(w *scheduleWorld) {
+		"MountFailed": func(w *scheduleWorld) {
 			pod := w.Pod("p1")
 			w.Report(pod, corev1.PodPending, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}})
 			w.Warn(pod, "FailedMount", `MountVolume.SetUp failed for volume "credentials" : secret "s3" not found`)
@@ -470,7 +470,7 @@ func TestEtcdBackupsThatMayNotBeDeletedYetAreNotForgotten(t *testing.T) {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "etcdbackups"}, "x", fmt.Errorf(`admission webhook "keep.example.com" denied the request: no`))
 	}
 	w.looks(4)
-	w.conditionIs("Retained", "False Webhook")
+	w.conditionIs("Retained", "False AdmissionRefused")
 	w.conditionIs("Ready", "True Scheduled")
 	w.OnWrite = nil
 	w.looks(4)
@@ -498,7 +498,7 @@ func TestWhileEtcdBackupsMayNotBeDeletedTheNewestJobAloneIsReadFromTheAPIServer(
 		w.ends(keptTwo, "")
 		w.looks(4)
 	}
-	w.conditionIs("Retained", "False Webhook")
+	w.conditionIs("Retained", "False AdmissionRefused")
 	asked := 0
 	w.keeper.Live = interceptor.NewClient(w.Kube, interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {

@@ -167,7 +167,7 @@ var _ = Describe("A backup that cannot start", Label("backup"), func() {
 			Bucket: "etcd-backups", Endpoint: "http://127.0.0.1:1", CredentialsSecretRef: &v1alpha1.StoreSecretReference{Name: "absent"},
 		}})
 		Eventually(ctx, func() string { return backup.Says(ctx) }).WithTimeout(saidWithin).Should(SatisfyAll(
-			HavePrefix("VolumeNotMounted: "), ContainSubstring(`secret "absent" not found`)))
+			HavePrefix("MountFailed: "), ContainSubstring(`secret "absent" not found`)))
 		Expect(kube.Client.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: story.Namespace, Name: "absent"},
 			StringData: map[string]string{"access-key-id": "nobody", "secret-access-key": "no-secret-of-anybody"},

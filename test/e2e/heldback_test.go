@@ -36,7 +36,7 @@ var _ = Describe("A member that is held back from outside", Label("pods"), func(
 	It("by a Secret that is missing stays a member for longer than repair.replaceAfter, the Secret is named, and it returns once that is there",
 		perStory, func(ctx context.Context) {
 			expectKeptWhileHeldBack(ctx, holder{
-				hold: holdBySecret, step: "VolumeNotMounted", names: `secret "awaited" not found`, reason: "FailedMount",
+				hold: holdBySecret, step: "MountFailed", names: `secret "awaited" not found`, reason: "FailedMount",
 			})
 		})
 
@@ -46,7 +46,7 @@ var _ = Describe("A member that is held back from outside", Label("pods"), func(
 				hold: func(ctx context.Context, member *corev1.Pod) func(context.Context) {
 					return story.RefusePods(ctx, member, "no new Pods during the freeze")
 				},
-				step: "Webhook", names: "no new Pods during the freeze", reason: "PodMissing",
+				step: "AdmissionRefused", names: "no new Pods during the freeze", reason: "PodMissing",
 			})
 		})
 
@@ -60,11 +60,11 @@ var _ = Describe("A member that is held back from outside", Label("pods"), func(
 		traffic.During(ctx, func() {
 			letGo := story.RefusePods(ctx, pod, "no new Pods during the freeze")
 			deletePod(ctx, cluster, member)
-			expectNamed(ctx, cluster, member, holder{step: "Webhook", names: "no new Pods during the freeze", reason: "PodMissing"})
+			expectNamed(ctx, cluster, member, holder{step: "AdmissionRefused", names: "no new Pods during the freeze", reason: "PodMissing"})
 			policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: meta("", story.Namespace)}
 			other := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"replace","path":"/spec/validations/0/message","value":"Pods need an owner"}]`))
 			Expect(kube.Client.Patch(ctx, policy, other)).To(Succeed())
-			expectNamed(ctx, cluster, member, holder{step: "Webhook", names: "Pods need an owner", reason: "PodMissing"})
+			expectNamed(ctx, cluster, member, holder{step: "AdmissionRefused", names: "Pods need an owner", reason: "PodMissing"})
 			letGo(ctx)
 			cluster.AwaitReady(ctx, 3)
 		})

@@ -10,14 +10,14 @@ var effects = []mutant{
 	},
 	{
 		Name: "what a rehearsal refused does not say that nothing was stopped", Peer: "",
-		From: "return withNothingStopped(err, change)",
+		From: "return withNothingStopped(err, seen, change)",
 		To:   "return err",
 		Test: "TestARehearsalThatFailsSaysWhatHelpsAndThatNothingWasStopped",
 	},
 	{
 		Name: "a move that no change of a spec began says to take that back", Peer: "",
-		From: "case changes.EvictPod, changes.WriteSettings:\n\t\treturn refused.and",
-		To:   "case changes.EvictPod, changes.WriteSettings, changes.SwitchOver:\n\t\treturn refused.and",
+		From: "\tdefault:\n\t\treturn refused\n",
+		To:   "\tdefault:\n\t\treturn refused.and(wayBack(seen, \"\", facts.Settings{}))\n",
 		Test: "TestARehearsalThatFailsSaysWhatHelpsAndThatNothingWasStopped",
 	},
 	{
@@ -28,8 +28,8 @@ var effects = []mutant{
 	},
 	{
 		Name: "a refusal of a webhook does not say what helps", Peer: "",
-		From: "rejected(RejectedWebhook, webhookRemedy)},",
-		To:   "rejected(RejectedWebhook)},",
+		From: "rejected(RejectedAdmission, admissionRemedy)},",
+		To:   "rejected(RejectedAdmission)},",
 		Test: "TestARefusalSaysWhatWasRefusedAndWhatToChange",
 	},
 	{

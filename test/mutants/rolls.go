@@ -436,8 +436,14 @@ var rolls = []mutant{
 	},
 	{
 		Name: "a roll tells the value of a flag, which may be a secret", Peer: "",
-		From: `fields = append(fields, "spec."+path)`,
-		To:   `fields = append(fields, "spec."+path+c.Inputs)`,
+		From: `fields = append(fields, d.field())`,
+		To:   `fields = append(fields, d.field()+c.Inputs)`,
 		Test: "TestSettingsDifferByTheFieldsOfTheSpecAndNeverByAValue",
+	},
+	{
+		Name: "the way back tells a value of any field, which may be a secret", Peer: "",
+		From: `case d.path == "version" || d.path == "image.repository"`,
+		To:   `case d.path != "" || d.path == "image.repository"`,
+		Test: "TestTheWayBackNamesFieldsAndTheValuesOfThoseThatHoldNoSecret",
 	},
 }

@@ -89,6 +89,18 @@ func (w Words) Do() string { return w.verb + " " + w.what }
 // Done is the change as it was made.
 func (w Words) Done() string { return w.past + " " + w.what }
 
+// Does is the change as the operator makes it: "removes member demo-1".
+func (w Words) Does() string {
+	verb, rest, _ := strings.Cut(w.Name(), " ")
+	switch {
+	case strings.HasSuffix(verb, "y"):
+		verb = strings.TrimSuffix(verb, "y") + "ie"
+	case strings.HasSuffix(verb, "o"), strings.HasSuffix(verb, "ch"):
+		verb += "e"
+	}
+	return verb + "s " + rest
+}
+
 // Name is the change inside a sentence: "Cannot remove member demo-1".
 func (w Words) Name() string { return strings.ToLower(w.verb[:1]) + w.Do()[1:] }
 

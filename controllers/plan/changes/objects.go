@@ -124,7 +124,8 @@ func (SealPods) traits() Traits {
 }
 
 func (c SealPods) words() Words {
-	return says("Mark", "Marked", "the Pod", EventRecorded).of(names(c.Pods, func(s Seal) string { return s.Pod.Name }))
+	pods := names(c.Pods, func(s Seal) string { return s.Pod.Name })
+	return says("Record", "Recorded", "on the Pod", EventRecorded).of(pods)
 }
 
 func (c SealPods) veto(o facts.View) Veto {
@@ -180,7 +181,7 @@ func (c LabelRole) traits() Traits {
 }
 
 func (c LabelRole) words() Words {
-	w := says("Lead", "Led", "clients away from "+c.Pod.Name, EventPodLabelled)
+	w := says("Take", "Took", c.Pod.Name+" out of the client Service", EventPodLabelled)
 	if c.Role != "" {
 		w = says("Label", "Labelled", "the Pod of "+c.Pod.Name+" as "+c.Role, EventPodLabelled)
 	}

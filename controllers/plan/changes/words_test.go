@@ -97,12 +97,15 @@ func TestThePageOfConditionsSaysWhatEachChangeIsCalledAndWhichEventTellsIt(t *te
 
 func TestAChangeIsToldBeforeAndAfterItIsMadeAndWhereItMustNotBe(t *testing.T) {
 	for want, c := range map[string]Change{
-		"Delete the Pods of a, b; Deleted the Pods of a, b; cannot delete the Pods of a, b; ": DeletePods{
+		"Delete the Pods of a, b; Deleted the Pods of a, b; cannot delete the Pods of a, b; it deletes the Pods of a, b; ": DeletePods{
 			Pods: []facts.PodRef{{Name: "a"}, {Name: "b"}}},
-		"Remove member a; Removed member a; cannot remove member a; a": RemoveMember{Name: "a"},
+		"Remove member a; Removed member a; cannot remove member a; it removes member a; a":                                                                  RemoveMember{Name: "a"},
+		"Apply ; Applied ; cannot apply ; it applies ; ":                                                                                                     ApplyObjects{},
+		"Go back to a; Went back to a; cannot go back to a; it goes back to a; ":                                                                             GoBack{BeginBootstrap: BeginBootstrap{Names: []string{"a"}}},
+		"Switch over to the next members; Switched over to the next members; cannot switch over to the next members; it switches over to the next members; ": SwitchOver{},
 	} {
 		w := WordsOf(c)
-		if got := strings.Join([]string{w.Do(), w.Done(), "cannot " + w.Name(), w.Member}, "; "); got != want {
+		if got := strings.Join([]string{w.Do(), w.Done(), "cannot " + w.Name(), "it " + w.Does(), w.Member}, "; "); got != want {
 			t.Errorf("%s: %q", KindOf(c), got)
 		}
 	}

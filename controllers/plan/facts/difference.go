@@ -1,7 +1,9 @@
 package facts
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -19,22 +21,63 @@ var fieldsOfSpec = map[string]string{
 // Differing are the fields of the spec in which settings differ from others, sorted. It names no value: a flag or a
 // variable may hold a secret. Of settings that cannot be read it says nothing.
 func (c Settings) Differing(from Settings) []string {
-	var now, before map[string]any
-	if json.Unmarshal([]byte(c.Inputs), &now) != nil || json.Unmarshal([]byte(from.Inputs), &before) != nil {
-		return nil
-	}
 	var fields []string
-	for _, path := range differing("", now, before) {
-		if called, isOther := fieldsOfSpec[path]; isOther {
-			path = called
-		}
-		fields = append(fields, "spec."+path)
+	for _, d := range c.differences(from) {
+		fields = append(fields, d.field())
 	}
 	return fields
 }
 
-// differing are the paths to what two values do not share. Lists are not looked into: their items have no name.
-func differing(at string, a, b any) []string {
+// Undo says how a person goes back from these settings to others, as a part of a sentence, or "". It tells the values
+// of few fields, for the same reason.
+func (c Settings) Undo(to Settings) string {
+	const most = 2
+	var steps []string
+	for _, d := range c.differences(to) {
+		isOfVersion := d.path == "image.digest" && c.Version != to.Version
+		if d.path != "restartedAt" && !isOfVersion {
+			steps = append(steps, d.undo())
+		}
+	}
+	if more := len(steps) - most; more > 0 {
+		steps = append(steps[:most], fmt.Sprintf("undo %d more changes", more))
+	}
+	return strings.Join(steps, " and ")
+}
+
+// difference is a path to what two values do not share, and what is there in the other one; nil where nothing is.
+type difference struct {
+	path  string
+	other any
+}
+
+func (d difference) field() string { return "spec." + cmp.Or(fieldsOfSpec[d.path], d.path) }
+
+func (d difference) undo() string {
+	if d.other == nil {
+		return "take " + d.field() + " out"
+	}
+	back := "put " + d.field() + " back"
+	bytes, isNumber := d.other.(float64)
+	switch {
+	case d.path == "etcd.quotaBackendBytes" && isNumber:
+		back += " to " + FormatBytes(int64(bytes))
+	case d.path == "version" || d.path == "image.repository" || strings.HasPrefix(d.path, "pod.resources."):
+		back += fmt.Sprintf(" to %v", d.other)
+	}
+	return back
+}
+
+func (c Settings) differences(from Settings) []difference {
+	var now, before map[string]any
+	if json.Unmarshal([]byte(c.Inputs), &now) != nil || json.Unmarshal([]byte(from.Inputs), &before) != nil {
+		return nil
+	}
+	return differing("", now, before)
+}
+
+// differing does not look into lists: their items have no name.
+func differing(at string, a, b any) []difference {
 	if reflect.DeepEqual(a, b) {
 		return nil
 	}
@@ -46,11 +89,11 @@ func differing(at string, a, b any) []string {
 	}
 	maps.Copy(all, inB)
 	if len(all) == 0 {
-		return []string{strings.TrimPrefix(at, ".")}
+		return []difference{{strings.TrimPrefix(at, "."), b}}
 	}
-	var paths []string
+	var found []difference
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		paths = append(paths, differing(at+"."+key, inA[key], inB[key])...)
+		found = append(found, differing(at+"."+key, inA[key], inB[key])...)
 	}
-	return paths
+	return found
 }

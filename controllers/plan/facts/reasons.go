@@ -82,7 +82,7 @@ const (
 	ReasonGated         = "SchedulingGated"    // scheduling gates of others hold the Pod back
 	ReasonProvisioning  = "ProvisioningFailed" // Kubernetes cannot make the volume that the Pod waits for
 	ReasonImagePull     = "ImagePullFailed"
-	ReasonNotMounted    = "VolumeNotMounted"     // a Secret or volume that the Pod mounts is not there
+	ReasonNotMounted    = "MountFailed"          // a Secret or volume that the Pod mounts is not there
 	ReasonContainer     = "ContainerNotStarting" // the container cannot be created
 	ReasonCrashing      = "MemberCrashing"
 	ReasonSidecar       = "SidecarNotReady"    // a container beside etcd does not start, is not ready, or stopped

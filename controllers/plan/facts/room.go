@@ -116,8 +116,9 @@ func (d Desired) whyNoRoom(what string, size, inUse int64) string {
 	return ""
 }
 
-// QuotaFor is the least quota that a database of this size leaves room in.
-func QuotaFor(size int64) int64 { return size*100/RoomPercent + 1 }
+// QuotaFor is the least quota in whole Mi that a database leaves room in. As a reader does, it counts from the size
+// that InMebi prints.
+func QuotaFor(size int64) int64 { return ((size+1<<20-1)>>20*100/RoomPercent + 1) << 20 }
 
 // InMebi prints a size in whole Mi, rounded up.
 func InMebi(bytes int64) string { return fmt.Sprintf("%dMi", (bytes+1<<20-1)>>20) }

@@ -136,11 +136,16 @@ func returnsAfterOwnWord(o Judged, r facts.Replica) bool {
 		o.Now.Sub(r.Pod.RunningSince) <= facts.StartDeadline
 }
 
+// lastWords are of members whose data is gone: see SaidItsDataIsGone.
+var lastWords = map[etcdutil.ExitReason]string{
+	etcdutil.ExitAlreadyBootstrapped: "its directory was emptied after it had started",
+	etcdutil.ExitDataEmpty:           "etcd stopped, because its directory is empty",
+	etcdutil.ExitDataCorrupt:         "etcd stopped, because its data cannot be read",
+	etcdutil.ExitRaftPanic:           "etcd stopped, because its disk holds less than it told others that it stored",
+}
+
 func ownWord(_ Judged, r facts.Replica) string {
-	if r.Pod.Exit.Reason == etcdutil.ExitAlreadyBootstrapped {
-		return "its directory was emptied after it had started"
-	}
-	return fmt.Sprintf("etcd stopped with %s", r.Pod.Exit.Reason)
+	return lastWords[r.Pod.Exit.Reason]
 }
 
 func isDoomed(_ Judged, r facts.Replica) bool { return r.IsDoomed() }

@@ -110,7 +110,7 @@ func restarted(steps []Step) []string {
 	var members []string
 	stopped := ""
 	for _, s := range steps {
-		member, isRestart := strings.CutPrefix(s.Message, "Evict the Pod of ")
+		member, isRestart := strings.CutPrefix(s.Message, "The operator evicts the Pod of ")
 		member, _, _ = strings.Cut(member, ": ")
 		switch {
 		case s.Reason == "StartPods", s.Reason == facts.ReasonMembershipUnknown:

@@ -11,7 +11,7 @@ import (
 
 func TestARestartIsCountedOnceForEachTimeItsPodWasStartedAgain(t *testing.T) {
 	restart := func(member string) Step {
-		return Step{NextStep: v1alpha1.NextStep{Rule: "roll", Reason: "EvictPod", Message: "Evict the Pod of " + member + ": it is to run etcd 3.7.3."}}
+		return Step{NextStep: v1alpha1.NextStep{Rule: "roll", Reason: "EvictPod", Message: "The operator evicts the Pod of " + member + ": it is to run etcd 3.7.3."}}
 	}
 	leaving := Step{NextStep: v1alpha1.NextStep{Rule: "member-health", Reason: facts.ReasonPodLeaving}}
 	started := Step{NextStep: v1alpha1.NextStep{Rule: "pods", Reason: "StartPods"}}

@@ -81,7 +81,7 @@ func (c *Cluster) Leadership() (ended func() Leadership) {
 		steps := c.History.Steps()[from:]
 		l := Leadership{Reigns: before.reigns, Restarted: restarted(steps)}
 		for _, step := range steps {
-			if pair, ok := strings.CutPrefix(step.Message, "Move leadership from "); ok {
+			if pair, ok := strings.CutPrefix(step.Message, "The operator moves leadership from "); ok {
 				member, _, _ := strings.Cut(pair, " to ")
 				l.HandOvers = append(l.HandOvers, member)
 			}
