@@ -89,6 +89,8 @@ type Client interface {
 	SnapshotsSaved(ctx context.Context) (uint64, error)
 	// HashKV hashes the keys up to a revision; 0 means the current one.
 	HashKV(ctx context.Context, revision int64) (Hash, error)
+	// HoldsKeys reports any key at a revision, as this member has it, without asking the others.
+	HoldsKeys(ctx context.Context, revision int64) (bool, error)
 	// Compact takes away the history up to a revision, and waits until the member has freed the room of it. One that
 	// was compacted before is no error.
 	Compact(ctx context.Context, revision int64) error
