@@ -123,6 +123,11 @@ func (c *conn) Compacted(ctx context.Context) (int64, error) {
 	return answer(ctx, c, "Compacted", func(*Process) (int64, error) { return 0, nil })
 }
 
+func (c *conn) SizeInUse(ctx context.Context) (int64, error) {
+	status, err := c.Status(ctx)
+	return status.DBSizeInUse, err
+}
+
 func (c *conn) StreamsSnapshot(ctx context.Context) (bool, error) {
 	return answer(ctx, c, "StreamsSnapshot", func(*Process) (bool, error) { return false, nil })
 }
