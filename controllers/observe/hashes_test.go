@@ -2,6 +2,8 @@ package observe
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -76,5 +78,75 @@ func testHashes(t *testing.T, atOnce int32, alarms ...facts.Alarm) {
 		if got := h.until.Sub(began); got != 12*time.Second+turn {
 			t.Errorf("%s has %s", r.Name, got)
 		}
+	}
+}
+
+// remembering is a member that tells one hash for a revision that is named, and one for the newest.
+type remembering struct {
+	etcd.Client
+	named, newest etcd.Hash
+	holds         bool
+	err           error
+}
+
+func (m remembering) HashKV(_ context.Context, revision int64) (etcd.Hash, error) {
+	if revision == newest {
+		return m.newest, nil
+	}
+	return m.named, nil
+}
+
+func (m remembering) HoldsKeys(context.Context, int64) (bool, error) { return m.holds, m.err }
+
+// hashesOf are the hashes that are heard of three members.
+func hashesOf(t *testing.T, members ...remembering) (heard []facts.Hash) {
+	t.Helper()
+	s, replicas := survey{clients: map[string]etcd.Client{}}, []facts.Replica{}
+	for i, m := range members {
+		name := string(rune('a' + i))
+		s.clients[name] = m
+		replicas = append(replicas, facts.Replica{Name: name, Member: &etcdutil.Member{}, Answer: &facts.Answer{Revision: 8}})
+	}
+	s.addHashes(t.Context(), replicas)
+	for _, r := range replicas {
+		if r.Answer.Hash != nil {
+			heard = append(heard, *r.Answer.Hash)
+		}
+	}
+	return heard
+}
+
+func TestHashesOfTwoCompactionsAreAskedForAnewAtTheNewestRevision(t *testing.T) {
+	anew := etcd.Hash{Hash: 5, Revision: 8, CompactRevision: 8}
+	old := remembering{named: etcd.Hash{Hash: 7, Revision: 8, CompactRevision: 3}, newest: anew, holds: true}
+	heard := hashesOf(t, old, old, remembering{named: anew, newest: anew, holds: true})
+	want := facts.Hash{Sum: 5, Revision: 8, Compacted: 8}
+	if !slices.Equal(heard, []facts.Hash{want, want, want}) {
+		t.Errorf("heard %+v", heard)
+	}
+}
+
+func TestHashesThatDifferSayNothingWhereEachMemberSaysThatThereIsNoKey(t *testing.T) {
+	none := func(sum uint32) remembering {
+		return remembering{named: etcd.Hash{Hash: sum, Revision: 8, CompactRevision: 7}}
+	}
+	some := func(sum uint32) remembering { m := none(sum); m.holds = true; return m }
+	mute := func(sum uint32) remembering { m := none(sum); m.err = errors.New("it stopped"); return m }
+	for name, c := range map[string]struct {
+		members []remembering
+		heard   int
+	}{
+		"none has a key":                     {[]remembering{none(1), none(1), none(2)}, 0},
+		"none has a key, and all are equal":  {[]remembering{none(1), none(1), none(1)}, 3},
+		"one has a key":                      {[]remembering{none(1), none(1), some(2)}, 3},
+		"one has lost all keys":              {[]remembering{some(1), some(1), none(2)}, 3},
+		"one does not say, and none has any": {[]remembering{none(1), none(1), mute(2)}, 0},
+		"one does not say, and one has some": {[]remembering{some(1), none(1), mute(2)}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if heard := hashesOf(t, c.members...); len(heard) != c.heard {
+				t.Errorf("heard %+v", heard)
+			}
+		})
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -172,47 +170,6 @@ func (s survey) remembered(ctx context.Context) []etcdutil.Member {
 		return nil // evidence for people only; a survivor that stopped meanwhile remembers nothing
 	}
 	return list.Members
-}
-
-// hashPatience is what a member may take to hash its keys: a moment, and a second for each hashedEachSecond bytes of
-// its database. On two busy processors 550 MB took 0.9 s from memory.
-const (
-	hashPatience     = 4 * time.Second
-	hashedEachSecond = 128 << 20
-)
-
-// addHashes asks every voter that answers for the hash of its keys, at the lowest revision that any of them has: only
-// hashes of one revision can be compared. One that does not answer, or has compacted that revision, has none. A member
-// applies nothing while it hashes, so they are asked one after the other: the rest are a quorum. While CORRUPT stands
-// there is nothing to apply, and clients wait for the end of it: all are asked at once.
-func (s survey) addHashes(ctx context.Context, replicas []facts.Replica) {
-	asked := facts.Filter(replicas, func(r facts.Replica) bool { return r.IsVoter() && r.Answer != nil })
-	if len(asked) == 0 {
-		return
-	}
-	revisionOf := func(r facts.Replica) int64 { return r.Answer.Revision }
-	lowest := slices.MinFunc(asked, func(a, b facts.Replica) int { return cmp.Compare(revisionOf(a), revisionOf(b)) })
-	isCorrupt := func(a facts.Alarm) bool { return a.Name == facts.AlarmCorrupt }
-	var group errgroup.Group
-	if !slices.ContainsFunc(lowest.Answer.Alarms, isCorrupt) {
-		group.SetLimit(1)
-	}
-	for _, r := range asked {
-		group.Go(func() error { s.addHash(ctx, r, revisionOf(lowest)); return nil })
-	}
-	_ = group.Wait()
-}
-
-func (s survey) addHash(ctx context.Context, r facts.Replica, revision int64) {
-	client, isAsked := s.clients[r.Name]
-	if !isAsked {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, hashPatience+time.Duration(r.Answer.DBSize/hashedEachSecond)*time.Second)
-	defer cancel()
-	if h, err := client.HashKV(ctx, revision); err == nil {
-		r.Answer.Hash = &facts.Hash{Sum: h.Hash, Revision: h.Revision, Compacted: h.CompactRevision}
-	}
 }
 
 // partImpostors takes out of a survey what answered as another member than the one that is written down beside the data

@@ -41,8 +41,8 @@ type Observer struct {
 	Pinger   *Pinger          // is told what each look saw; nil where nothing is asked between looks
 
 	resources.Platform
-	// AsksNoHashes: what the copies of members hold is not asked. To tell it stops their writes for a moment, and one
-	// replica of an install asks.
+	// AsksNoHashes: what the copies of members hold is not asked, nor what is in use of a full one. To tell it costs
+	// them work, and one replica of an install asks.
 	AsksNoHashes bool
 
 	// WantedBackup tells which backup a cluster is asked to begin with; it is not asked of one that is bootstrapped.
@@ -162,16 +162,39 @@ func (o *Observer) history(ctx context.Context, s survey, cluster *v1alpha1.Etcd
 	if leader.Answer == nil {
 		return known
 	}
+	isRead := !o.AsksNoHashes && s.tellInUse(ctx, current, !cluster.DefragmentAsked().IsZero())
 	known = o.Pinger.remember(client.ObjectKeyFromObject(cluster), moment{revision: leader.Answer.Revision,
 		isFull: len(leader.Answer.Alarms) > 0, inUse: current.InUse()}, cluster.Spec.KeepHistoryOrDefault())
 	asked := s.clients[leader.Name]
 	if asked == nil || len(leader.Answer.Alarms) == 0 {
 		return known
 	}
+	known.IsRead, known.IsSteady = isRead, known.IsSteady && !isRead
 	if compacted, err := asked.Compacted(ctx); err == nil {
 		known.Compacted = &compacted
 	}
 	return known
+}
+
+// tellInUse asks members anew what is in use of their databases: the leader where they are full, since all hold the
+// same, and each where a person asks that it is defragmented. It reports a leader that sends a snapshot, which keeps
+// the room of all that is compacted meanwhile. Of what cannot be asked that stays which its status told.
+func (s survey) tellInUse(ctx context.Context, current facts.Incarnation, isAsked bool) (isRead bool) {
+	isFull, leader := current.IsOutOfSpace(), current.Leader()
+	for _, r := range current.Voters() {
+		isFullLeader := isFull && r.Name == leader.Name
+		asked := s.clients[r.Name]
+		if asked == nil || r.Answer == nil || !isAsked && !isFullLeader {
+			continue
+		}
+		if isFullLeader {
+			isRead, _ = asked.StreamsSnapshot(ctx) // before it is asked for another one
+		}
+		if inUse, err := asked.SizeInUse(ctx); err == nil {
+			r.Answer.DBSizeInUse = inUse
+		}
+	}
+	return isRead
 }
 
 // clocks are the time, and how far it is ahead of this machine's clock.

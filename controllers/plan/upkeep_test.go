@@ -139,6 +139,8 @@ func upkeepRows() []row {
 			"delete keys"},
 		{"where nothing is left of it keys fill it", old(full, 100, 100), Refuse, "alarms", facts.ReasonAlarm, "",
 			"delete keys"},
+		{"which is not known while a snapshot is read, and keeps the room of what is compacted", read(old(full, 100, 100)),
+			Wait, "alarms", facts.ReasonAlarm, "", "disarms the alarm"},
 		{"history is not compacted where defragmentation is enough", old(storing(full, 2000, 100), 90, 50).edit(2, ledAway),
 			Act, "defragment", "", "StartDefrag", ""},
 		{"the only member is silent for all", only, Act, "defragment", "", "StartDefrag", ""},
@@ -146,6 +148,9 @@ func upkeepRows() []row {
 			facts.ReasonDefragment, "", "The cluster answers nothing until that is done"},
 	}
 }
+
+// read is a cluster whose leader sends a snapshot.
+func read(o scene) scene { o.History.IsRead = true; return o }
 
 // old is a cluster at revision 100 that was at another a while ago, and whose history was compacted up to a third one;
 // below zero that is not known.

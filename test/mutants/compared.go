@@ -22,9 +22,27 @@ var compared = []mutant{
 	},
 	{
 		Name: "all voters hash at once, and no one writes", Peer: "",
-		From: "if !slices.ContainsFunc(lowest.Answer.Alarms, isCorrupt) {",
-		To:   "if slices.ContainsFunc(lowest.Answer.Alarms, isCorrupt) {",
+		From: "if !slices.ContainsFunc(asked, saysSo) {",
+		To:   "if slices.ContainsFunc(asked, saysSo) {",
 		Test: "TestVotersAreHashedOneAfterTheOtherAtOneRevisionAndInTheTimeThatTheirSizeTakes",
+	},
+	{
+		Name: "a member is removed for history that its compaction has yet to take away", Peer: "",
+		From: ".CopiesDiffer() && s.holdNoKeys(ctx, asked) {",
+		To:   ".CopiesDiffer() && false {",
+		Test: "TestHashesThatDifferSayNothingWhereEachMemberSaysThatThereIsNoKey/none_has_a_key",
+	},
+	{
+		Name: "a copy that lost all keys is believed, and stands", Peer: "",
+		From: "return err == nil && hasSome",
+		To:   "return err == nil && hasSome && false",
+		Test: "TestHashesThatDifferSayNothingWhereEachMemberSaysThatThereIsNoKey/one_has_a_key",
+	},
+	{
+		Name: "what a process remembers of a compaction is held against one that started since", Peer: "",
+		From: "if areOfTwoCompactions(asked) {",
+		To:   "if false {",
+		Test: "TestHashesOfTwoCompactionsAreAskedForAnewAtTheNewestRevision",
 	},
 	{
 		Name: "clients are led on to a member that started beside a quorum", Peer: "",

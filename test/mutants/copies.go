@@ -316,8 +316,8 @@ var copies = []mutant{
 	},
 	{
 		Name: "members are hashed one after the other while no client can write", Peer: "",
-		From: "if !slices.ContainsFunc(lowest.Answer.Alarms, isCorrupt) {",
-		To:   "if !slices.ContainsFunc(lowest.Answer.Alarms, isCorrupt) || true {",
+		From: "if !slices.ContainsFunc(asked, saysSo) {",
+		To:   "if !slices.ContainsFunc(asked, saysSo) || true {",
 		Test: "TestWhileCorruptStandsAllVotersAreHashedAtOnceSinceNoClientCanWrite",
 	},
 }

@@ -147,6 +147,30 @@ var upkeep = []mutant{
 		Test: row("not beside a learner that may have copied the wrong copy: it is removed first"),
 	},
 	{
+		Name: "what a full leader told before its compaction is believed for ever", Peer: "",
+		From: "r.Answer.DBSizeInUse = inUse",
+		To:   "_ = inUse",
+		Test: "TestWhatIsInUseIsToldAnewByALeaderThatIsFullAndByNoOther/history_filled_it",
+	},
+	{
+		Name: "a person asks to defragment a quiet cluster that was compacted, and nothing is done", Peer: "",
+		From: "r.Answer == nil || !isAsked && !isFullLeader {",
+		To:   "r.Answer == nil || !isFullLeader {",
+		Test: "TestAMemberThatAPersonAsksToDefragmentTellsAnewWhatIsInUse",
+	},
+	{
+		Name: "a quota grows for what a snapshot keeps", Peer: "",
+		From: "known.IsSteady && !isRead",
+		To:   "known.IsSteady",
+		Test: "TestWhatIsInUseIsToldAnewByALeaderThatIsFullAndByNoOther/it_sends_a_snapshot",
+	},
+	{
+		Name: "a person is asked for room while a snapshot keeps it", Peer: "",
+		From: "o.IsOutOfSpace() && o.History.IsRead ||",
+		To:   "false ||",
+		Test: row("which is not known while a snapshot is read, and keeps the room of what is compacted"),
+	},
+	{
 		Name: "a compaction that is under way is taken for one that is done", Peer: "",
 		From: "!(known.IsAllCompacted(o.Leader()) && known.IsSteady) {",
 		To:   "!known.IsAllCompacted(o.Leader()) {",

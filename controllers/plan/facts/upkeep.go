@@ -64,8 +64,10 @@ func (w Window) Says() string {
 // History is what is known of the revisions that members keep.
 type History struct {
 	Reached int64 // the revision that was reached Upkeep.KeepHistory ago; zero where that is not known
-	// IsSteady: what is in use has not fallen for a while, so no compaction is under way
+	// IsSteady: what is in use has not fallen for a while, so no compaction is under way, and nothing keeps its room
 	IsSteady bool
+	// IsRead: the leader sends a snapshot. What is compacted counts as in use until that ends
+	IsRead bool
 	// IsFullSince: an alarm has stood since then. What came after it takes no room: keys were only deleted
 	IsFullSince bool
 	Compacted   *int64 // the revision that history was compacted to; nil where that was not asked for
@@ -178,8 +180,8 @@ func (o Incarnation) IsOutOfSpace() bool {
 }
 
 // InUse is what is in use of each member's database: they hold the same. A member that compacted its history says too
-// much until it has written twice since, and where space ran out it does not write. None says too little
-// (etcd-io/bbolt:tx.go FreePageN leaves out pages that may still be read).
+// much until it has written twice since, and where space ran out it does not write: so the leader is had to commit first
+// (observe). None says too little (etcd-io/bbolt:tx.go FreePageN leaves out pages that may still be read).
 func (o Incarnation) InUse() int64 {
 	least := int64(-1)
 	for _, r := range o.Voters() {

@@ -89,7 +89,9 @@ type cluster struct {
 	// databases are full of history, which is compacted up to this revision
 	historic  bool
 	compacted int64
-	corrupt   map[etcdutil.ID]bool // members of which etcd said that their data differs; 0 where it does not know whose
+	// a snapshot is sent that was begun before that: etcd tells until then that all of it is in use
+	isRead  bool
+	corrupt map[etcdutil.ID]bool // members of which etcd said that their data differs; 0 where it does not know whose
 }
 
 func hash(parts ...any) etcdutil.ID {

@@ -47,6 +47,7 @@ var curedFindings = []finding{
 		impostorWithoutReplacement},
 	{"a spec that is refused, and a node that is deleted", "the member is removed, and none is added in its place",
 		refusedSpecShrinks},
+	{"a snapshot that is read while history is compacted", "a person is asked for room that is there", readWhileCompacted},
 }
 
 func TestEachOpenFindingIsStillThere(t *testing.T) {
@@ -137,6 +138,18 @@ func claimsRefused(t *testing.T) *World {
 		w.violate("%d names were used up", w.objects.bootstrap.NextOrdinal)
 	}
 	w.Refuse(kindVolume, false)
+	return mustRest(w)
+}
+
+func readWhileCompacted(t *testing.T) *World {
+	w := settledAt(t, 1, 3)
+	w.Spec.Settings.QuotaBytes, w.Spec.Upkeep.Compacts = 2<<30, true
+	mustRest(w)
+	c := w.written()
+	c.alarm, c.historic, w.trouble.isQuiet = true, true, true // no client writes where space ran out
+	until(t, w, "history is compacted", func() bool { return !c.historic })
+	c.isRead = true
+	w.Pass() // before it is read to its end
 	return mustRest(w)
 }
 

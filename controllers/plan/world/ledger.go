@@ -120,17 +120,18 @@ type snapshot struct {
 	corrupt int // alarms
 	added   int // entries of logs
 	lowers  map[etcdutil.ID]etcdutil.Version
+	history int64 // that is compacted
 }
 
 func (w *World) snapshot() snapshot {
 	spec := w.Spec
 	spec.Window, spec.Lead = w.window(), w.Lead // a window opens, and closes, by itself
 	s := snapshot{w.objects.clone(), spec, map[etcdutil.ID][]etcdutil.Member{}, map[etcdutil.ID]etcdutil.ID{},
-		map[etcdutil.ID]bool{}, len(w.trouble.late), 0, 0, map[etcdutil.ID]etcdutil.Version{}}
+		map[etcdutil.ID]bool{}, len(w.trouble.late), 0, 0, map[etcdutil.ID]etcdutil.Version{}, 0}
 	for id, c := range w.clusters {
 		s.members[id], s.leaders[id], s.alarms[id] = slices.Clone(c.members), c.leader, c.alarm
 		s.lowers[id] = c.downgrade
-		s.corrupt, s.added = s.corrupt+len(c.corrupt), s.added+c.added
+		s.corrupt, s.added, s.history = s.corrupt+len(c.corrupt), s.added+c.added, s.history+c.compacted
 	}
 	return s
 }

@@ -20,6 +20,7 @@ func (w *World) Pass() plan.Decision {
 	d := w.take(w.Observe(), immortal)
 	w.ledger.isFresh = false
 	w.checkClaim(d)
+	w.checkNoNeed(d)
 	return d
 }
 

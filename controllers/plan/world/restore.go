@@ -377,7 +377,7 @@ func (w *World) LargerBackups() {
 // FreeSpace is a user who deletes keys, compacts and defragments.
 func (w *World) FreeSpace() {
 	for _, c := range w.clusters {
-		c.full, c.historic, c.bloated = false, false, map[etcdutil.ID]bool{}
+		c.full, c.historic, c.isRead, c.bloated = false, false, false, map[etcdutil.ID]bool{}
 	}
 }
 

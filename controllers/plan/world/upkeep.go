@@ -1,6 +1,7 @@
 package world
 
 import (
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -36,6 +37,27 @@ func (w *World) compact(c *cluster, revision int64) {
 		for _, m := range c.members {
 			c.bloated[m.ID] = true
 		}
+		if w.chance(2, "a snapshot is read meanwhile", c.id.String()) == 0 {
+			c.isRead = true
+			w.logf("a snapshot of %s keeps the room of what is compacted", c.id)
+		}
+	}
+}
+
+// endSnapshots ends what keeps the room of history, now and then.
+func (w *World) endSnapshots() {
+	for _, id := range sortedIDs(w.clusters) {
+		if c := w.clusters[id]; c.isRead && w.chance(4, "a snapshot is read to its end", id.String()) == 0 {
+			c.isRead = false
+		}
+	}
+}
+
+// checkNoNeed is that no person is asked for room that history has, or had until a snapshot is read.
+func (w *World) checkNoNeed(d plan.Decision) {
+	c := w.written()
+	if c != nil && c.isRead && d.NeedsHuman && d.Reason == facts.ReasonAlarm && len(c.corrupt) == 0 {
+		w.violate("a person is asked for room while a snapshot of %s keeps what is compacted: %s", c.id, d.Message)
 	}
 }
 
@@ -45,7 +67,7 @@ func (w *World) history(id etcdutil.ID) (known facts.History) {
 	if c == nil || !c.alarm {
 		return known
 	}
-	known.Compacted = new(c.compacted)
+	known.Compacted, known.IsRead = new(c.compacted), c.isRead
 	if w.chance(2, "the operator knows the past", id.String()) == 0 {
 		known.Reached = c.at(c.writes)
 	}
@@ -69,6 +91,7 @@ func (w *World) deleteDefrag(c changes.DeleteDefrag) {
 
 // advanceDefrags takes each such Pod a step on, now and then. etcd goes on where its Pod was killed.
 func (w *World) advanceDefrags() {
+	w.endSnapshots()
 	for _, name := range sortedKeys(w.objects.defrags) {
 		if w.chance(2, "a defragmentation moves", name) > 0 {
 			continue
@@ -125,7 +148,7 @@ func (c *cluster) alarmed(quota int64, of *disk) (raised []facts.Alarm, size, in
 	if c.bloated[of.member] {
 		size = quota
 	}
-	if c.full || c.historic {
+	if c.full || c.historic || c.isRead {
 		size, inUse = quota, quota
 	}
 	return raised, size, inUse

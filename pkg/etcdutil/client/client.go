@@ -89,11 +89,17 @@ type Client interface {
 	SnapshotsSaved(ctx context.Context) (uint64, error)
 	// HashKV hashes the keys up to a revision; 0 means the current one.
 	HashKV(ctx context.Context, revision int64) (Hash, error)
+	// HoldsKeys reports any key at a revision, as this member has it, without asking the others.
+	HoldsKeys(ctx context.Context, revision int64) (bool, error)
 	// Compact takes away the history up to a revision, and waits until the member has freed the room of it. One that
 	// was compacted before is no error.
 	Compact(ctx context.Context, revision int64) error
 	// Compacted is the revision that history was compacted to, as this member has it; 0 where it never was.
 	Compacted(ctx context.Context) (int64, error)
+	// SizeInUse is what is in use of the member's database, in bytes. It has etcd commit first: after a compaction
+	// Status tells too much for as long as no client writes. What is compacted while a snapshot is sent counts as in
+	// use.
+	SizeInUse(ctx context.Context) (int64, error)
 	// StreamsSnapshot reports a member that sends a snapshot to a client at this moment.
 	StreamsSnapshot(ctx context.Context) (bool, error)
 	// Defragment has the member write its database anew without the room that it does not use. The member answers

@@ -109,6 +109,11 @@ func (c *conn) SnapshotsSaved(ctx context.Context) (uint64, error) {
 	return answer(ctx, c, "SnapshotsSaved", func(p *Process) (uint64, error) { return p.snapshots, nil })
 }
 
+// HoldsKeys is true once anything was written: nothing is deleted here.
+func (c *conn) HoldsKeys(ctx context.Context, revision int64) (bool, error) {
+	return answer(ctx, c, "HoldsKeys", func(*Process) (bool, error) { return revision > 1, nil })
+}
+
 // Compact changes nothing of what the fake shows.
 func (c *conn) Compact(ctx context.Context, _ int64) error {
 	return do(ctx, c, "Compact", func(*Process) error { return nil })
@@ -116,6 +121,11 @@ func (c *conn) Compact(ctx context.Context, _ int64) error {
 
 func (c *conn) Compacted(ctx context.Context) (int64, error) {
 	return answer(ctx, c, "Compacted", func(*Process) (int64, error) { return 0, nil })
+}
+
+func (c *conn) SizeInUse(ctx context.Context) (int64, error) {
+	status, err := c.Status(ctx)
+	return status.DBSizeInUse, err
 }
 
 func (c *conn) StreamsSnapshot(ctx context.Context) (bool, error) {
