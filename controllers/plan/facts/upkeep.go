@@ -180,8 +180,8 @@ func (o Incarnation) IsOutOfSpace() bool {
 }
 
 // InUse is what is in use of each member's database: they hold the same. A member that compacted its history says too
-// much until it has written twice since, and where space ran out it does not write: so the leader is had to commit first
-// (observe). None says too little (etcd-io/bbolt:tx.go FreePageN leaves out pages that may still be read).
+// much until it has written twice since, and where space ran out it does not write: so observe has the leader commit
+// first. None says too little (etcd-io/bbolt:tx.go FreePageN leaves out pages that may still be read).
 func (o Incarnation) InUse() int64 {
 	least := int64(-1)
 	for _, r := range o.Voters() {
