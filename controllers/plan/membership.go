@@ -263,11 +263,13 @@ func wayToPlace(o pass, r facts.Replica) string {
 
 // learnerFirst lets a learner start before another member is removed: it was told the list as it is, and would find
 // another one and be given up with its name. Not for longer than a start takes, and not where no further voter may
-// fail.
+// fail before that removal, and one may after it: with one voter less the quorum is smaller.
 func learnerFirst(o pass, leaving facts.Replica, reason string) *proposal {
+	voters := len(o.Voters())
+	isUrgent := o.Margin() <= 0 && etcdutil.Quorum(voters-1) < etcdutil.Quorum(voters)
 	for _, r := range o.Learners() {
 		isOnItsWay := r.Pod != nil && !r.Pod.Terminating && !r.Member.Started() && !r.CannotRun() && !hasStaleFlags(r)
-		if isOnItsWay && o.Margin() > 0 && o.Now.Sub(r.Pod.Created) <= facts.StartDeadline {
+		if isOnItsWay && !isUrgent && o.Now.Sub(r.Pod.Created) <= facts.StartDeadline {
 			return wait(reason, "%s is removed once the new member %s has started with the list as it is.",
 				leaving.Name, r.Name)
 		}

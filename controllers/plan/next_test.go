@@ -652,8 +652,11 @@ func rows() []row {
 		{"nor for one that cannot start", settledWorld(5).edit(4, noData).with(starting(5)).edit(5,
 			func(r *facts.Replica) { r.Pod.Waiting = "ImagePullBackOff" }),
 			Act, "replace", "", "RemoveMember", "demo-4"},
-		{"nor where no further voter may fail", settledWorld(3).edit(2, noData).with(starting(3)), Act, "replace",
-			"", "RemoveMember", "demo-2"},
+		{"nor where no further voter may fail before, and one may after it",
+			desire(settledWorld(4).edit(3, noData).with(starting(4)), func(d *facts.Desired) { d.Size = 5 }), Act, "replace",
+			"", "RemoveMember", "demo-3"},
+		{"but where none may fail after it either", settledWorld(3).edit(2, noData).with(starting(3)), Wait, "replace",
+			facts.ReasonRepair, "", "once the new member demo-3"},
 		{"then its vote", desire(settledWorld(3).edit(2, unlabelled), func(d *facts.Desired) { d.Size = 1 }), Act,
 			"shrink", "", "RemoveMember", "demo-2"},
 		{"a leader hands over before it is removed", func() scene {

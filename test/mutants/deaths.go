@@ -140,15 +140,21 @@ var deaths = []mutant{
 	},
 	{
 		Name: "a learner is given up because another member is removed under it", Peer: "cozystack/etcd-operator#352",
-		From: "if isOnItsWay && o.Margin() > 0 && o.Now.Sub(r.Pod.Created) <= facts.StartDeadline {",
-		To:   "if isOnItsWay && o.Margin() > 9 && o.Now.Sub(r.Pod.Created) <= facts.StartDeadline {",
+		From: "if isOnItsWay && !isUrgent && o.Now.Sub(r.Pod.Created) <= facts.StartDeadline {",
+		To:   "if isOnItsWay && !isUrgent && o.Now.Sub(r.Pod.Created) < 0 {",
 		Test: row("a lost member of five is not removed under a learner that is starting"),
 	},
 	{
+		Name: "a learner of three is given up for a removal that makes nothing safer", Peer: "",
+		From: "isUrgent := o.Margin() <= 0 && etcdutil.Quorum(voters-1) < etcdutil.Quorum(voters)",
+		To:   "isUrgent := o.Margin() <= 0",
+		Test: row("but where none may fail after it either"),
+	},
+	{
 		Name: "a repair waits for a learner where no further voter may fail", Peer: "",
-		From: "if isOnItsWay && o.Margin() > 0 && o.Now.Sub(r.Pod.Created) <= facts.StartDeadline {",
+		From: "if isOnItsWay && !isUrgent && o.Now.Sub(r.Pod.Created) <= facts.StartDeadline {",
 		To:   "if isOnItsWay && o.Now.Sub(r.Pod.Created) <= facts.StartDeadline {",
-		Test: row("nor where no further voter may fail"),
+		Test: row("nor where no further voter may fail before, and one may after it"),
 	},
 	{
 		Name: "a dead member is said to be replaced when it was last heard of", Peer: "",
