@@ -45,6 +45,24 @@ var seeing = []mutant{
 		Test: "TestAllMembersOnOneNodeAreAWarningThatNamesThemAndStaysThroughARestart",
 	},
 	{
+		Name: "certificates of a member that was removed stay where its volume was deleted before",
+		From: "return leftovers{names: namesBelow(cluster, 0, bootstrap.NextOrdinal), areUnused: true}",
+		To:   "return leftovers{}",
+		Test: "TestAtRestOnlyMembersHaveCertificates",
+	},
+	{
+		Name: "certificates of members whose quorum was lost stay after the rebuild",
+		From: "namesBelow(cluster, 0, bootstrap.NextOrdinal)",
+		To:   "given(cluster, bootstrap)",
+		Test: "TestAfterARebuildOnlyMembersHaveCertificates",
+	},
+	{
+		Name: "each look reads the certificates of all members that ever were",
+		From: "get = keys.reader.GetLeft",
+		To:   "get = keys.reader.Get",
+		Test: "TestOneLookInFiveMinutesAsksForCertificatesThatAreGone",
+	},
+	{
 		Name: "members in one zone are a warning where nothing asks for several",
 		From: `if said != "" || !in.Observation.Desired.SpreadsOverZones {`,
 		To:   `if said != "" {`,
