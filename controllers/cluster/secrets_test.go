@@ -3,6 +3,7 @@ package cluster
 import (
 	"crypto/x509"
 	"encoding/pem"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
@@ -209,5 +211,59 @@ func TestCertificatesFollowTheNamesOfTheSpecWithoutARestart(t *testing.T) {
 	}
 	if w.pod("demo-1").UID != before {
 		t.Error("the member was restarted")
+	}
+}
+
+// memberSecret finds the Secrets of members, and whose each is.
+var memberSecret = regexp.MustCompile(`^(demo-[0-9]+)-tls$`)
+
+// secretsOfMembers are the members that have certificates, by name.
+func (w *world) secretsOfMembers() []string {
+	w.t.Helper()
+	list := &corev1.SecretList{}
+	if err := w.kube.List(w.t.Context(), list, client.InNamespace(w.key.Namespace)); err != nil {
+		w.t.Fatal(err)
+	}
+	var names []string
+	for _, secret := range list.Items {
+		if found := memberSecret.FindStringSubmatch(secret.Name); found != nil {
+			names = append(names, found[1])
+		}
+	}
+	return names
+}
+
+func TestAtRestOnlyMembersHaveCertificates(t *testing.T) {
+	w := newWorld(t, demo(3))
+	w.settle()
+	for _, name := range []string{"demo-1", "demo-3", "demo-4"} { // each takes the place of the one before
+		w.loseData(name)
+		w.settle()
+		if got := w.secretsOfMembers(); len(got) != 3 || slices.Contains(got, name) {
+			t.Errorf("after %s was replaced, these have certificates: %q", name, got)
+		}
+	}
+}
+
+func TestAfterARebuildOnlyMembersHaveCertificates(t *testing.T) {
+	w := served(t, 3)
+	w.loseData("demo-1")
+	w.settle()
+	lost := []string{"demo-2", "demo-3"}
+	for _, name := range lost {
+		w.loseData(name)
+	}
+	w.ask("back", v1alpha1.EtcdRestoreSource{Survivor: &v1alpha1.SurvivorSource{Member: "demo-0"}})
+	w.until("the loss is seen", func() bool {
+		e := w.status().Evidence
+		return e != nil && e.Quorum == string(plan.QuorumLost)
+	})
+	w.approve("back")
+	w.until("the cluster is restored", func() bool { return w.isComplete("back") })
+	w.settle()
+	for _, name := range w.secretsOfMembers() {
+		if slices.Contains(lost, name) {
+			t.Errorf("nothing is left of %s but its certificates", name)
+		}
 	}
 }

@@ -62,6 +62,11 @@ func (noSecrets) Get(_ context.Context, key types.NamespacedName) (*corev1.Secre
 	return nil, apierrors.NewNotFound(corev1.Resource("secrets"), key.Name)
 }
 
+// GetLeft finds none either.
+func (n noSecrets) GetLeft(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
+	return n.Get(ctx, key)
+}
+
 // trustSecrets takes for good the Secrets of a cluster that was bootstrapped, and of each member that has anything. The
 // operator says in the status where one is not.
 func trustSecrets(o *facts.Observation) {

@@ -104,8 +104,9 @@ func (d *PodDialer) Forget(cluster types.NamespacedName) error {
 // operator needs no such right; what changed is seen this much later, or at once after a failed handshake.
 const secretLifetime = 5 * time.Minute
 
-// SecretCache reads Secrets by name and keeps what it read for a few minutes. That a Secret is absent is never kept,
-// nor is one that is in the way: a user who takes it away must not wait for the cache. It is safe for concurrent use.
+// SecretCache reads Secrets by name and keeps what it read for a few minutes. That a Secret is absent is kept for those
+// alone who ask for what is left over, nor is one kept that is in the way: a user who takes it away must not wait for
+// the cache. It is safe for concurrent use.
 type SecretCache struct {
 	reader client.Reader // live
 	now    func() time.Time
@@ -115,7 +116,7 @@ type SecretCache struct {
 }
 
 type cachedSecret struct {
-	secret *corev1.Secret
+	secret *corev1.Secret // nil: there is none
 	until  time.Time
 }
 
@@ -126,8 +127,8 @@ func NewSecretCache(reader client.Reader, now func() time.Time) *SecretCache {
 
 // Get returns the Secret, which callers must not change. Errors are those of the API server.
 func (c *SecretCache) Get(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
-	if secret := c.find(key); secret != nil {
-		return secret, nil
+	if entry, _ := c.find(key); entry.secret != nil {
+		return entry.secret, nil
 	}
 	secret := &corev1.Secret{}
 	if err := c.reader.Get(ctx, key, secret); err != nil {
@@ -137,10 +138,27 @@ func (c *SecretCache) Get(ctx context.Context, key types.NamespacedName) (*corev
 	if !mayKeep(secret) {
 		return secret, nil
 	}
+	c.keep(key, secret)
+	return secret, nil
+}
+
+// GetLeft is Get of what nothing uses any more, such as the certificates of a member that is gone. Names are never used
+// again, so here it is kept too that there is none: a look costs no read for each member that there ever was.
+func (c *SecretCache) GetLeft(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
+	if entry, ok := c.find(key); ok && entry.secret == nil {
+		return nil, apierrors.NewNotFound(corev1.Resource("secrets"), key.Name)
+	}
+	secret, err := c.Get(ctx, key)
+	if apierrors.IsNotFound(err) {
+		c.keep(key, nil)
+	}
+	return secret, err
+}
+
+func (c *SecretCache) keep(key types.NamespacedName, secret *corev1.Secret) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.entries[key] = cachedSecret{secret: secret, until: c.now().Add(secretLifetime)}
-	return secret, nil
 }
 
 // mayKeep is false of a Secret that is foreign, or on its way out.
@@ -148,18 +166,15 @@ func mayKeep(secret *corev1.Secret) bool {
 	return secret.DeletionTimestamp == nil && secret.Labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByValue
 }
 
-func (c *SecretCache) find(key types.NamespacedName) *corev1.Secret {
+func (c *SecretCache) find(key types.NamespacedName) (cachedSecret, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	entry, ok := c.entries[key]
-	if !ok {
-		return nil
-	}
-	if c.now().After(entry.until) {
+	if ok && c.now().After(entry.until) {
 		delete(c.entries, key)
-		return nil
+		return cachedSecret{}, false
 	}
-	return entry.secret
+	return entry, ok
 }
 
 // Forget makes the next Get of the Secret read it anew.

@@ -25,6 +25,8 @@ import (
 // SecretReader reads Secrets by name. What it returns must not be changed.
 type SecretReader interface {
 	Get(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error)
+	// GetLeft is Get of what nothing uses any more. That it is absent may be remembered for a while.
+	GetLeft(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error)
 }
 
 // gathered is what Kubernetes holds of one cluster and of its name.

@@ -128,9 +128,9 @@ func (r replicas) addMembers(membership *facts.Membership) {
 	}
 }
 
-// judgeSecrets judges the cluster's own Secrets, and then that of each name that was seen, the promised one among them.
-// Secrets cannot be listed.
-func (r replicas) judgeSecrets(ctx context.Context, keys *keyring, bereft []string) ([]facts.Object, error) {
+// judgeSecrets judges the cluster's own Secrets, and then that of each name that was seen, the promised one among them,
+// and what is left of others. Secrets cannot be listed.
+func (r replicas) judgeSecrets(ctx context.Context, keys *keyring, left leftovers) ([]facts.Object, error) {
 	objects, err := keys.objects(ctx, r.names())
 	if err != nil || !keys.cluster.Spec.IsTLS() {
 		return objects, err
@@ -140,15 +140,20 @@ func (r replicas) judgeSecrets(ctx context.Context, keys *keyring, bereft []stri
 			return nil, err
 		}
 	}
-	return objects, r.addBereft(ctx, keys, bereft)
+	return objects, r.addLeftovers(ctx, keys, left)
 }
 
-// addBereft looks for members of which nothing may be left but their certificates. Who has none either is not there.
-func (r replicas) addBereft(ctx context.Context, keys *keyring, names []string) error {
+// addLeftovers looks for members of which nothing may be left but their certificates. Who has none either is not there.
+func (r replicas) addLeftovers(ctx context.Context, keys *keyring, left leftovers) error {
+	names := slices.DeleteFunc(left.names, func(name string) bool { _, isSeen := r.byName[name]; return isSeen })
+	get := keys.reader.Get
+	if left.areUnused {
+		get = keys.reader.GetLeft
+	}
+	if err := keys.readAll(ctx, get, secretsOf(names)); err != nil {
+		return err
+	}
 	for _, name := range names {
-		if _, isSeen := r.byName[name]; isSeen {
-			continue
-		}
 		secret, err := keys.member(ctx, name)
 		if err != nil {
 			return err

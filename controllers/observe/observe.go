@@ -116,7 +116,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	if err := o.addNodes(ctx, cluster, bootstrap, g, joined); err != nil {
 		return facts.Observation{}, nil, err
 	}
-	secrets, err := joined.judgeSecrets(ctx, keys, bereft(cluster, membership, bootstrap))
+	secrets, err := joined.judgeSecrets(ctx, keys, leftoversOf(cluster.Name, membership, bootstrap))
 	if err != nil {
 		return facts.Observation{}, nil, err
 	}

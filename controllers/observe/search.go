@@ -104,21 +104,35 @@ const mostGiven = 32
 // given are the names that members of this incarnation were last given, whether anything of them is still there or not.
 // Each incarnation has names above those of the ones before it.
 func given(cluster string, bootstrap record.Bootstrap) []string {
+	return namesBelow(cluster, bootstrap.FirstOrdinal(cluster), bootstrap.NextOrdinal)
+}
+
+// namesBelow are the last names from the first ordinal on, below the next.
+func namesBelow(cluster string, first, next int) []string {
 	var names []string
-	for ordinal := max(bootstrap.FirstOrdinal(cluster),
-		bootstrap.NextOrdinal-mostGiven); ordinal < bootstrap.NextOrdinal; ordinal++ {
+	for ordinal := max(first, next-mostGiven); ordinal < next; ordinal++ {
 		names = append(names, etcdutil.MemberName(cluster, ordinal))
 	}
 	return names
 }
 
-// bereft are names of which nothing may be left but certificates. They matter while no member tells who the members
-// are.
-func bereft(cluster *v1alpha1.EtcdCluster, membership facts.Membership, bootstrap record.Bootstrap) []string {
-	if membership.Known || bootstrap.ClusterID == 0 {
-		return nil
+// leftovers are names of which nothing may be left but certificates.
+type leftovers struct {
+	names     []string
+	areUnused bool // who has one of these names and is not seen is no member
+}
+
+// leftoversOf are those to look for. While no member tells who the members are, such certificates may be all that tells
+// of one. Once that is known they are of members that are gone, whose Pod and volume others deleted, also of the
+// incarnations before.
+func leftoversOf(cluster string, membership facts.Membership, bootstrap record.Bootstrap) leftovers {
+	switch {
+	case bootstrap.ClusterID == 0:
+		return leftovers{}
+	case membership.Known:
+		return leftovers{names: namesBelow(cluster, 0, bootstrap.NextOrdinal), areUnused: true}
 	}
-	return given(cluster.Name, bootstrap)
+	return leftovers{names: given(cluster, bootstrap)}
 }
 
 // find reads what of the names was not seen, and reports whether a Pod of ours was found.

@@ -102,6 +102,36 @@ func TestThatASecretIsAbsentIsNeverRemembered(t *testing.T) {
 	}
 }
 
+func TestThatNoneIsLeftIsRememberedForThoseAloneWhoAskForWhatIsLeft(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	key := types.NamespacedName{Namespace: "shop", Name: "demo-3-tls"}
+	reader := &countingReader{secrets: map[types.NamespacedName]string{}}
+	cache := NewSecretCache(reader, func() time.Time { return now })
+	for range 3 {
+		if _, err := cache.GetLeft(t.Context(), key); !apierrors.IsNotFound(err) {
+			t.Fatalf("the error is %v", err)
+		}
+	}
+	if reader.reads != 1 {
+		t.Errorf("three looks cost %d reads", reader.reads)
+	}
+	reader.secrets[key] = "there"
+	if _, err := cache.Get(t.Context(), key); err != nil {
+		t.Errorf("it is there now: %v", err)
+	}
+	if _, err := cache.GetLeft(t.Context(), key); err != nil {
+		t.Errorf("it was read meanwhile: %v", err)
+	}
+	delete(reader.secrets, key)
+	now = now.Add(secretLifetime + time.Second)
+	_, _ = cache.GetLeft(t.Context(), key)
+	reader.secrets[key] = "made by another replica"
+	now = now.Add(secretLifetime + time.Second)
+	if _, err := cache.GetLeft(t.Context(), key); err != nil {
+		t.Errorf("after a while it is not read anew: %v", err)
+	}
+}
+
 func TestASecretThatIsInTheWayIsNeverRemembered(t *testing.T) {
 	key := types.NamespacedName{Namespace: "shop", Name: "demo-ca"}
 	for name, reader := range map[string]*countingReader{

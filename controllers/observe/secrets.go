@@ -44,8 +44,11 @@ func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster, addresses []string) 
 // yet.
 const parallelReads = 8
 
+// readSecret reads one Secret, as SecretReader does.
+type readSecret func(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error)
+
 // readAll reads Secrets by name, several at a time, for the judgements that follow. What was read stays as it is.
-func (k *keyring) readAll(ctx context.Context, names []string) error {
+func (k *keyring) readAll(ctx context.Context, get readSecret, names []string) error {
 	var (
 		mu    sync.Mutex
 		group errgroup.Group
@@ -54,7 +57,7 @@ func (k *keyring) readAll(ctx context.Context, names []string) error {
 	unread := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := k.read[name]; return ok })
 	for _, name := range unread {
 		group.Go(func() error {
-			secret, err := k.get(ctx, name)
+			secret, err := k.get(ctx, get, name)
 			mu.Lock()
 			defer mu.Unlock()
 			k.read[name] = secret
@@ -69,11 +72,11 @@ func (k *keyring) secret(ctx context.Context, name string) (*corev1.Secret, erro
 	if secret, ok := k.read[name]; ok {
 		return secret, nil
 	}
-	return k.get(ctx, name)
+	return k.get(ctx, k.reader.Get, name)
 }
 
-func (k *keyring) get(ctx context.Context, name string) (*corev1.Secret, error) {
-	secret, err := k.reader.Get(ctx, types.NamespacedName{Namespace: k.cluster.Namespace, Name: name})
+func (k *keyring) get(ctx context.Context, get readSecret, name string) (*corev1.Secret, error) {
+	secret, err := get(ctx, types.NamespacedName{Namespace: k.cluster.Namespace, Name: name})
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -96,7 +99,7 @@ func (k *keyring) objects(ctx context.Context, members []string) ([]facts.Object
 		return nil, nil
 	}
 	witnesses := secretsOf(members)
-	if err := k.readAll(ctx, slices.Concat(names, witnesses)); err != nil {
+	if err := k.readAll(ctx, k.reader.Get, slices.Concat(names, witnesses)); err != nil {
 		return nil, err
 	}
 	objects := make([]facts.Object, 0, len(names))

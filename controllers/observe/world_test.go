@@ -245,6 +245,10 @@ func (r secretReader) Get(ctx context.Context, key types.NamespacedName) (*corev
 	return secret, nil
 }
 
+func (r secretReader) GetLeft(ctx context.Context, key types.NamespacedName) (*corev1.Secret, error) {
+	return r.Get(ctx, key)
+}
+
 // dialer reaches the fake processes by the addresses of Pods.
 type dialer world
 

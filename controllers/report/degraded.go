@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // degraded is True when, once the size was reached, fewer healthy voters than that are there, or when a wait is past
@@ -124,7 +126,7 @@ func unknown(s step) []metav1.Condition {
 const slowLoadBalancer = 3 * time.Minute
 
 // warnings are those about the spec, where volumes are larger than it asks for, what it asks of others in vain, and
-// where one node or zone carries all members.
+// where one node or zone carries so many members that the others are no quorum.
 func (in Input) warnings() []string {
 	all := append(slices.Clone(in.Warnings), in.largerVolumes(), in.noLoadBalancer(), in.onePlace(),
 		in.noSuchLeader())
@@ -168,7 +170,7 @@ func (in Input) noSuchLeader() string {
 		"is. Name one of status.members, or take the annotation off.", v1alpha1.AnnotationMoveLeader, name)
 }
 
-// onePlace tells that one node carries all voters. It does so of a zone only where the spec asks for several: most
+// onePlace tells that one node carries too many voters. It does so of a zone only where the spec asks for several: most
 // Kubernetes clusters have one, and it cannot be helped.
 func (in Input) onePlace() string {
 	said := in.together("on", "node", func(p *facts.Pod) string { return p.Node })
@@ -178,27 +180,47 @@ func (in Input) onePlace() string {
 	return in.together("in", "zone", func(p *facts.Pod) string { return p.Zone })
 }
 
-// together tells that all voters run at one place of a kind; "" where they do not. While that of one of them is not
-// known, it stays as it was told: a member that is restarted is no news.
+// together tells that so many voters run at one place of a kind that those elsewhere are no quorum; "" where none has
+// so many. While the place of a voter is not known, it stays as it was told: a member that is restarted is no news.
 func (in Input) together(at, kind string, placeOf func(*facts.Pod) string) string {
 	voters := in.Observation.Current.Voters()
-	if len(voters) < 2 {
+	whereIs := func(r facts.Replica) string {
+		if r.Pod == nil {
+			return ""
+		}
+		return placeOf(r.Pod)
+	}
+	places := map[string]bool{}
+	for _, r := range voters {
+		places[whereIs(r)] = true
+	}
+	isKnown := !places[""]
+	for _, place := range slices.Sorted(maps.Keys(places)) {
+		there := facts.Filter(voters, func(r facts.Replica) bool { return whereIs(r) == place })
+		maybe := facts.Filter(voters, func(r facts.Replica) bool { return whereIs(r) == place || whereIs(r) == "" })
+		for _, members := range [][]facts.Replica{there, maybe} {
+			said := howTogether(members, len(voters), at, kind, place)
+			if place != "" && said != "" && (isKnown || in.hasWarned(said)) {
+				return said
+			}
+		}
+	}
+	return ""
+}
+
+// howTogether says so of these members; "" where the others are a quorum, or where it is one member alone, which has to
+// be somewhere.
+func howTogether(members []facts.Replica, voters int, at, kind, place string) string {
+	if len(members) < 2 || voters-len(members) >= etcdutil.Quorum(voters) {
 		return ""
 	}
-	placed := facts.Filter(voters, func(r facts.Replica) bool { return r.Pod != nil && placeOf(r.Pod) != "" })
-	if len(placed) == 0 || slices.ContainsFunc(placed, func(r facts.Replica) bool {
-		return placeOf(r.Pod) != placeOf(placed[0].Pod)
-	}) {
-		return ""
+	who := fmt.Sprintf("%d of %d voting members (%s)", len(members), voters, strings.Join(facts.Names(members), ", "))
+	if len(members) == voters {
+		who = fmt.Sprintf("The members %s all", strings.Join(facts.Names(members), ", "))
 	}
-	said := fmt.Sprintf("The members %s all run %s %s %s, so the cluster stops serving when that %[3]s does. By "+
-		"default each new member goes to a %[3]s without members, where one takes it. To move them once there are "+
-		"such %[3]ss: "+pages.Docs+"docs/platforms.md#all-members-on-one-node.",
-		strings.Join(facts.Names(voters), ", "), at, kind, placeOf(placed[0].Pod))
-	if len(placed) < len(voters) && !in.hasWarned(said) {
-		return ""
-	}
-	return said
+	return fmt.Sprintf("%s run %s %s %s, so the cluster stops serving when that %[3]s does. By default each new "+
+		"member goes to a %[3]s without members, where one takes it. To move members once there are such %[3]ss: "+
+		pages.Docs+"docs/platforms.md#all-members-on-one-node.", who, at, kind, place)
 }
 
 // hasRested reports that nothing was to be done for so long: what the spec asks for was applied before that.

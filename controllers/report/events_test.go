@@ -169,50 +169,81 @@ func TestVolumesThatAreAllLargerThanTheSpecAreAWarningAndNothingElse(t *testing.
 	}
 }
 
-func TestAllMembersOnOneNodeAreAWarningThatNamesThemAndStaysThroughARestart(t *testing.T) {
-	together := func(members ...int) func(*scene) {
-		return func(w *scene) {
-			for _, i := range members {
-				w.o.Current.Members[i].Pod.Node = "node-a"
-			}
+// on puts voters on one node, by their ordinals.
+func on(node string, members ...int) func(*scene) {
+	return func(w *scene) {
+		for _, i := range members {
+			w.o.Current.Members[i].Pod.Node = node
 		}
 	}
+}
+
+func TestMembersOnOneNodeThatTheOthersAreNoQuorumWithoutAreAWarning(t *testing.T) {
+	const all = "The members demo-0, demo-1, demo-2 all run on node node-a, so"
 	for name, row := range map[string]struct {
 		size   int
 		change func(*scene)
-		want   []string
+		want   string
 	}{
-		"all of three": {3, together(0, 1, 2), []string{"Warning SpecWarning"}},
-		"two of three": {3, together(0, 1), []string{}},
-		"the only one": {1, together(0), []string{}},
+		"all of three":    {3, on("node-a", 0, 1, 2), all},
+		"none of three":   {3, func(*scene) {}, ""},
+		"two of three":    {3, on("node-a", 0, 1), "2 of 3 voting members (demo-0, demo-1) run on node node-a, so"},
+		"two of five":     {5, on("node-a", 0, 1), ""},
+		"three of five":   {5, on("node-a", 0, 2, 4), "3 of 5 voting members (demo-0, demo-2, demo-4) run on node node-a, so"},
+		"the only one":    {1, on("node-a", 0), ""},
+		"one of two each": {2, func(*scene) {}, ""},
 		"one has no node yet": {3, func(w *scene) {
-			together(0, 1, 2)(w)
-			w.o.Current.Members[2].Pod.Node = ""
-		}, []string{}},
+			on("node-a", 0, 1, 2)(w)
+			on("", 2)(w)
+		}, ""},
 	} {
 		w := demo(row.size, begin).settled()
+		for i := range row.size {
+			on(fmt.Sprint("node-", i), i)(w)
+		}
 		w.heard(t)
 		row.change(w)
-		if got := w.heard(t); !reflect.DeepEqual(got, row.want) {
-			t.Errorf("%s: heard %q, want %q", name, got, row.want)
+		want := []string{}
+		if row.want != "" {
+			want = []string{"Warning SpecWarning"}
+		}
+		if got := w.heard(t); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: heard %q, want %q", name, got, want)
 		}
 		told := w.input().oldCondition(v1alpha1.ConditionUpToDate)
-		named := strings.Contains(told.Message, "demo-0, demo-1, demo-2 all run on node node-a")
-		if named != (len(row.want) > 0) ||
+		if !strings.Contains(told.Message, row.want) || strings.Contains(told.Message, "stops serving") != (row.want != "") ||
 			told.Status != metav1.ConditionTrue {
 			t.Errorf("%s: %+v", name, told)
 		}
 	}
-	w := demo(3, begin).settled()
-	together(0, 1, 2)(w)
-	w.heard(t)
-	w.o.Current.Members[2].Pod.Node = ""
-	if got := w.heard(t); len(got) > 0 {
-		t.Errorf("one is restarted: heard %q", got)
-	}
-	together(2)(w)
-	if got := w.heard(t); len(got) > 0 {
-		t.Errorf("it is back: heard %q", got)
+}
+
+func TestAMemberThatIsRestartedDoesNotEndAWarningOfMembersOnOneNode(t *testing.T) {
+	for name, together := range map[string][]int{"all": {0, 1, 2}, "two of three": {0, 2}} {
+		w := demo(3, begin).settled()
+		on("node-b", 1)(w)
+		on("node-a", together...)(w)
+		w.heard(t)
+		for i := range 3 {
+			node := w.o.Current.Members[i].Pod.Node
+			on("", i)(w)
+			if got := w.heard(t); len(got) > 0 {
+				t.Errorf("%s: demo-%d is restarted: heard %q", name, i, got)
+			}
+			if told := w.input().oldCondition(v1alpha1.ConditionUpToDate); !strings.Contains(told.Message, "run on node node-a") {
+				t.Errorf("%s: demo-%d is restarted: %+v", name, i, told)
+			}
+			on(node, i)(w)
+			if got := w.heard(t); len(got) > 0 {
+				t.Errorf("%s: demo-%d is back: heard %q", name, i, got)
+			}
+		}
+		on("node-c", 2)(w)
+		w.heard(t)
+		told := w.input().oldCondition(v1alpha1.ConditionUpToDate)
+		if strings.Contains(told.Message, "node-a") != (name == "all") {
+			t.Errorf("%s: demo-2 was moved: %+v", name, told)
+		}
 	}
 }
 
@@ -235,6 +266,11 @@ func TestAllMembersInOneZoneAreAWarningWhereTheSpecSpreadsThemOverZones(t *testi
 		"two of three": {true, func(w *scene) {
 			in("node-", "a", 0, 1)(w)
 			in("node-", "b", 2)(w)
+		}, "2 of 3 voting members (demo-0, demo-1) run in zone a,"},
+		"one in each": {true, func(w *scene) {
+			for i, zone := range []string{"a", "b", "c"} {
+				in("node-", zone, i)(w)
+			}
 		}, ""},
 		"where the spec asks for no zones": {false, in("node-", "a", 0, 1, 2), ""},
 		"where Kubernetes names no zones":  {true, in("node-", "", 0, 1, 2), ""},
@@ -254,7 +290,7 @@ func TestAllMembersInOneZoneAreAWarningWhereTheSpecSpreadsThemOverZones(t *testi
 		row.change(w)
 		w.heard(t)
 		got := w.input().oldCondition(v1alpha1.ConditionUpToDate)
-		warnings := strings.Count(got.Message, "all run")
+		warnings := strings.Count(got.Message, "stops serving")
 		if !strings.Contains(got.Message, row.want) || (warnings == 1) != (row.want != "") || warnings > 1 {
 			t.Errorf("%s: %+v", name, got)
 		}

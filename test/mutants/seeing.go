@@ -40,9 +40,33 @@ var seeing = []mutant{
 	},
 	{
 		Name: "a warning of members on one node comes and goes with each restart",
-		From: "if len(placed) < len(voters) && !in.hasWarned(said) {",
-		To:   "if len(placed) < len(voters) {",
-		Test: "TestAllMembersOnOneNodeAreAWarningThatNamesThemAndStaysThroughARestart",
+		From: "(isKnown || in.hasWarned(said))",
+		To:   "isKnown",
+		Test: "TestAMemberThatIsRestartedDoesNotEndAWarningOfMembersOnOneNode",
+	},
+	{
+		Name: "one node carries two of three voters, and nothing tells it",
+		From: "if len(members) < 2 || voters-len(members) >= etcdutil.Quorum(voters) {",
+		To:   "if len(members) < 2 || len(members) < voters {",
+		Test: "TestMembersOnOneNodeThatTheOthersAreNoQuorumWithoutAreAWarning",
+	},
+	{
+		Name: "certificates of a member that was removed stay where its volume was deleted before",
+		From: "return leftovers{names: namesBelow(cluster, 0, bootstrap.NextOrdinal), areUnused: true}",
+		To:   "return leftovers{}",
+		Test: "TestAtRestOnlyMembersHaveCertificates",
+	},
+	{
+		Name: "certificates of members whose quorum was lost stay after the rebuild",
+		From: "namesBelow(cluster, 0, bootstrap.NextOrdinal)",
+		To:   "given(cluster, bootstrap)",
+		Test: "TestAfterARebuildOnlyMembersHaveCertificates",
+	},
+	{
+		Name: "each look reads the certificates of all members that ever were",
+		From: "get = keys.reader.GetLeft",
+		To:   "get = keys.reader.Get",
+		Test: "TestOneLookInFiveMinutesAsksForCertificatesThatAreGone",
 	},
 	{
 		Name: "members in one zone are a warning where nothing asks for several",

@@ -50,8 +50,7 @@ func (o View) LastKnownVoters(gone func(Replica) bool) []Replica {
 }
 
 // isBereft reports a member of which nothing is left but its certificates. Those of a member that was removed go before
-// its volume does, and before the next name is promised, so this one was not. Who was promised last may never have had
-// a vote.
+// the next name is promised, so this one was not. Who was promised last may never have had a vote.
 func (o View) isBereft(r Replica) bool {
 	hasSecret := r.Secret.State == ObjectCurrent || r.Secret.State == ObjectDrifted
 	ordinal, isFirst := o.OrdinalOf(r.Name), slices.Contains(o.Bootstrap.Names, r.Name)

@@ -271,6 +271,7 @@ func (w *World) checkSettled(c *cluster) {
 			w.violate("I9: settled, and %s is %q, ready %v, flags %s", p.pod, pod.Role, pod.Ready, pod.Flags)
 		}
 	}
+	w.checkCertificates(c)
 	w.checkRolled()
 	w.checkAllMoved()
 	w.checkLeader(c)

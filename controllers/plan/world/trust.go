@@ -38,6 +38,19 @@ func (w *World) trusted(from objects) string {
 	return ""
 }
 
+// checkCertificates holds a cluster that is called settled to having certificates of members alone.
+func (w *World) checkCertificates(c *cluster) {
+	isMember := map[string]bool{}
+	for _, m := range c.members {
+		isMember[w.nameOfURL(m.PeerURLs[0])] = true
+	}
+	for _, name := range sortedKeys(w.objects.secrets) {
+		if !isMember[name] && w.objects.secrets[name] != "" {
+			w.violate("I9: settled, and %s, which is no member, has certificates", name)
+		}
+	}
+}
+
 // observeTrust tells which CA the Secret of the CA holds, and which one members trust.
 func (w *World) observeTrust(from objects, ca *facts.Object) {
 	ca.Trusted = w.trusted(from)
