@@ -30,7 +30,7 @@ func seal(o pass) *proposal {
 	if len(seals) == 0 {
 		return nil
 	}
-	return act(changes.SealPods{Pods: seals}, "from now on etcd starts only on the data that is there.")
+	return act(changes.SealPods{Pods: seals}, "a member that has its data must never start there without it.")
 }
 
 // isToBeSealed reports the Pod of a recorded member that could start from an empty directory.

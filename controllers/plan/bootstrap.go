@@ -71,7 +71,7 @@ func writeAnew(o pass) *proposal {
 			source.Name, ended, source.Name, ended).byHuman()
 	}
 	return act(bootstrapAnew(o, source),
-		"the peer Service that had it is gone. The records of the members say what it was.")
+		"the peer Service is gone. What the members keep beside their data says what stood in it.")
 }
 
 // bootstrapAnew is the record of a cluster that lives, by what its volumes say. Where those that were restored are not

@@ -86,7 +86,7 @@ func newRecords(o pass) []changes.MemberRecord {
 
 func writeDown(records []changes.MemberRecord) *proposal {
 	return act(changes.RecordMembers{Members: records},
-		"etcd answered, and the operator writes that beside the data.")
+		"etcd answers. What it says is kept beside the data, for times when it does not answer.")
 }
 
 // recordOf is what can be written about the replica's data in this very observation.

@@ -218,13 +218,13 @@ func rows() []row {
 				"cluster; this one (ns/op) changes nothing of it. To have this one take it over, whether the other one " +
 				"runs or not: kubectl annotate etcd demo -n default etcdsteward.dev/operator=ns/op --overwrite"},
 		{"that install writes it anew at once", unserviced("", "ns/op"), Act, "birth-record", "",
-			"BeginBootstrap", "Write the bootstrap record anew: the peer Service that had it is gone"},
+			"BeginBootstrap", "Make the peer Service anew, with the bootstrap record: the peer Service is gone"},
 		{"so does the one that a person asks for", unserviced("ns/op", "other/op"), Act, "birth-record",
-			"", "BeginBootstrap", "Write the bootstrap record anew: the peer Service that had it is gone"},
+			"", "BeginBootstrap", "Make the peer Service anew, with the bootstrap record: the peer Service is gone"},
 		{"and no other one, although the data names it", unserviced("third/op", "ns/op"), Refuse, "other-operator",
 			facts.ReasonOtherOperator, "", "asks for the operator third/op"},
 		{"data that names no install keeps none away", unserviced("", ""), Act, "birth-record", "",
-			"BeginBootstrap", "Write the bootstrap record anew: the peer Service that had it is gone"},
+			"BeginBootstrap", "Make the peer Service anew, with the bootstrap record: the peer Service is gone"},
 		{"a claim that was taken off the peer Service is left to the install that the data names",
 			named(askedFor("", ""), "other/op"), Refuse, "other-operator", facts.ReasonOtherOperator, "",
 			"The peer Service names no operator. By its data, the operator other/op"},
@@ -918,7 +918,7 @@ func returns() []row {
 			"", "AdoptData", ""},
 		{"then the bootstrap record is written from it", settledWorld(3).edit(0, bereft).edit(1, bereft).edit(2,
 			bereft).unwritten(), Act, "birth-record", "", "BeginBootstrap",
-			"Write the bootstrap record anew: the peer Service that had it is gone"},
+			"Make the peer Service anew, with the bootstrap record: the peer Service is gone"},
 		{"not while Pods of the earlier cluster are leaving", func() scene {
 			o := retaining(notBootstrapped(3))
 			o.Objects = append(o.Objects, facts.Object{Kind: "Pod", Name: "demo-0", State: facts.ObjectTerminating})
@@ -942,7 +942,7 @@ func returns() []row {
 			facts.ReasonSettled, "", ""},
 		{"not even when its bootstrap record is lost",
 			func() scene { o := retaining(settledWorld(3)); o.Current.Bootstrap = record.Bootstrap{}; return o }(),
-			Act, "birth-record", "", "BeginBootstrap", "Write the bootstrap record anew: the peer Service that had it is gone"},
+			Act, "birth-record", "", "BeginBootstrap", "Make the peer Service anew, with the bootstrap record: the peer Service is gone"},
 	}
 }
 

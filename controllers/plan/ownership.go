@@ -153,11 +153,12 @@ func specRefused(o pass) *proposal {
 	if o.Desired.Fault == "" {
 		return nil
 	}
+	fault := strings.TrimSuffix(o.Desired.Fault, ".") + "."
 	if o.IsAlive() || needsNothing(o) {
 		return refuse(facts.ReasonSpecRefused, "%s Until then members keep the settings that they have.",
-			o.Desired.Fault).byHuman().yielding()
+			fault).byHuman().yielding()
 	}
-	return refuse(facts.ReasonSpecRefused, "%s", o.Desired.Fault).byHuman()
+	return refuse(facts.ReasonSpecRefused, "%s", fault).byHuman()
 }
 
 func nameTaken(o pass) *proposal {

@@ -101,12 +101,24 @@ func followRestores(o pass) *proposal {
 	switch {
 	case len(done) > 0:
 		return act(changes.RecordRestored{Incarnation: o.Bootstrap.Incarnation, Volumes: done},
-			"the backup is restored there completely.")
+			"%s is restored there completely.", restoredData(o))
 	case len(spent) > 0:
 		return act(changes.DeleteRestores{Pods: spent},
-			"the backup is restored on the volumes.")
+			"%s is restored on the volumes.", restoredData(o))
 	}
 	return restoring(o)
+}
+
+// restoredData names what restore Pods write to the volumes.
+func restoredData(o pass) string {
+	from := o.Current.Bootstrap.Next.Survivor
+	switch {
+	case o.Bootstrap.Origin.Key != "":
+		return "the backup"
+	case from == "":
+		return "the data"
+	}
+	return "the data of member " + from
 }
 
 // endedRestores are the volumes on which the backup lies and that do not say so yet, and the restore Pods that are of

@@ -30,7 +30,8 @@ func TestAClusterSaysHowItIsBackedUp(t *testing.T) {
 		want      string // status, reason, and words of the message
 	}{
 		{"nothing backs it up", nil, nil, nil, "False NoBackup spec.backups.expected: false"},
-		{"nothing does, and any age is good", most(0), nil, nil, "False NoBackup EtcdBackupSchedule"},
+		{"nothing does, and any age is good", most(0), nil, nil,
+			"False NoBackup since this EtcdCluster was created"},
 		{"a backup made by hand", nil, nil, aged(47 * time.Hour), "True BackupProven 2026-05-02T10:00:00Z"},
 		{"an older one", nil, nil, aged(49 * time.Hour), "False BackupTooOld 48h"},
 		{"an older one, and any age is good", most(0), nil, aged(9999 * time.Hour), "True BackupProven restored"},

@@ -224,7 +224,10 @@ func is(kind string, status metav1.ConditionStatus, reason, message string) meta
 	return words.Condition(kind, status, reason, message)
 }
 
-func join(sentences ...string) string { return strings.TrimSpace(strings.Join(sentences, " ")) }
+// join makes a text of those sentences that there are.
+func join(sentences ...string) string {
+	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
+}
 
 func (in Input) oldCondition(kind string) *metav1.Condition {
 	return meta.FindStatusCondition(in.Cluster.Status.Conditions, kind)

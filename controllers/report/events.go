@@ -223,7 +223,20 @@ func restoreDone(in Input) []words.Event {
 		return nil
 	}
 	says := fmt.Sprintf("The cluster serves with what the backup %s held at revision %d.", origin.Key, origin.Revision)
+	if origin.Key == "" {
+		says = fmt.Sprintf("The cluster serves with the data of %s.", in.survivor())
+	}
 	return done(in, EventRestored, "", join(says, caveats(origin)))
+}
+
+// survivor is the member whose data the cluster goes on with, as long as the EtcdRestore that says so is there.
+func (in Input) survivor() string {
+	for _, q := range in.Observation.Requests {
+		if q.ID == in.Observation.Current.Bootstrap.Restore && q.Survivor != "" {
+			return "member " + q.Survivor
+		}
+	}
+	return "a member of the cluster before"
 }
 
 // renewed tells of certificates that were issued anew, of members and of clients. Those of a new cluster or member are

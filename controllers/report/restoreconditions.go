@@ -143,11 +143,19 @@ func (r restore) restoring() metav1.Condition {
 	}
 	if len(missing) == 0 {
 		return is(v1alpha1.RestorePrepared, metav1.ConditionTrue, RestoreReasonPrepared,
-			join("Every volume of the next members is restored. The old members serve on.", caveats(r.origin())))
+			join("Every volume of the next members is restored.", r.meanwhile(), caveats(r.origin())))
 	}
 	return is(v1alpha1.RestorePrepared, metav1.ConditionFalse, RestoreReasonRestoring,
-		fmt.Sprintf("The volumes of these next members are not restored yet: %s. The old members serve on.",
-			strings.Join(missing, ", ")))
+		fmt.Sprintf("The volumes of these next members are not restored yet: %s. %s",
+			strings.Join(missing, ", "), r.meanwhile()))
+}
+
+// meanwhile says how the old members are until the switch-over.
+func (r restore) meanwhile() string {
+	if plan.EvidenceOf(r.Observation).Quorum == plan.QuorumHolds {
+		return "The old members serve on."
+	}
+	return "No data of the old members is deleted."
 }
 
 func isPrepared(r facts.Replica, source record.Source) bool {

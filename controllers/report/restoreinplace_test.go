@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,11 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 		"all that is restored is prepared": {func(w *scene) {
 			w.restoring(3)
 		}, "Restoring", "Prepared", "True", RestoreReasonPrepared, "The old members serve on."},
+		"and without a quorum no member is said to serve": {func(w *scene) {
+			w.restoring(3)
+			w.o.Current.Membership = facts.Membership{Why: "no member answers"}
+		}, "Restoring", "Prepared", "True", RestoreReasonPrepared,
+			"Every volume of the next members is restored. No data of the old members is deleted."},
 		"an approval that went stale meanwhile is told": {func(w *scene) {
 			w.restoring(3)
 			w.o.Requests[0].Approval = "0000000000000000"
@@ -197,6 +203,21 @@ func TestTheStatusOfARestoreNamesBothIncarnationsTheBackupAndTheOldVolumes(t *te
 	w.o.Former = nil
 	if again := toldOf(t, w, r); !again.CompletedAt.Equal(&at) || len(again.OldVolumes) > 0 {
 		t.Errorf("an hour later: %+v", again)
+	}
+}
+
+func TestAClusterThatServesWithASurvivorsDataNamesTheSurvivor(t *testing.T) {
+	w, r := inPlaceScene()
+	w.moved()
+	w.o.Requests[0].Source, w.o.Requests[0].Survivor = record.SourceSurvivor, "demo-0"
+	w.o.Current.Bootstrap.Origin.Key, w.o.Current.Membership.Known = "", true
+	const want = "Normal Restored: The cluster serves with the data of member demo-0."
+	if got := tellings(w, changes.RecordBootstrap{ClusterID: clusterID + 1}); !slices.Contains(got, want) {
+		t.Errorf("told %q", got)
+	}
+	w.o.Current.Bootstrap.ClusterID = clusterID + 1
+	if _, _, says := saysOf(toldOf(t, w, r), v1alpha1.RestoreComplete); strings.Contains(says, "  ") {
+		t.Errorf("it has a gap: %q", says)
 	}
 }
 

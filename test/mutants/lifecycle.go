@@ -28,8 +28,8 @@ var lifecycle = []mutant{
 	},
 	{
 		Name: "members are never sealed", Peer: "rancher/k3k#836",
-		From: "if len(seals) == 0 {\n\t\treturn nil\n\t}\n\treturn act(changes.SealPods{Pods: seals}, \"from now on etcd",
-		To:   "if len(seals) >= 0 {\n\t\treturn nil\n\t}\n\treturn act(changes.SealPods{Pods: seals}, \"from now on etcd",
+		From: "if len(seals) == 0 {\n\t\treturn nil\n\t}\n\treturn act(changes.SealPods{Pods: seals}, \"a member that has",
+		To:   "if len(seals) >= 0 {\n\t\treturn nil\n\t}\n\treturn act(changes.SealPods{Pods: seals}, \"a member that has",
 		Test: row("a stripped seal is put back"),
 	},
 	{

@@ -113,7 +113,7 @@ func (BeginBootstrap) traits() Traits { return Traits{} }
 
 func (c BeginBootstrap) words() Words {
 	if c.ClusterID != 0 {
-		return says("Write", "Wrote", "the bootstrap record anew", EventRecorded)
+		return says("Make", "Made", "the peer Service anew, with the bootstrap record", EventRecorded)
 	}
 	return says("Begin", "Began", "the bootstrap of "+strings.Join(c.Names, ", "), EventCreating)
 }
