@@ -255,7 +255,8 @@ func (in Input) whyNotBackedUp() (reason, why string) {
 	o := in.Observation
 	if o.Proven == nil && len(o.Schedules) == 0 {
 		return ReasonNoBackup, "No EtcdBackupSchedule backs this cluster up, and no backup was restored and compared " +
-			"since this EtcdCluster was created. Create an EtcdBackupSchedule. If the cluster needs no backups, set spec.backups.expected: false."
+			"since this EtcdCluster was created. Create an EtcdBackupSchedule. If the cluster needs no backups, set " +
+			"spec.backups.expected: false."
 	}
 	age, isSaid := in.Cluster.Spec.BackupAge()
 	if !isSaid && len(o.Schedules) == 0 {
