@@ -340,7 +340,8 @@ test-localkube:
 test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS) bin/golangci-lint bin/hugo
 	@[ -n "$(filter bin/azure/%,$(MORE_SERVERS))" ] || echo "nothing is tried on a server of Azure's: there is no npm to bring one"
 	@export FULL=1; $(WITH_ETCD) $(GO_TEST) $(SERVED:%=./%) ./cmd/agent ./test/gcsserver ./test/azureserver
-	@FULL=1 $(GO_TEST) $(STRIDING:%=./%)
+	@export FULL=1; $(WITH_ETCD) $(GO_TEST) -skip='$(ON_SERVER)' $(STRIDING:%=./%)
+	@$(WITH_ETCD) $(RACE_TEST) -skip='$(ON_SERVER)' ./controllers/apply
 	@FULL=1 $(GO_TEST) -run='^TestNothingThatAThief' ./test/policy
 	@$(GO_TEST) ./controllers/plan/world -every=1 -times=10
 	@$(GO_TEST) ./test/demo ./test/docs ./test/bench

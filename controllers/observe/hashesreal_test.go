@@ -77,7 +77,7 @@ func TestNoMemberIsTakenForWrongForHistoryThatItsCompactionHasYetToTakeAwayWhere
 
 func onReal(t *testing.T, test func(e *trio)) {
 	root := needs.Etcd(t)
-	for _, version := range needs.AllReleases {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			e := &trio{T: t, version: version, program: filepath.Join(root, version, "etcd"), root: t.TempDir()}

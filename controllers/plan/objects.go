@@ -25,7 +25,7 @@ func collect(o pass) *proposal {
 }
 
 // collectMembers deletes what removed members leave: the certificates, because alone they would tell of a member while
-// nobody knows who is one, the Pod, then the volume. What was prepared for the member to be added stays.
+// etcd does not say who is one, the Pod, then the volume. What was prepared for the member to be added stays.
 func collectMembers(o pass) *proposal {
 	for _, r := range o.Members {
 		if r.Member != nil || r.Name == o.due.Promised || r.Pod != nil && r.Pod.Terminating {
