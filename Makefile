@@ -72,14 +72,15 @@ NOT_RACED := ^(TestAnAzureThatFailsIsNamedAndHoldsNoBackup|TestMemoryStaysBounde
 # These start real servers: all of them and every release of etcd with FULL=1, which `make test-all` sets.
 SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server
 # These take a minute or two each, and begin before the rest.
-LONG := controllers/cluster controllers/admission controllers/plan controllers/apply
+LONG := controllers/cluster controllers/plan
 # These have targets of their own. What tests the bench and the demo is tested with them.
 APART := controllers/plan/world test/arrows test/docwords test/needs test/mutants test/docs test/e2e test/bench test/demo \
 	test/trust test/gcsserver test/azureserver
 # These try each of many moments or chances: the gate some of them, and all with FULL=1.
 STRIDING := controllers/admission controllers/apply controllers/cluster controllers/observe controllers/report controllers/scheduleplan
-# These need a real API server, and run with the core stories.
+# These need a real API server, and run with the core stories. Their packages are linked once: that takes longer than they do.
 ON_SERVER := ^TestARealServer
+WITH_SERVER := controllers/admission controllers/apply test/policy
 
 ##@ Everyday
 
@@ -136,11 +137,12 @@ clean: ## Remove what was built; the caches outside the tree stay.
 check: tables check-tree ## The cheap tests that need nothing: formatting, files, arrows, words, tables, pages; then lint.
 
 .PHONY: check-tree
-check-tree: gofmt verify-generated verify-kustomize arrows words pages lint
+check-tree:
+	@$(SUBMAKE) --keep-going --jobs=2 --output-sync=target pages gofmt verify-generated verify-kustomize arrows words lint
 
 .PHONY: test-unit
 test-unit: ## What needs no cluster, with real etcd and a real store.
-	@$(SUBMAKE) --keep-going --jobs=2 --output-sync=target test-plain test-world test-raced test-localkube
+	@$(SUBMAKE) --keep-going --jobs=2 --output-sync=target test-plain test-world test-server test-raced test-localkube
 
 .PHONY: test
 test: fit ## The gate, which CI runs: every phase even if one fails, then all failures.
@@ -319,7 +321,11 @@ ELSEWHERE := docs/quickstart.md tries it without root on kind, k3d, minikube or 
 # Packages that start real servers mostly wait: they begin, and four packages at a time keep two cores busy.
 .PHONY: test-plain
 test-plain: bin/etcd bin/promtool $(S3_SERVER)
-	@$(WITH_ETCD) $(GO_TEST) -p 4 -skip='$(ON_SERVER)' $(SERVED:%=./%) $(LONG:%=./%) $$(go list ./... | grep -v $(patsubst %,-e '/%$$',$(RACED) $(APART)))
+	@$(WITH_ETCD) $(GO_TEST) -p 4 -skip='$(ON_SERVER)' $(SERVED:%=./%) $(LONG:%=./%) $$(go list ./... | grep -v $(patsubst %,-e '/%$$',$(RACED) $(APART) $(WITH_SERVER)))
+
+.PHONY: test-server
+test-server: bin/etcd
+	@mkdir -p bin/tests; $(WITH_ETCD) $(GO_TEST) -skip='$(ON_SERVER)' -o bin/tests/ $(WITH_SERVER:%=./%)
 
 .PHONY: test-world
 test-world: # from its directory, so that what it found is shown and never taken from a cache
@@ -350,7 +356,9 @@ test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS) bin/golangci-lint bin/hugo
 
 .PHONY: test-core
 test-core: $(LOCALKUBE) $(S3_SERVER) $(E2E_TEST) bin/ginkgo
-	@$(call on-operator,$(GO_TEST) -run='$(ON_SERVER)' ./controllers/apply ./controllers/admission ./test/policy || failed=1; \
+	@mkdir -p bin/tests; go test -vet=off -c -o bin/tests/ $(WITH_SERVER:%=./%) >/dev/null
+	@$(call on-operator,for package in $(WITH_SERVER); do \
+			(cd $$package && $(BIN)/tests/$${package##*/}.test -test.run='$(ON_SERVER)' -test.timeout=12m) || failed=1; done; \
 		$(GINKGO) --timeout=25m --seed=1 --label-filter=core $(E2E_TEST); [ -z "$${failed:-}" ])
 
 .PHONY: gofmt

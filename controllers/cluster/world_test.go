@@ -36,6 +36,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	etcdfake "github.com/etcdsteward/etcd-steward/pkg/etcdutil/fake"
 	"github.com/etcdsteward/etcd-steward/test/policy"
+	"github.com/etcdsteward/etcd-steward/test/remembering"
 )
 
 var errCrash = errors.New("the operator was killed")
@@ -84,7 +85,8 @@ func newWorld(t *testing.T, cluster *v1alpha1.EtcdCluster) *world {
 		}
 	}
 	w.network = etcdfake.New(func() time.Time { return w.now })
-	w.kube = kubefake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster).WithStatusSubresource(cluster, &v1alpha1.EtcdRestore{}, &corev1.Pod{}).Build()
+	w.kube = remembering.Client(kubefake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster).
+		WithStatusSubresource(cluster, &v1alpha1.EtcdRestore{}, &corev1.Pod{}).Build())
 	w.restart()
 	return w
 }
@@ -249,7 +251,7 @@ func (w *world) freeze() {
 		}
 		builder.WithLists(list)
 	}
-	w.operator.Observer.Reader = builder.Build()
+	w.operator.Observer.Reader = remembering.Client(builder.Build())
 }
 
 // isSettled looks for itself: a status may be from before the operator was killed.

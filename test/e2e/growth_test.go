@@ -19,7 +19,7 @@ import (
 var _ = Describe("A change of size", Label("growth"), func() {
 	ownNamespace()
 
-	It("from 1 to 3 and back to 1 goes through learners, one at a time", Label("core"), perStory, func(ctx context.Context) {
+	It("from 1 to 3 and back to 1 goes through learners, one at a time", Label("core"), first, perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "sized", 1, world.Ephemeral)
 		cluster.AwaitReady(ctx, 1)
 		traffic := cluster.Write(ctx)

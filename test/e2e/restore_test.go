@@ -85,7 +85,7 @@ func taskPods(ctx context.Context, cluster *world.Cluster) []string {
 var _ = Describe("A new cluster that begins with a backup", Label("restore"), func() {
 	ownNamespace()
 
-	It("of one member, from a volume, holds what was saved", Label("core"), perStory, func(ctx context.Context) {
+	It("of one member, from a volume, holds what was saved", Label("core"), first, perStory, func(ctx context.Context) {
 		saved := story.Create(ctx, "saved", 1)
 		saved.AwaitReady(ctx, 1)
 		story.Claim(ctx, "backups")

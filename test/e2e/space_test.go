@@ -58,7 +58,7 @@ var _ = Describe("Room that etcd does not use", Label("space"), func() {
 		cluster.Write(ctx).Finish(ctx)
 	})
 
-	It("ends the alarm NOSPACE by itself where history fills it, and keeps what watchers need", Label("core"), perStory, func(ctx context.Context) {
+	It("ends the alarm NOSPACE by itself where history fills it, and keeps what watchers need", Label("core"), first, perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "historic", 3, world.Quota("32Mi"), func(c *v1alpha1.EtcdCluster) {
 			c.Spec.Maintenance = &v1alpha1.MaintenanceSpec{KeepHistory: &metav1.Duration{Duration: 5 * time.Second}}
 		})

@@ -25,6 +25,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/test/policy"
+	"github.com/etcdsteward/etcd-steward/test/remembering"
 )
 
 // ErrCrash is what a write answers when the operator was killed.
@@ -56,11 +57,11 @@ func New(t *testing.T, b *v1alpha1.EtcdBackup, others ...client.Object) *World {
 			t.Fatal(err)
 		}
 	}
-	w.Kube = kubefake.NewClientBuilder().WithScheme(scheme).WithObjects(b).WithObjects(others...).
+	w.Kube = remembering.Client(kubefake.NewClientBuilder().WithScheme(scheme).WithObjects(b).WithObjects(others...).
 		WithStatusSubresource(b, &v1alpha1.EtcdBackupSchedule{}, &corev1.Pod{}, &batchv1.Job{}).
 		WithIndex(&corev1.Event{}, "involvedObject.uid", func(o client.Object) []string {
 			return []string{string(o.(*corev1.Event).InvolvedObject.UID)}
-		}).Build()
+		}).Build())
 	return w
 }
 
