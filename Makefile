@@ -78,7 +78,7 @@ APART := controllers/plan/world test/arrows test/docwords test/needs test/mutant
 	test/trust test/gcsserver test/azureserver
 # These try each of many moments or chances: the gate some of them, and all with FULL=1.
 STRIDING := controllers/admission controllers/apply controllers/cluster controllers/observe controllers/report controllers/scheduleplan
-# These need a real API server, and run with the core stories. Their packages are linked once: that takes longer than they do.
+# These need a real API server, and run beside the core stories. Their packages are linked once: that takes longer than they do.
 ON_SERVER := ^TestARealServer
 WITH_SERVER := controllers/admission controllers/apply test/policy
 
@@ -356,10 +356,13 @@ test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS) bin/golangci-lint bin/hugo
 
 .PHONY: test-core
 test-core: $(LOCALKUBE) $(S3_SERVER) $(E2E_TEST) bin/ginkgo
-	@mkdir -p bin/tests; go test -vet=off -c -o bin/tests/ $(WITH_SERVER:%=./%) >/dev/null
-	@$(call on-operator,for package in $(WITH_SERVER); do \
-			(cd $$package && $(BIN)/tests/$${package##*/}.test -test.run='$(ON_SERVER)' -test.timeout=12m) || failed=1; done; \
-		$(GINKGO) --timeout=25m --seed=1 --label-filter=core $(E2E_TEST); [ -z "$${failed:-}" ])
+	@mkdir -p bin/tests test/reports; go test -vet=off -c -o bin/tests/ $(WITH_SERVER:%=./%)
+	@$(call on-operator,{ for package in $(WITH_SERVER); do (cd $$package && \
+			$(BIN)/tests/$${package##*/}.test -test.run='$(ON_SERVER)' -test.timeout=12m) || failed=1; done; \
+			[ -z "$${failed:-}" ]; } >test/reports/server.log 2>&1 & server=$$!; \
+		$(GINKGO) --timeout=25m --seed=1 --label-filter=core $(E2E_TEST) || failed=1; \
+		wait $$server || { echo "$(WITH_SERVER): on a real API server"; failed=1; }; \
+		cat test/reports/server.log; [ -z "$${failed:-}" ])
 
 .PHONY: gofmt
 gofmt:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,7 +13,8 @@ import (
 )
 
 func TestABadValueIsRefusedByItsName(t *testing.T) {
-	for set, want := range map[string][]string{
+	// Each on one line, since helm says all that the schema refuses at once.
+	bySchema := map[string][]string{
 		"replica=3":                                          {"replica"},
 		"image.digest=0123":                                  {"image", "digest"},
 		"image.tag=a b":                                      {"image", "tag"},
@@ -46,10 +48,22 @@ func TestABadValueIsRefusedByItsName(t *testing.T) {
 		"topologySpreadConstraints[0].topologyKey=zo":        {"topologySpreadConstraints", "0", "maxSkew"},
 		"etcd.repository=registry/etcd:v3.6.16":              {"etcd", "repository"},
 		"etcd.digests.3\\.6\\.16=sha256:0123":                {"etcd", "digests"},
-		"etcd.digests.v3=sha256:" + strings.Repeat("0a", 32): {"etcd", "digests"},
+		"etcd.digests.v3=sha256:" + strings.Repeat("0a", 32): {"etcd", "digests", "v3"},
 		"etcd.pullSecrets={My Secret}":                       {"etcd", "pullSecrets", "0"},
 		"etcd.pullSecret=mine":                               {"etcd", "pullSecret"},
-		// What a schema cannot say, templates do.
+	}
+	for _, sets := range together(slices.Sorted(maps.Keys(bySchema))) {
+		lines := strings.Split(refusal(t, sets...), "\n")
+		for _, set := range sets {
+			isNamed := func(line string) bool {
+				return !slices.ContainsFunc(bySchema[set], func(word string) bool { return !strings.Contains(line, word) })
+			}
+			if !slices.ContainsFunc(lines, isNamed) {
+				t.Errorf("%s: no line has all of %q:\n%s", set, bySchema[set], strings.Join(lines, "\n"))
+			}
+		}
+	}
+	byTemplates := map[string][]string{
 		"extraArgs={--namespace=a}":                                 {"extraArgs", "--namespace", "watchNamespaces"},
 		"extraArgs={-cluster-domain}":                               {"extraArgs", "--cluster-domain", "clusterDomain"},
 		"extraArgs={--otlp-endpoint=http://a:4317}":                 {"extraArgs", "--otlp-endpoint", "tracing.endpoint"},
@@ -61,18 +75,46 @@ func TestABadValueIsRefusedByItsName(t *testing.T) {
 		"monitoring.scraper.serviceAccount=p,metrics.enabled=false": {"monitoring.scraper.serviceAccount", "metrics.enabled"},
 		"extraArgs={--health-probe-bind-address=:9}":                {"extraArgs", "--health-probe-bind-address"},
 		"extraArgs={--version}":                                     {"extraArgs", "--version"},
-	} {
-		_, err := template(t, "etcd-steward-system", withoutCRDs("--set", set)...)
-		if err == nil {
-			t.Errorf("%s: it is accepted", set)
-			continue
-		}
+	}
+	for set, want := range byTemplates {
+		said := refusal(t, set)
 		for _, word := range want {
-			if !strings.Contains(err.Error(), word) {
-				t.Errorf("%s: %q is not in: %v", set, word, err)
+			if !strings.Contains(said, word) {
+				t.Errorf("%s: %q is not in: %s", set, word, said)
 			}
 		}
 	}
+}
+
+// together puts values into as few calls of helm as it can: no call sets one of them twice.
+func together(sets []string) [][]string {
+	var calls [][]string
+	for _, set := range sets {
+		path, _, _ := strings.Cut(set, "=")
+		isFree := func(call []string) bool {
+			return !slices.ContainsFunc(call, func(other string) bool { return strings.HasPrefix(other, path+"=") })
+		}
+		if i := slices.IndexFunc(calls, isFree); i >= 0 {
+			calls[i] = append(calls[i], set)
+			continue
+		}
+		calls = append(calls, []string{set})
+	}
+	return calls
+}
+
+// refusal is what helm says to values that it must not take.
+func refusal(t *testing.T, sets ...string) string {
+	t.Helper()
+	var args []string
+	for _, set := range sets {
+		args = append(args, "--set", set)
+	}
+	_, err := template(t, "etcd-steward-system", withoutCRDs(args...)...)
+	if err == nil {
+		t.Fatalf("%v: it is accepted", sets)
+	}
+	return err.Error()
 }
 
 // withoutCRDs leaves out what takes the most time to render.
