@@ -68,7 +68,7 @@ RACE_TEST = $(if $(RACE),CGO_ENABLED=1) $(GO_TEST) $(RACE)
 RACED := controllers/kit controllers/kit/jobs controllers/observe pkg/etcdutil/client pkg/etcdutil/client/dial \
 	pkg/etcdutil/fake pkg/pki cmd/agent test/e2e/client test/e2e/world
 # These run without: Azure's SDK rewinds a body while net/http may still send it, and memory is bounded in what is shipped.
-NOT_RACED := ^(TestAnAzureThatFailsIsNamedAndHoldsNoBackup|TestMemoryStaysBoundedWhateverTheSize)$$
+NOT_RACED := ^(TestAnAzureThatFailsIsNamedAndHoldsNoBackup|TestMemoryStaysBoundedAtAnySize)$$
 # These start real servers: all of them and every release of etcd with FULL=1, which `make test-all` sets.
 SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server
 # These take a minute or two each, and begin before the rest.
@@ -340,6 +340,12 @@ test-raced: bin/etcd
 test-localkube:
 	@cd test/localkube && $(GO_TEST) ./...
 
+# Where the real kube-scheduler would put members. Its module file makes this a module of another name.
+.PHONY: test-spread
+test-spread:
+	@cd test/localkube && $(GO_TEST) -tags=scheduler -modfile=$(lastword $(sort $(wildcard $(KUBERNETES_MODULES)))) ./internal/spread
+KUBERNETES_MODULES = $(CURDIR)/test/localkube/internal/cache/modules/kubernetes-*.mod
+
 # Every release of etcd and every store, in full, and every moment at which something may happen. What the gate does
 # not build is looked at here.
 .PHONY: test-full
@@ -353,6 +359,7 @@ test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS) bin/golangci-lint bin/hugo
 	@$(GO_TEST) ./test/demo ./test/docs ./test/bench
 	@cd test/tools && FULL=1 $(GO_TEST) -count=1 ./site
 	@cd test/gitops && $(GO_TEST) ./... && $(BIN)/golangci-lint run ./...
+	@$(SUBMAKE) test-spread
 
 .PHONY: test-core
 test-core: $(LOCALKUBE) $(S3_SERVER) $(E2E_TEST) bin/ginkgo
