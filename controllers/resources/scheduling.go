@@ -184,7 +184,8 @@ func spread(c *v1alpha1.EtcdCluster, user []corev1.TopologySpreadConstraint,
 // on a dead node would keep its successor out of its zone.
 func apart(c *v1alpha1.EtcdCluster, in *v1alpha1.PodSpec, leaving []string) *corev1.Affinity {
 	user := in.Affinity.DeepCopy()
-	if len(in.TopologySpreadConstraints) > 0 || user != nil && (user.PodAffinity != nil || user.PodAntiAffinity != nil) {
+	saysBesideWhom := user != nil && (user.PodAffinity != nil || user.PodAntiAffinity != nil)
+	if len(in.TopologySpreadConstraints) > 0 || saysBesideWhom {
 		return user
 	}
 	if user == nil {
