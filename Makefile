@@ -340,6 +340,12 @@ test-raced: bin/etcd
 test-localkube:
 	@cd test/localkube && $(GO_TEST) ./...
 
+# Where the real kube-scheduler would put members. Its module file makes this a module of another name.
+.PHONY: test-spread
+test-spread:
+	@cd test/localkube && $(GO_TEST) -tags=scheduler -modfile=$(lastword $(sort $(wildcard $(KUBERNETES_MODULES)))) ./internal/spread
+KUBERNETES_MODULES = $(CURDIR)/test/localkube/internal/cache/modules/kubernetes-*.mod
+
 # Every release of etcd and every store, in full, and every moment at which something may happen. What the gate does
 # not build is looked at here.
 .PHONY: test-full
@@ -353,6 +359,7 @@ test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS) bin/golangci-lint bin/hugo
 	@$(GO_TEST) ./test/demo ./test/docs ./test/bench
 	@cd test/tools && FULL=1 $(GO_TEST) -count=1 ./site
 	@cd test/gitops && $(GO_TEST) ./... && $(BIN)/golangci-lint run ./...
+	@$(SUBMAKE) test-spread
 
 .PHONY: test-core
 test-core: $(LOCALKUBE) $(S3_SERVER) $(E2E_TEST) bin/ginkgo

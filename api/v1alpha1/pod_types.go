@@ -50,7 +50,9 @@ type PodSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
-	// Affinity of members' Pods. Default none.
+	// Affinity of members' Pods. Default: nodes without a member are preferred. The
+	// operator adds this to yours, unless you set podAffinity, podAntiAffinity or
+	// topologySpreadConstraints.
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 

@@ -82,7 +82,7 @@ func (s step) buildPod(ctx context.Context, start changes.Start) (*corev1.Pod, e
 		Name: start.Name, Incarnation: s.incarnationOf(start.Name), Token: s.view.Current.Bootstrap.Token,
 		Flags: resources.StartFlags(start.Flags), Initial: start.Initial, Inputs: inputs, Role: start.Role,
 		Operator: s.Operator, Platform: platform, SelectedByName: s.view.SelectedByName,
-		HasWAL: s.hasWAL(start.Name),
+		HasWAL: s.hasWAL(start.Name), Leaving: start.Leaving,
 	})
 }
 

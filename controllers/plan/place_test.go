@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -132,5 +133,27 @@ func TestTheGuardLetsADoomedMemberGoBeforeItsSuccessorVotesOnlyWhileAllOthersSer
 		{"one would be left", three, removal, crowdedOut(2, 6*time.Minute, apart(2)), removal, why},
 	} {
 		t.Run(row.name, row.check)
+	}
+}
+
+func TestAMemberThatLeavesKeepsItsSuccessorFromNoNode(t *testing.T) {
+	unwanted := func(r *facts.Replica) { r.IsUnwanted = true }
+	removed := func(r *facts.Replica) { r.Member, r.Pod.Terminating = nil, true }
+	for name, row := range map[string]struct {
+		world scene
+		want  string
+	}{
+		"a volume is being deleted":         {settledWorld(3).edit(1, doomed), "demo-1"},
+		"a person wants it replaced":        {settledWorld(3).edit(1, unwanted), "demo-1"},
+		"it was removed":                    {settledWorld(3).edit(1, removed), "demo-1"},
+		"the size was raised":               {desire(settledWorld(3), func(d *facts.Desired) { d.Size = 5 }), ""},
+		"it is gone":                        {settledWorld(2), ""},
+		"it leaves, and its Pod is no more": {settledWorld(3).edit(1, doomed).edit(1, noPod), ""},
+	} {
+		d := Decide(desire(row.world.with(added(3)), func(d *facts.Desired) { d.Size = max(d.Size, 3) }).Observation)
+		start, ok := d.Change.(changes.StartPods)
+		if !ok || len(start.Pods) != 1 || strings.Join(start.Pods[0].Leaving, ", ") != row.want {
+			t.Errorf("%s: %+v", name, d)
+		}
 	}
 }

@@ -284,7 +284,7 @@ func startOf(o pass, r facts.Replica) (changes.Start, bool) {
 		return start, o.WhyNotStart(r, start.Settings) == ""
 	case isListed && r.IsLearner():
 		return changes.Start{Name: r.Name, Flags: facts.FlagsJoin, Initial: liveList(o.Incarnation),
-			Settings: startSettings(o, r)}, true
+			Settings: startSettings(o, r), Leaving: o.due.leavingBeside(o)}, true
 	case isListed || o.MayRebirth(r):
 		return bootstrapStart(o, r), true
 	}

@@ -67,6 +67,13 @@ func (d *Due) leavesFirst(o judge.Judged) facts.Replica {
 	return d.Succeeded
 }
 
+// leavingBeside are the members with a Pod that do not stay beside a learner: their places become free.
+func (d *Due) leavingBeside(o pass) []string {
+	return facts.Names(facts.Filter(o.Members, func(r facts.Replica) bool {
+		return r.Pod != nil && !r.IsLearner() && !slices.Contains(facts.Names(d.Lasting), r.Name)
+	}))
+}
+
 // canSpare reports that all other voters serve on data that stays, and are more than one.
 func canSpare(o judge.Judged, r facts.Replica) bool {
 	return len(o.Voters()) > 2 && servesWithout(o, r)

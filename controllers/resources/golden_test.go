@@ -33,6 +33,13 @@ func TestPodsAreBuiltAsTheyWereReviewed(t *testing.T) {
 	}
 }
 
+func TestTheFirstPodOfASuccessorIsBuiltAsItWasReviewed(t *testing.T) {
+	c := cluster(withoutTLS)
+	start := joining(c)
+	start.Leaving = []string{"demo-2"}
+	golden(t, "pod-successor-plain-3.6", mustPod(t, c, start))
+}
+
 func TestObjectsAreBuiltAsTheyWereReviewed(t *testing.T) {
 	c := cluster()
 	bootstrap := record.Bootstrap{Incarnation: incarnation, Token: "token", Names: []string{"demo-0", "demo-1", "demo-2"}}

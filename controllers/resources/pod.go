@@ -17,7 +17,7 @@ import (
 
 // Renderer is raised whenever the same settings make another Pod than before. It is written on the Pod for people; a
 // Pod of an older renderer is as good as it was and is not restarted for it.
-const Renderer = 6
+const Renderer = 7
 
 // Container is the name of the etcd container.
 const Container = "etcd"
@@ -39,8 +39,9 @@ type PodStart struct {
 	Role        string // role label, for sealed Pods only
 	Platform
 
-	HasWAL         bool // its write-ahead log lies on a volume of its own
-	SelectedByName bool // what selects members still asks for the name that Pods had in earlier releases
+	HasWAL         bool     // its write-ahead log lies on a volume of its own
+	Leaving        []string // members that leave once it votes: by default it does not keep apart from them
+	SelectedByName bool     // what selects members still asks for the name that Pods had in earlier releases
 }
 
 // BuildPod builds a member's Pod from settings that were made, maybe long ago, and from the cluster's labels and
@@ -70,7 +71,7 @@ func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 		Volumes:                      buildVolumes(s),
 	}
 	pod.Spec.Containers[0].Resources = resources
-	schedule(&pod.Spec, c, s.Inputs.Pod)
+	schedule(&pod.Spec, c, s.Inputs.Pod, s.Leaving)
 	s.Images.put(pod, c, s.Inputs)
 	if err := addSidecars(&pod.Spec, c, s.Inputs.Pod); err != nil {
 		return nil, fmt.Errorf("building the Pod of member %s: %w", s.Name, err)

@@ -80,7 +80,7 @@ func (s RestoreStart) podOf(c *v1alpha1.EtcdCluster, steps ...step) *corev1.Pod 
 	pod.Annotations = merged(pod.Annotations, map[string]string{
 		v1alpha1.AnnotationInputs: s.Inputs.Canonical(), v1alpha1.AnnotationRestoreHash: s.Hash,
 	})
-	schedule(&pod.Spec, c, s.Inputs.Pod)
+	schedule(&pod.Spec, c, s.Inputs.Pod, nil)
 	pod.Spec.TerminationGracePeriodSeconds = new(podGraceSeconds)
 	pod.Spec.SecurityContext = podSecurity(securityOf(s.Inputs.Pod), s.PlatformIDs) // the member reads what it writes
 	besideMembers(&pod.Spec, c, s)

@@ -258,7 +258,8 @@ func TestARestoreRunsWhereItsMemberWillRun(t *testing.T) {
 	for _, constraint := range plain.Spec.TopologySpreadConstraints {
 		selectors = append(selectors, constraint.LabelSelector)
 	}
-	if len(selectors) != 3 {
+	selectors = append(selectors, plain.Spec.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm.LabelSelector)
+	if len(selectors) != 4 {
 		t.Fatalf("%d selectors", len(selectors))
 	}
 	other := Labels(cluster(func(c *v1alpha1.EtcdCluster) { c.Name = "other" }))

@@ -113,21 +113,22 @@ func (b beside) term(term corev1.PodAffinityTerm, isApart bool) []corev1.PodAffi
 
 // Scheduling is where members made from these settings may run.
 func Scheduling(c *v1alpha1.EtcdCluster, in *v1alpha1.PodSpec) (spec corev1.PodSpec) {
-	schedule(&spec, c, in)
+	schedule(&spec, c, in, nil)
 	return spec
 }
 
-// schedule fills in where a member may run, what it asks for names, and how long it may take to stop.
-func schedule(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, in *v1alpha1.PodSpec) {
+// schedule fills in where a member may run beside others, of which some leave, what it asks for names, and how long it
+// may take to stop.
+func schedule(spec *corev1.PodSpec, c *v1alpha1.EtcdCluster, in *v1alpha1.PodSpec, leaving []string) {
 	if in == nil {
 		in = &v1alpha1.PodSpec{}
 	}
 	spec.NodeSelector = in.NodeSelector
-	spec.Affinity = in.Affinity.DeepCopy()
 	spec.PriorityClassName, spec.SchedulerName = in.PriorityClassName, in.SchedulerName
 	spec.DNSConfig = in.DNSConfig.DeepCopy()
 	spec.Tolerations = append(defaultTolerations(), in.Tolerations...)
-	spec.TopologySpreadConstraints = spread(c, in.TopologySpreadConstraints)
+	spec.TopologySpreadConstraints = spread(c, in.TopologySpreadConstraints, leaving)
+	spec.Affinity = apart(c, in, leaving)
 	spec.TerminationGracePeriodSeconds = new(DefaultGraceSeconds)
 	if in.TerminationGracePeriodSeconds != nil {
 		spec.TerminationGracePeriodSeconds = new(*in.TerminationGracePeriodSeconds)
@@ -143,27 +144,65 @@ func defaultTolerations() []corev1.Toleration {
 	}
 }
 
+// staying selects the members that a new one keeps apart from by default. Those that leave once it votes do not count:
+// where each node has a member, no node would be better than another.
+func staying(c *v1alpha1.EtcdCluster, leaving []string) *metav1.LabelSelector {
+	selector := &metav1.LabelSelector{MatchLabels: MemberSelector(c.Name)}
+	if len(leaving) > 0 {
+		selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: v1alpha1.LabelMember,
+			Operator: metav1.LabelSelectorOpNotIn, Values: slices.Clone(leaving)}}
+	}
+	return selector
+}
+
 // spread prefers members on different zones and nodes, and lets them share where there are too few. A user's constraint
-// without a selector would count no Pod at all, and so gets the members'.
-func spread(c *v1alpha1.EtcdCluster, user []corev1.TopologySpreadConstraint) []corev1.TopologySpreadConstraint {
-	members := &metav1.LabelSelector{MatchLabels: MemberSelector(c.Name)}
+// without a selector would count no Pod at all, and so gets all members'.
+func spread(c *v1alpha1.EtcdCluster, user []corev1.TopologySpreadConstraint,
+	leaving []string) []corev1.TopologySpreadConstraint {
 	if len(user) == 0 {
 		return []corev1.TopologySpreadConstraint{
 			{MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.ScheduleAnyway,
-				LabelSelector: members},
+				LabelSelector: staying(c, leaving)},
 			{MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway,
-				LabelSelector: members.DeepCopy()},
+				LabelSelector: staying(c, leaving)},
 		}
 	}
 	constraints := make([]corev1.TopologySpreadConstraint, len(user))
 	for i := range user {
 		user[i].DeepCopyInto(&constraints[i])
 		if constraints[i].LabelSelector == nil {
-			constraints[i].LabelSelector = members.DeepCopy()
+			constraints[i].LabelSelector = staying(c, nil)
 		}
 	}
 	return constraints
 }
+
+// apart prefers members on different nodes once more, unless the spec itself says which Pods they keep apart from or
+// run beside. The scheduler ignores all constraints that it may break on nodes which lack the label of one of them, and
+// many clusters have no zones (kubernetes/kubernetes:pkg/scheduler/framework/plugins/podtopologyspread/scoring.go
+// IgnoredNodes). It does not keep apart by zone: unlike a constraint it counts Pods that are being deleted, so a member
+// on a dead node would keep its successor out of its zone.
+func apart(c *v1alpha1.EtcdCluster, in *v1alpha1.PodSpec, leaving []string) *corev1.Affinity {
+	user := in.Affinity.DeepCopy()
+	if len(in.TopologySpreadConstraints) > 0 || saysOfPods(user) {
+		return user
+	}
+	if user == nil {
+		user = &corev1.Affinity{}
+	}
+	user.PodAntiAffinity = &corev1.PodAntiAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: mostWeight,
+			PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname,
+				LabelSelector: staying(c, leaving)}}}}
+	return user
+}
+
+func saysOfPods(a *corev1.Affinity) bool {
+	return a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil)
+}
+
+// mostWeight is the largest weight that a preference may have.
+const mostWeight = 100
 
 // SpreadsOverZones reports a rule of the spec that keeps members apart by their zone. The default is no such rule: all
 // clusters have it, also where there is one zone.
@@ -176,7 +215,7 @@ func SpreadsOverZones(c *v1alpha1.EtcdCluster) bool {
 		return s.TopologyKey == corev1.LabelTopologyZone && member.isFoundBy(s.LabelSelector)
 	}
 	if len(pod.TopologySpreadConstraints) > 0 &&
-		slices.ContainsFunc(spread(c, pod.TopologySpreadConstraints), isOverZones) {
+		slices.ContainsFunc(spread(c, pod.TopologySpreadConstraints, nil), isOverZones) {
 		return true
 	}
 	if pod.Affinity == nil || pod.Affinity.PodAntiAffinity == nil {

@@ -44,6 +44,10 @@ func TestEveryFailureIsListedWithTheCommandThatRepeatsIt(t *testing.T) {
 			"make[1]: *** [Makefile:12: lint] Error 1",
 			"make: *** [Makefile:16: phase] Error 2",
 		}, []string{"make lint"}},
+		"a package of another module, which its target runs": {[]string{
+			"FAIL\tlocalkube.invalid/kubernetes/internal/spread\t0.1s",
+			"make[1]: *** [Makefile:24: test-spread] Error 1",
+		}, []string{"make test-spread"}},
 		"what nobody reads": {[]string{"it hangs"}, []string{"make phase"}},
 	} {
 		t.Run(what, func(t *testing.T) {

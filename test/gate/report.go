@@ -73,7 +73,9 @@ func (r *reader) read(line string) {
 		r.tests = append(r.tests, m[1])
 	}
 	if m := failedPackage.FindStringSubmatch(line); m != nil {
-		r.add(failureOf(m[1], r.tests))
+		if strings.HasPrefix(m[1], module) { // else its target alone knows how to run it
+			r.add(failureOf(m[1], r.tests))
+		}
 		r.tests = nil
 	}
 	if m := failedStory.FindStringSubmatch(line); m != nil {

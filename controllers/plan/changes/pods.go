@@ -14,7 +14,8 @@ type Start struct {
 	Flags    facts.Flags
 	Initial  []etcdutil.NamedURL // for FlagsBootstrap and FlagsJoin: the list to start with
 	Settings facts.Settings
-	Role     string // the role label it is bootstrapped with; only for sealed Pods
+	Role     string   // the role label it is bootstrapped with; only for sealed Pods
+	Leaving  []string // for FlagsJoin: members that leave once it votes; by default it may go where they are
 }
 
 // StartPods creates members' Pods on the data they have, or the first Pod of a learner.
