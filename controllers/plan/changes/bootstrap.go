@@ -15,7 +15,9 @@ type TakeOver struct{ From string }
 
 func (TakeOver) traits() Traits { return Traits{Secrets: true} } // which the other one wrote
 
-func (TakeOver) words() Words { return says("Take over", "Took over", "the cluster", EventTakenOver) }
+func (TakeOver) words() Words {
+	return says("Take over", "takes over", "Took over", "the cluster", EventTakenOver)
+}
 
 // veto leaves a cluster to the install that claims it, unless a person asked for this one, and the Lease of
 // the other one was read. What no install claims is free, unless a person asked for another one, or the data names one.
@@ -38,7 +40,7 @@ type AdoptData struct{ Items []facts.Retained }
 func (AdoptData) traits() Traits { return Traits{Secrets: true} }
 
 func (AdoptData) words() Words {
-	return says("Take over", "Took over", "what an earlier cluster left", EventDataTaken)
+	return says("Take over", "takes over", "Took over", "what an earlier cluster left", EventDataTaken)
 }
 
 // veto takes over only what was listed as left behind, as one cluster, before anything of a new one exists. With
@@ -113,9 +115,9 @@ func (BeginBootstrap) traits() Traits { return Traits{} }
 
 func (c BeginBootstrap) words() Words {
 	if c.ClusterID != 0 {
-		return says("Make", "Made", "the peer Service anew, with the bootstrap record", EventRecorded)
+		return says("Make", "makes", "Made", "the peer Service anew, with the bootstrap record", EventRecorded)
 	}
-	return says("Begin", "Began", "the bootstrap of "+strings.Join(c.Names, ", "), EventCreating)
+	return says("Begin", "begins", "Began", "the bootstrap of "+strings.Join(c.Names, ", "), EventCreating)
 }
 
 func (c BeginBootstrap) veto(o facts.View) Veto {
@@ -191,7 +193,7 @@ type Bootstrap struct {
 func (Bootstrap) traits() Traits { return Traits{Secrets: true} }
 
 func (Bootstrap) words() Words {
-	return says("Create", "Created", "the first members", EventObjectsApplied)
+	return says("Create", "creates", "Created", "the first members", EventObjectsApplied)
 }
 
 func (c Bootstrap) veto(o facts.View) Veto {
@@ -253,7 +255,7 @@ type RecordBootstrap struct{ ClusterID etcdutil.ID }
 func (RecordBootstrap) traits() Traits { return Traits{} }
 
 func (c RecordBootstrap) words() Words {
-	return says("Record", "Recorded", "cluster ID "+c.ClusterID.String(), EventCreated)
+	return says("Record", "records", "Recorded", "cluster ID "+c.ClusterID.String(), EventCreated)
 }
 
 // veto writes the cluster's identity down only once a quorum of first members bears it on their data.
@@ -273,7 +275,7 @@ type VoidBootstrap struct{ Incarnation string }
 func (VoidBootstrap) traits() Traits { return Traits{} }
 
 func (VoidBootstrap) words() Words {
-	return says("Abandon", "Abandoned", "this bootstrap", EventBootstrapVoided)
+	return says("Abandon", "abandons", "Abandoned", "this bootstrap", EventBootstrapVoided)
 }
 
 func (VoidBootstrap) veto(o facts.View) Veto { return guardVoid(o) }

@@ -77,7 +77,7 @@ func WordsOf(c Change) Words { return c.words() }
 
 // Words are how people are told of a change, before it is made and afterwards.
 type Words struct {
-	verb, past, what string // "Remove", "Removed", "member demo-1"
+	verb, does, past, what string // "Remove", "removes", "Removed", "member demo-1"
 
 	Event  string // the reason of the event that tells it
 	Member string // the one member that it is about; empty when there are more, or none
@@ -90,22 +90,13 @@ func (w Words) Do() string { return w.verb + " " + w.what }
 func (w Words) Done() string { return w.past + " " + w.what }
 
 // Does is the change as the operator makes it: "removes member demo-1".
-func (w Words) Does() string {
-	verb, rest, _ := strings.Cut(w.Name(), " ")
-	switch {
-	case strings.HasSuffix(verb, "y"):
-		verb = strings.TrimSuffix(verb, "y") + "ie"
-	case strings.HasSuffix(verb, "o"), strings.HasSuffix(verb, "ch"):
-		verb += "e"
-	}
-	return verb + "s " + rest
-}
+func (w Words) Does() string { return w.does + " " + w.what }
 
 // Name is the change inside a sentence: "Cannot remove member demo-1".
 func (w Words) Name() string { return strings.ToLower(w.verb[:1]) + w.Do()[1:] }
 
-func says(verb, past, what, event string) Words {
-	return Words{verb: verb, past: past, what: what, Event: event}
+func says(verb, does, past, what, event string) Words {
+	return Words{verb: verb, does: does, past: past, what: what, Event: event}
 }
 
 // of says whose it is: "the Pod of demo-0", or "the Pods of demo-0, demo-1".
@@ -121,7 +112,7 @@ func (w Words) as(end string) Words { w.what += " " + end; return w }
 func (w Words) about(member string) Words { w.Member = member; return w }
 
 func marked(volumes []facts.VolumeRef, how string) Words {
-	return says("Mark", "Marked", "the volume", EventRecorded).of(volumeNames(volumes)).as(how)
+	return says("Mark", "marks", "Marked", "the volume", EventRecorded).of(volumeNames(volumes)).as(how)
 }
 
 func only(members []string) string {

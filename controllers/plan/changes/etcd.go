@@ -16,7 +16,7 @@ type DisarmAlarms struct{ Alarms []facts.Alarm }
 func (DisarmAlarms) traits() Traits { return Traits{} }
 
 func (c DisarmAlarms) words() Words {
-	return says("Disarm", "Disarmed", "alarm "+c.Alarms[0].Name, EventDisarmed)
+	return says("Disarm", "disarms", "Disarmed", "alarm "+c.Alarms[0].Name, EventDisarmed)
 }
 
 // veto takes back only what space that ran out had raised, and only where there is room.
@@ -60,7 +60,7 @@ func (AppendEntries) traits() Traits {
 }
 
 func (AppendEntries) words() Words {
-	return says("Add", "Added", "entries that change no key to etcd's log", EventEntriesAdded)
+	return says("Add", "adds", "Added", "entries that change no key to etcd's log", EventEntriesAdded)
 }
 
 // veto adds more than one entry only while all voters take them: one that lags would fall behind further.
@@ -78,7 +78,7 @@ type Compact struct{ Revision int64 }
 func (Compact) traits() Traits { return Traits{} }
 
 func (c Compact) words() Words {
-	return says("Compact", "Compacted", fmt.Sprintf("the history of keys up to revision %d", c.Revision),
+	return says("Compact", "compacts", "Compacted", fmt.Sprintf("the history of keys up to revision %d", c.Revision),
 		EventCompacted)
 }
 
@@ -110,7 +110,7 @@ type StartDefrag struct {
 func (StartDefrag) traits() Traits { return Traits{} }
 
 func (c StartDefrag) words() Words {
-	return says("Defragment", "Began to defragment", "member "+c.Name, EventDefragment).about(c.Name)
+	return says("Defragment", "defragments", "Began to defragment", "member "+c.Name, EventDefragment).about(c.Name)
 }
 
 // veto silences a member only while all others are voters that serve, and no other one is silent for the same.
@@ -142,7 +142,7 @@ type DeleteDefrag struct{ Name, UID string }
 func (DeleteDefrag) traits() Traits { return Traits{} }
 
 func (c DeleteDefrag) words() Words {
-	return says("Delete", "Deleted", "the Pod that defragmented "+c.Name, EventPodDeleted).about(c.Name)
+	return says("Delete", "deletes", "Deleted", "the Pod that defragmented "+c.Name, EventPodDeleted).about(c.Name)
 }
 
 // veto keeps a Pod that is at work: nothing else says why its member is silent.
@@ -171,7 +171,7 @@ type EnableDowngrade struct{ Minor etcdutil.Version }
 func (EnableDowngrade) traits() Traits { return Traits{} }
 
 func (c EnableDowngrade) words() Words {
-	return says("Enable", "Enabled", "a downgrade of etcd to "+c.Minor.MinorString(), EventDowngrade)
+	return says("Enable", "enables", "Enabled", "a downgrade of etcd to "+c.Minor.MinorString(), EventDowngrade)
 }
 
 // veto lets a downgrade begin only from one minor to the next lower one, while every member serves: from then
@@ -196,7 +196,7 @@ type CancelDowngrade struct{ Minor etcdutil.Version }
 func (CancelDowngrade) traits() Traits { return Traits{} }
 
 func (c CancelDowngrade) words() Words {
-	return says("Cancel", "Cancelled", "the downgrade of etcd to "+c.Minor.MinorString(), EventDowngrade)
+	return says("Cancel", "cancels", "Cancelled", "the downgrade of etcd to "+c.Minor.MinorString(), EventDowngrade)
 }
 
 // veto asks for no more than that etcd can agree on it. What runs goes on, and etcd raises the cluster version

@@ -30,7 +30,7 @@ func (c ExpandVolume) words() Words {
 	if c.LogOf != "" {
 		whose = "the write-ahead log of " + c.LogOf
 	}
-	return says("Expand", "Expanded", "the volume of "+whose+" to "+facts.FormatBytes(c.Bytes),
+	return says("Expand", "expands", "Expanded", "the volume of "+whose+" to "+facts.FormatBytes(c.Bytes),
 		EventVolumeExpanded).about(member)
 }
 

@@ -20,7 +20,7 @@ func (PrepareMember) traits() Traits {
 }
 
 func (c PrepareMember) words() Words {
-	return says("Prepare", "Prepared", "member "+c.Volume.Name, EventObjectsApplied)
+	return says("Prepare", "prepares", "Prepared", "member "+c.Volume.Name, EventObjectsApplied)
 }
 
 func (c PrepareMember) veto(o facts.View) Veto { return guardTrust(o, nil, c.Secret) }
@@ -31,7 +31,7 @@ type AddLearner struct{ Name string }
 func (AddLearner) traits() Traits { return Traits{} }
 
 func (c AddLearner) words() Words {
-	return says("Add", "Added", "learner "+c.Name, EventAdded).about(c.Name)
+	return says("Add", "adds", "Added", "learner "+c.Name, EventAdded).about(c.Name)
 }
 
 func (c AddLearner) veto(o facts.View) Veto {
@@ -59,7 +59,7 @@ type Promote struct {
 func (Promote) traits() Traits { return Traits{} }
 
 func (c Promote) words() Words {
-	return says("Promote", "Promoted", "learner "+c.Name, EventPromoted).about(c.Name)
+	return says("Promote", "promotes", "Promoted", "learner "+c.Name, EventPromoted).about(c.Name)
 }
 
 // veto projects the membership with one voter more, which counts as dead unless it is sealed and caught up now.
@@ -101,7 +101,7 @@ func (RecordMembers) traits() Traits {
 
 func (c RecordMembers) words() Words {
 	members := names(c.Members, func(m MemberRecord) string { return m.Name })
-	return says("Record", "Recorded", "the member ID", EventRecorded).of(members)
+	return says("Record", "records", "Recorded", "the member ID", EventRecorded).of(members)
 }
 
 func (c RecordMembers) veto(o facts.View) Veto {
@@ -155,7 +155,7 @@ type MoveLeader struct {
 func (MoveLeader) traits() Traits { return Traits{} }
 
 func (c MoveLeader) words() Words {
-	return says("Move", "Moved", "leadership from "+c.From+" to "+c.To, EventLeaderMoved).about(c.To)
+	return says("Move", "moves", "Moved", "leadership from "+c.From+" to "+c.To, EventLeaderMoved).about(c.To)
 }
 
 func (c MoveLeader) veto(o facts.View) Veto {
@@ -193,7 +193,7 @@ type RemoveMember struct {
 func (RemoveMember) traits() Traits { return Traits{} }
 
 func (c RemoveMember) words() Words {
-	return says("Remove", "Removed", "member "+c.Name, EventRemoved).about(c.Name)
+	return says("Remove", "removes", "Removed", "member "+c.Name, EventRemoved).about(c.Name)
 }
 
 // veto projects the membership without the member: what is left must be a quorum of itself.

@@ -21,7 +21,7 @@ type BeginNext struct {
 func (BeginNext) traits() Traits { return Traits{} }
 
 func (c BeginNext) words() Words {
-	return says("Begin", "Began", "a restore in place with "+strings.Join(c.Names, ", "), EventRestoreBegun)
+	return says("Begin", "begins", "Began", "a restore in place with "+strings.Join(c.Names, ", "), EventRestoreBegun)
 }
 
 // veto lets an incarnation be restored only on an approval, under names and an incarnation that were never
@@ -164,7 +164,7 @@ type PrepareNext struct {
 func (PrepareNext) traits() Traits { return Traits{Secrets: true} }
 
 func (PrepareNext) words() Words {
-	return says("Prepare", "Prepared", "the next members", EventObjectsApplied)
+	return says("Prepare", "prepares", "Prepared", "the next members", EventObjectsApplied)
 }
 
 // veto makes volumes and restore Pods only for the next incarnation, and only where there are none.
@@ -247,7 +247,7 @@ type DropNext struct{ Incarnation string }
 func (DropNext) traits() Traits { return Traits{} }
 
 func (DropNext) words() Words {
-	return says("Call off", "Called off", "the restore in place", EventRestoreCalledOff)
+	return says("Call off", "calls off", "Called off", "the restore in place", EventRestoreCalledOff)
 }
 
 func (c DropNext) veto(o facts.View) Veto {

@@ -29,7 +29,7 @@ func (c ApplyObjects) words() Words {
 	if len(c.Secrets) > 0 {
 		what = append(what, "the certificates of "+strings.Join(c.Secrets, ", "))
 	}
-	return says("Apply", "Applied", strings.Join(what, ", "), EventObjectsApplied)
+	return says("Apply", "applies", "Applied", strings.Join(what, ", "), EventObjectsApplied)
 }
 
 func (c ApplyObjects) veto(o facts.View) Veto { return guardTrust(o, c.Objects, len(c.Secrets) > 0) }
@@ -50,9 +50,9 @@ func (c FollowPolicy) traits() Traits {
 
 func (c FollowPolicy) words() Words {
 	if c.Retain {
-		return says("Follow", "Followed", "deletionPolicy Retain", EventPolicyApplied)
+		return says("Follow", "follows", "Followed", "deletionPolicy Retain", EventPolicyApplied)
 	}
-	return says("Follow", "Followed", "deletionPolicy Delete", EventPolicyApplied)
+	return says("Follow", "follows", "Followed", "deletionPolicy Delete", EventPolicyApplied)
 }
 
 func (FollowPolicy) veto(facts.View) Veto { return Veto{} }
@@ -88,7 +88,7 @@ type DeleteSecret struct{ Name, UID string } // of the member; of the Secret
 func (DeleteSecret) traits() Traits { return Traits{Secrets: true} }
 
 func (c DeleteSecret) words() Words {
-	return says("Delete", "Deleted", "the certificates of "+c.Name, EventSecretDeleted).about(c.Name)
+	return says("Delete", "deletes", "Deleted", "the certificates of "+c.Name, EventSecretDeleted).about(c.Name)
 }
 
 // veto takes no certificates from a member: it could not start again.
@@ -125,7 +125,7 @@ func (SealPods) traits() Traits {
 
 func (c SealPods) words() Words {
 	pods := names(c.Pods, func(s Seal) string { return s.Pod.Name })
-	return says("Record", "Recorded", "on the Pod", EventRecorded).of(pods)
+	return says("Record", "records", "Recorded", "on the Pod", EventRecorded).of(pods)
 }
 
 func (c SealPods) veto(o facts.View) Veto {
@@ -181,9 +181,9 @@ func (c LabelRole) traits() Traits {
 }
 
 func (c LabelRole) words() Words {
-	w := says("Take", "Took", c.Pod.Name+" out of the client Service", EventPodLabelled)
+	w := says("Take", "takes", "Took", c.Pod.Name+" out of the client Service", EventPodLabelled)
 	if c.Role != "" {
-		w = says("Label", "Labelled", "the Pod of "+c.Pod.Name+" as "+c.Role, EventPodLabelled)
+		w = says("Label", "labels", "Labelled", "the Pod of "+c.Pod.Name+" as "+c.Role, EventPodLabelled)
 	}
 	return w.about(c.Pod.Name)
 }
@@ -249,10 +249,10 @@ func (SetBudget) traits() Traits { return Traits{} }
 
 func (c SetBudget) words() Words {
 	if c.MinAvailable == 0 {
-		return says("Delete", "Deleted", "the disruption budget", EventObjectsApplied)
+		return says("Delete", "deletes", "Deleted", "the disruption budget", EventObjectsApplied)
 	}
 	what := fmt.Sprintf("minAvailable of the disruption budget to %d", c.MinAvailable)
-	return says("Set", "Set", what, EventObjectsApplied)
+	return says("Set", "sets", "Set", what, EventObjectsApplied)
 }
 
 func (c SetBudget) veto(o facts.View) Veto {

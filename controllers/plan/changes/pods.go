@@ -25,7 +25,7 @@ func (StartPods) traits() Traits { return Traits{} }
 
 func (c StartPods) words() Words {
 	members := names(c.Pods, func(s Start) string { return s.Name })
-	return says("Start", "Started", "the Pod", EventPodStarted).of(members)
+	return says("Start", "starts", "Started", "the Pod", EventPodStarted).of(members)
 }
 
 func (c StartPods) veto(o facts.View) Veto {
@@ -114,7 +114,7 @@ func (DressPods) traits() Traits {
 }
 
 func (c DressPods) words() Words {
-	return says("Label", "Labelled", "the Pod", EventRecorded).of(podNames(c.Pods))
+	return says("Label", "labels", "Labelled", "the Pod", EventRecorded).of(podNames(c.Pods))
 }
 
 func (DressPods) veto(facts.View) Veto { return Veto{} }
@@ -130,7 +130,7 @@ func (RestoreInputs) traits() Traits {
 }
 
 func (c RestoreInputs) words() Words {
-	return says("Write", "Wrote", "the settings of Pod "+c.Pod.Name+" on it", EventRecorded).about(c.Pod.Name)
+	return says("Write", "writes", "Wrote", "the settings of Pod "+c.Pod.Name+" on it", EventRecorded).about(c.Pod.Name)
 }
 
 func (RestoreInputs) veto(facts.View) Veto { return Veto{} }
@@ -145,7 +145,7 @@ type ResizePod struct {
 func (ResizePod) traits() Traits { return Traits{} }
 
 func (c ResizePod) words() Words {
-	return says("Resize", "Resized", "the Pod of "+c.Pod.Name, EventPodResized).about(c.Pod.Name)
+	return says("Resize", "resizes", "Resized", "the Pod of "+c.Pod.Name, EventPodResized).about(c.Pod.Name)
 }
 
 // veto lets a process go on with other amounts. It may end for want of memory, so the others are a quorum.
@@ -177,7 +177,7 @@ type EvictPod struct {
 func (EvictPod) traits() Traits { return Traits{} }
 
 func (c EvictPod) words() Words {
-	return says("Evict", "Evicted", "the Pod of "+c.Pod.Name, EventPodEvicted).about(c.Pod.Name)
+	return says("Evict", "evicts", "Evicted", "the Pod of "+c.Pod.Name, EventPodEvicted).about(c.Pod.Name)
 }
 
 // veto lets a member be stopped on purpose only on data that outlives its Pod, and only while the others are a
@@ -267,7 +267,7 @@ type DeletePods struct{ Pods []facts.PodRef }
 func (DeletePods) traits() Traits { return Traits{} }
 
 func (c DeletePods) words() Words {
-	return says("Delete", "Deleted", "the Pod", EventPodDeleted).of(podNames(c.Pods))
+	return says("Delete", "deletes", "Deleted", "the Pod", EventPodDeleted).of(podNames(c.Pods))
 }
 
 func (c DeletePods) veto(o facts.View) Veto {

@@ -15,7 +15,7 @@ type StartPreflight struct{ Asked facts.Inquiry }
 func (StartPreflight) traits() Traits { return Traits{} }
 
 func (StartPreflight) words() Words {
-	return says("Start", "Started", "the preflight Pod", EventPodStarted)
+	return says("Start", "starts", "Started", "the preflight Pod", EventPodStarted)
 }
 
 // veto has nothing looked at but what a bootstrap that is to come asks for.
@@ -50,7 +50,7 @@ type DeletePreflight struct{ UID string }
 func (DeletePreflight) traits() Traits { return Traits{} }
 
 func (DeletePreflight) words() Words {
-	return says("Delete", "Deleted", "the preflight Pod", EventPodDeleted)
+	return says("Delete", "deletes", "Deleted", "the preflight Pod", EventPodDeleted)
 }
 
 func (c DeletePreflight) veto(o facts.View) Veto {
@@ -142,7 +142,7 @@ type DeleteRestores struct{ Pods []facts.PodRef }
 func (DeleteRestores) traits() Traits { return Traits{} }
 
 func (c DeleteRestores) words() Words {
-	return says("Delete", "Deleted", "the restore Pod", EventPodDeleted).of(podNames(c.Pods))
+	return says("Delete", "deletes", "Deleted", "the restore Pod", EventPodDeleted).of(podNames(c.Pods))
 }
 
 func (c DeleteRestores) veto(o facts.View) Veto {

@@ -11,7 +11,9 @@ type FallAsleep struct{}
 
 func (FallAsleep) traits() Traits { return Traits{} }
 
-func (FallAsleep) words() Words { return says("Put", "Put", "the cluster to sleep", EventFellAsleep) }
+func (FallAsleep) words() Words {
+	return says("Put", "puts", "Put", "the cluster to sleep", EventFellAsleep)
+}
 
 // veto lets a cluster sleep only where its spec asks for that, and where all that runs holds its data on volumes that
 // stay.
@@ -53,7 +55,7 @@ type StopMembers struct{ Pods []facts.PodRef }
 func (StopMembers) traits() Traits { return Traits{} }
 
 func (c StopMembers) words() Words {
-	return says("Stop", "Stopped", "the Pod", EventPodDeleted).of(podNames(c.Pods))
+	return says("Stop", "stops", "Stopped", "the Pod", EventPodDeleted).of(podNames(c.Pods))
 }
 
 // veto stops no member before it is written down that the cluster sleeps, nor once its spec asks for members again.
@@ -78,7 +80,7 @@ type WakeUp struct{}
 
 func (WakeUp) traits() Traits { return Traits{} }
 
-func (WakeUp) words() Words { return says("Call", "Called", "the cluster awake", EventWokeUp) }
+func (WakeUp) words() Words { return says("Call", "calls", "Called", "the cluster awake", EventWokeUp) }
 
 // veto calls a cluster awake only once a quorum answers.
 func (WakeUp) veto(o facts.View) Veto {

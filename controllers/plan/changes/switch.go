@@ -23,7 +23,7 @@ type SwitchOver struct {
 func (SwitchOver) traits() Traits { return Traits{Secrets: true} }
 
 func (SwitchOver) words() Words {
-	return says("Switch", "Switched", "over to the next members", EventRestoreMoved)
+	return says("Switch", "switches", "Switched", "over to the next members", EventRestoreMoved)
 }
 
 // veto ends an incarnation only for one that is whole, on an approval of the evidence that there is.
@@ -177,7 +177,7 @@ type GoBack struct {
 func (GoBack) traits() Traits { return Traits{Secrets: true} }
 
 func (c GoBack) words() Words {
-	return says("Go back", "Went back", "to "+strings.Join(c.Names, ", "), EventRestoreWentBack)
+	return says("Go back", "goes back", "Went back", "to "+strings.Join(c.Names, ", "), EventRestoreWentBack)
 }
 
 // veto gives up an incarnation only where no client was led to it, on an approval of the evidence that there is.

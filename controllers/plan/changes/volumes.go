@@ -25,7 +25,7 @@ type WriteSettings struct {
 func (WriteSettings) traits() Traits { return Traits{} }
 
 func (c WriteSettings) words() Words {
-	return says("Write", "Wrote", "settings on the volume", EventRecorded).of(volumeNames(c.Volumes))
+	return says("Write", "writes", "Wrote", "settings on the volume", EventRecorded).of(volumeNames(c.Volumes))
 }
 
 func (c WriteSettings) veto(o facts.View) Veto {
@@ -131,7 +131,7 @@ type KeepVolume struct {
 func (KeepVolume) traits() Traits { return Traits{} }
 
 func (c KeepVolume) words() Words {
-	return says("Keep", "Kept", "the volume of "+c.Volume.Name, EventVolumeKept).about(c.Volume.Name)
+	return says("Keep", "keeps", "Kept", "the volume of "+c.Volume.Name, EventVolumeKept).about(c.Volume.Name)
 }
 
 // veto puts aside only what no member lives on, or what was put aside at a time that cannot be read.
@@ -165,7 +165,7 @@ type DeleteVolumes struct{ Volumes []facts.VolumeRef }
 func (DeleteVolumes) traits() Traits { return Traits{} }
 
 func (c DeleteVolumes) words() Words {
-	return says("Delete", "Deleted", "the volume", EventVolumeDeleted).of(volumeNames(c.Volumes))
+	return says("Delete", "deletes", "Deleted", "the volume", EventVolumeDeleted).of(volumeNames(c.Volumes))
 }
 
 func (c DeleteVolumes) veto(o facts.View) Veto {
