@@ -30,9 +30,41 @@ func TestAMemberThatAPersonAsksToDefragmentTellsAnewWhatIsInUse(t *testing.T) {
 	s := survey{clients: map[string]etcd.Client{"demo-0": &committing{inUse: 5 << 20}}}
 	c := &v1alpha1.EtcdCluster{}
 	c.Annotations = map[string]string{v1alpha1.AnnotationDefragment: "2026-11-29T12:00:00Z"}
-	(&Observer{}).history(t.Context(), s, c, well)
+	(&Observer{Now: time.Now}).history(t.Context(), s, c, well)
 	if got := well.Members[0].Answer.DBSizeInUse; got != 5<<20 {
 		t.Errorf("%d are in use", got)
+	}
+}
+
+// To ask it begins snapshots, and the Pod that has it defragmented waits for those.
+func TestAMemberThatIsBeingDefragmentedIsNotAskedWhatIsInUse(t *testing.T) {
+	began := time.Unix(1000, 0)
+	asked := &v1alpha1.EtcdCluster{}
+	asked.Annotations = map[string]string{v1alpha1.AnnotationDefragment: "2026-11-29T12:00:00Z"}
+	pod := facts.DefragPod{Task: facts.Task{Created: began}, Since: began, Deadline: time.Hour, Until: 100 << 20}
+	for name, row := range map[string]struct {
+		cluster *v1alpha1.EtcdCluster
+		alarms  []facts.Alarm
+		phase   facts.Phase
+		asked   int
+		isRead  bool
+	}{
+		"a person asks, and it has its Pod":   {asked, nil, facts.PodPending, 0, false},
+		"and that runs":                       {asked, nil, facts.PodRunning, 0, false},
+		"and that failed":                     {asked, nil, facts.PodFailed, 1, false},
+		"it leads and is full, and that runs": {&v1alpha1.EtcdCluster{}, []facts.Alarm{{Name: facts.AlarmNoSpace, Member: 1}}, facts.PodRunning, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			current, defrag := filled(2048, 8192, 1900), pod
+			defrag.Phase, defrag.Started = row.phase, row.phase == facts.PodRunning
+			current.Members[0].Answer.Alarms, current.Members[0].Defragmenting = row.alarms, &defrag
+			o := &Observer{Pinger: NewPinger(nil), Now: func() time.Time { return began.Add(time.Minute) }}
+			leader := &committing{inUse: 5 << 20}
+			known := o.history(t.Context(), survey{clients: map[string]etcd.Client{"demo-0": leader}}, row.cluster, current)
+			if leader.asked != row.asked || known.IsRead != row.isRead {
+				t.Errorf("it was asked %d times, and what it uses is unknown: %v", leader.asked, known.IsRead)
+			}
+		})
 	}
 }
 
@@ -61,8 +93,8 @@ func TestWhatIsInUseIsToldAnewByALeaderThatIsFullAndByNoOther(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Unix(1000, 0)
-			o := &Observer{Pinger: NewPinger(nil), AsksNoHashes: row.bystander}
-			o.Pinger.now = func() time.Time { return now }
+			o := &Observer{Pinger: NewPinger(nil), AsksNoHashes: row.bystander, Now: func() time.Time { return now }}
+			o.Pinger.now = o.Now
 			leader := row.current.Leader()
 			s := survey{clients: map[string]etcd.Client{leader.Name: &row.leader}}
 			var known facts.History

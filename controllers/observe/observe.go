@@ -162,7 +162,7 @@ func (o *Observer) history(ctx context.Context, s survey, cluster *v1alpha1.Etcd
 	if leader.Answer == nil {
 		return known
 	}
-	isRead := !o.AsksNoHashes && s.tellInUse(ctx, current, !cluster.DefragmentAsked().IsZero())
+	isRead := !o.AsksNoHashes && s.tellInUse(ctx, current, o.Now(), !cluster.DefragmentAsked().IsZero())
 	known = o.Pinger.remember(client.ObjectKeyFromObject(cluster), moment{revision: leader.Answer.Revision,
 		isFull: len(leader.Answer.Alarms) > 0, inUse: current.InUse()}, cluster.Spec.KeepHistoryOrDefault())
 	asked := s.clients[leader.Name]
@@ -178,13 +178,19 @@ func (o *Observer) history(ctx context.Context, s survey, cluster *v1alpha1.Etcd
 
 // tellInUse asks members anew what is in use of their databases: the leader where they are full, since all hold the
 // same, and each where a person asks that it is defragmented. It reports a leader that sends a snapshot, which keeps
-// the room of all that is compacted meanwhile. Of what cannot be asked that stays which its status told.
-func (s survey) tellInUse(ctx context.Context, current facts.Incarnation, isAsked bool) (isRead bool) {
+// the room of all that is compacted meanwhile. Of what cannot be asked that stays which its status told. One that is
+// being defragmented is left alone: to ask it begins snapshots, and its Pod waits for those. What a leader uses is then
+// not known.
+func (s survey) tellInUse(ctx context.Context, current facts.Incarnation, now time.Time, isAsked bool) (isRead bool) {
 	isFull, leader := current.IsOutOfSpace(), current.Leader()
 	for _, r := range current.Voters() {
 		isFullLeader := isFull && r.Name == leader.Name
 		asked := s.clients[r.Name]
 		if asked == nil || r.Answer == nil || !isAsked && !isFullLeader {
+			continue
+		}
+		if r.IsBeingDefragmented(now) {
+			isRead = isRead || isFullLeader
 			continue
 		}
 		if isFullLeader {

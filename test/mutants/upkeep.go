@@ -159,6 +159,12 @@ var upkeep = []mutant{
 		Test: "TestAMemberThatAPersonAsksToDefragmentTellsAnewWhatIsInUse",
 	},
 	{
+		Name: "a member is asked for snapshots while its Pod has it defragmented", Peer: "",
+		From: "if r.IsBeingDefragmented(now) {",
+		To:   "if false {",
+		Test: "TestAMemberThatIsBeingDefragmentedIsNotAskedWhatIsInUse",
+	},
+	{
 		Name: "a quota grows for what a snapshot keeps", Peer: "",
 		From: "known.IsSteady && !isRead",
 		To:   "known.IsSteady",

@@ -66,7 +66,7 @@ type History struct {
 	Reached int64 // the revision that was reached Upkeep.KeepHistory ago; zero where that is not known
 	// IsSteady: what is in use has not fallen for a while, so no compaction is under way, and nothing keeps its room
 	IsSteady bool
-	// IsRead: the leader sends a snapshot. What is compacted counts as in use until that ends
+	// IsRead: the leader sends a snapshot, or is being defragmented. What is compacted counts as in use until that ends
 	IsRead bool
 	// IsFullSince: an alarm has stood since then. What came after it takes no room: keys were only deleted
 	IsFullSince bool
@@ -124,12 +124,17 @@ func (r Replica) IsDefragmented() bool {
 // Busy is the member whose Pod has it defragmented now, and false where there is none.
 func (o Observation) Busy() (Replica, bool) {
 	for _, r := range o.Current.Members {
-		p := r.Defragmenting
-		if p != nil && !r.IsDefragmented() && (!p.HasEnded(o.Now) || r.IsBusy(o.Now)) {
+		if r.IsBeingDefragmented(o.Now) {
 			return r, true
 		}
 	}
 	return Replica{}, false
+}
+
+// IsBeingDefragmented reports a member whose Pod has it defragmented now, or may begin to at any moment.
+func (r Replica) IsBeingDefragmented(now time.Time) bool {
+	p := r.Defragmenting
+	return p != nil && !r.IsDefragmented() && (!p.HasEnded(now) || r.IsBusy(now))
 }
 
 // slowDisk is how many bytes a second the slowest disk that etcd can live on reads and writes anew.
