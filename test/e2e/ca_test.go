@@ -17,10 +17,10 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
-var _ = Describe("The authorities of a cluster that somebody deletes", Label("operator"), func() {
+var _ = Describe("The CAs of a cluster that a person deletes", Label("operator"), func() {
 	ownOperator()
 
-	It("are not made anew: members serve on and come back, nobody joins, and all goes on when they are put back", perStory, func(ctx context.Context) {
+	It("are not made anew: members serve on and come back, no member joins, and all goes on when they are put back", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "trust", 3)
 		cluster.AwaitReady(ctx, 3)
 		was := identityOf(ctx, cluster)
@@ -55,10 +55,10 @@ var _ = Describe("The authorities of a cluster that somebody deletes", Label("op
 	})
 })
 
-var _ = Describe("The authorities of a cluster that somebody replaces by others", Label("operator"), func() {
+var _ = Describe("The CAs of a cluster that a person replaces by others", Label("operator"), func() {
 	ownOperator()
 
-	It("issue nothing: no Secret and no Pod changes, nobody joins, and all goes on when they are put back", perStory, func(ctx context.Context) {
+	It("issue nothing: no Secret and no Pod changes, no member joins, and all goes on when they are put back", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "usurped", 3)
 		cluster.AwaitReady(ctx, 3)
 		was, issued := identityOf(ctx, cluster), certificatesOf(ctx, cluster)

@@ -157,7 +157,7 @@ var _ = Describe("A copy of the data that differs from the others", Label("data"
 		}
 	}
 
-	It("is nobody's to judge when all three differ: a person is asked with the hashes, and nothing is restarted or removed", perStory, func(ctx context.Context) {
+	It("is left to a person when all three differ: the hashes are shown, and nothing is restarted or removed", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "torn", 3)
 		cluster.AwaitReady(ctx, 3)
 		cluster.Fill(ctx, corruptible, 50)

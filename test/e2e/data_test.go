@@ -117,7 +117,7 @@ var _ = Describe("Another cluster's data where a member has its own", Label("dat
 	ownNamespace()
 
 	// Without a quorum of the cluster that it comes from, such a process never answers anybody.
-	It("is never taken for the member's, costs nobody else anything, and is replaced", perStory, func(ctx context.Context) {
+	It("is never taken for the member's, costs no other member anything, and is replaced", perStory, func(ctx context.Context) {
 		cluster, other := story.Create(ctx, "own", 3, world.ReplaceAfter(30*time.Second)), story.Create(ctx, "other", 3)
 		cluster.AwaitReady(ctx, 3)
 		other.AwaitReady(ctx, 3)

@@ -52,7 +52,7 @@ var _ = Describe("A drain", Label("disruption"), func() {
 var _ = Describe("An eviction", Label("disruption"), func() {
 	ownNamespace()
 
-	It("is bounded by a quorum of the voters, whatever their number, and lets an only member go", perStory, func(ctx context.Context) {
+	It("is bounded by a quorum of the voters, of any number, and lets an only member go", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "bounded", 3)
 		cluster.AwaitReady(ctx, 3)
 		expectBudget(ctx, "bounded", 2)
@@ -288,7 +288,7 @@ var _ = Describe("Members", Label("disruption"), func() {
 	})
 })
 
-var _ = Describe("Something that somebody deletes", Label("disruption"), func() {
+var _ = Describe("Something that a person deletes", Label("disruption"), func() {
 	ownNamespace()
 
 	It("is made again: Services, certificates and the disruption budget", perStory, func(ctx context.Context) {

@@ -18,7 +18,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
-var _ = Describe("Something that somebody edits", Label("operator"), func() {
+var _ = Describe("Something that a person edits", Label("operator"), func() {
 	ownNamespace()
 
 	It("is put right: Services and the disruption budget", perStory, func(ctx context.Context) {

@@ -133,7 +133,7 @@ var _ = Describe("A link that is slow", Label("networks"), func() {
 	BeforeEach(func() { kube.NeedLocalkube() })
 	ownNamespace()
 
-	It("lets its member fall behind under load, and catch up after; nobody is replaced for it", perStory, func(ctx context.Context) {
+	It("lets its member fall behind under load, and catch up after; no member is replaced for it", perStory, func(ctx context.Context) {
 		cluster := createMortal(ctx, "thin")
 		was, member := identityOf(ctx, cluster), follower(ctx, cluster)
 		traffic := cluster.Write(ctx)

@@ -24,7 +24,7 @@ const (
 var _ = Describe("A Pod that its kubelet ended for good", Label("nodes"), func() {
 	ownNamespace()
 
-	It("is made anew on its volume as the same member, whatever the kubelet says it ended for", perStory, func(ctx context.Context) {
+	It("is made anew on its volume as the same member, for any reason that the kubelet gives", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "ended", 3)
 		cluster.AwaitReady(ctx, 3)
 		was := identityOf(ctx, cluster)
@@ -232,7 +232,7 @@ var _ = Describe("A node", Label("nodes"), Serial, func() {
 		traffic.FinishAfterOutage(ctx)
 	})
 
-	It("that is deleted with the volume on it costs its member at once, whatever repair.replaceAfter says", perStory, func(ctx context.Context) {
+	It("that is deleted with the volume on it costs its member at once, with any repair.replaceAfter", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "deleted", 3, world.ReplaceAfter(never))
 		cluster.AwaitReady(ctx, 3)
 		before, victim := cluster.Identities(ctx), cluster.AwayFromOperator(ctx)
@@ -252,7 +252,7 @@ var _ = Describe("A node", Label("nodes"), Serial, func() {
 		traffic.Finish(ctx)
 	})
 
-	It("that a person calls out of service costs its member at once, whatever repair.replaceAfter says", perStory, func(ctx context.Context) {
+	It("that a person calls out of service costs its member at once, with any repair.replaceAfter", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "tainted", 3, world.ReplaceAfter(never))
 		cluster.AwaitReady(ctx, 3)
 		before, victim := cluster.Identities(ctx), cluster.AwayFromOperator(ctx)

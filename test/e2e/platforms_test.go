@@ -170,7 +170,7 @@ var _ = Describe("In a Kubernetes of other people's,", Label("platforms"), func(
 		Eventually(ctx, annotations).WithTimeout(10 * time.Second).Should(SatisfyAll(Not(HaveKey("example.com/a")), HaveKeyWithValue("example.com/of-others", "x")))
 	})
 
-	It("where every node has a taint, and members go by node affinity, whatever runs for a cluster runs where its members may", Serial, perStory, func(ctx context.Context) {
+	It("where every node has a taint, and members go by node affinity, all Pods of a cluster run where its members may", Serial, perStory, func(ctx context.Context) {
 		kube.NeedLocalkube()
 		nodes, err := kube.Nodes(ctx)
 		Expect(err).NotTo(HaveOccurred())

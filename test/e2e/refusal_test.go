@@ -46,7 +46,7 @@ var _ = Describe("A spec that is changed in the middle of a birth", Label("refus
 		cluster.Write(ctx).Finish(ctx)
 	})
 
-	It("to another size and version is what the cluster becomes, while nobody has started", perStory, func(ctx context.Context) {
+	It("to another size and version is what the cluster becomes, while no member has started", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "changed", 3, world.Version("3.5.35"), func(c *v1alpha1.EtcdCluster) {
 			c.Spec.Pod.NodeSelector = map[string]string{"e2e.etcdsteward.dev/no-such": "node"}
 		})
@@ -69,7 +69,7 @@ var _ = Describe("A spec that is changed in the middle of a birth", Label("refus
 	})
 })
 
-var _ = Describe("An object of somebody else", Label("refusals"), func() {
+var _ = Describe("An object of another owner", Label("refusals"), func() {
 	ownNamespace()
 
 	foreign := map[string]func() client.Object{

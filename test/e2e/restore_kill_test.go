@@ -108,7 +108,7 @@ var _ = Describe("With kill -9 in each Pod of it, in another step of each,", Lab
 	ownNamespace()
 
 	for _, row := range restoresOfThree {
-		It(row.what+" goes on, and starts or stops nobody before everything is restored", perStory, func(ctx context.Context) {
+		It(row.what+" goes on, and starts or stops no member before everything is restored", perStory, func(ctx context.Context) {
 			proxy := kube.S3Server(s3server.Versitygw).Proxy(GinkgoTB())
 			restore := row.prepare(ctx, story.ToS3(ctx, proxy.Access))
 			slow := slowSteps(ctx)

@@ -230,7 +230,7 @@ var _ = Describe("A roll", Label("roll"), func() {
 		traffic.Finish(ctx)
 	})
 
-	It("waits for a disruption budget of somebody else, and says which", perStory, func(ctx context.Context) {
+	It("waits for a disruption budget of another owner, and says which", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "budgets", 3)
 		cluster.AwaitReady(ctx, 3)
 		before := podsOf(ctx, cluster)

@@ -68,7 +68,7 @@ var _ = Describe("A schedule with a retention and test restores", Label("backup"
 		traffic.Finish(ctx)
 	})
 
-	It("keeps what an EtcdRestore that nobody has approved names, for as long as there is one", first, perStory, func(ctx context.Context) {
+	It("keeps what an EtcdRestore names that is not approved, for as long as there is one", first, perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "saved", 1, world.Ephemeral)
 		cluster.AwaitReady(ctx, 1)
 		story.Claim(ctx, "backups")

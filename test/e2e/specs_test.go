@@ -215,7 +215,7 @@ var _ = Describe("A change that Kubernetes would not admit", Label("specs"), fun
 var _ = Describe("A LimitRange", Label("specs"), func() {
 	ownNamespace()
 
-	It("that rewrites Pods restarts nobody by itself, and what it rewrites in a roll is not rolled again", perStory, func(ctx context.Context) {
+	It("that rewrites Pods restarts no member by itself, and what it rewrites in a roll is not rolled again", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "rewritten", 3)
 		cluster.AwaitReady(ctx, 3)
 		was := identityOf(ctx, cluster)

@@ -18,7 +18,7 @@ import (
 var _ = Describe("A change of size and one of settings", Label("disruption"), func() {
 	ownNamespace()
 
-	It("asked for at once, up and down again, both come to their end, and nobody is replaced", perStory, func(ctx context.Context) {
+	It("asked for at once, up and down again, both come to their end, and no member is replaced", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "both", 3)
 		cluster.AwaitReady(ctx, 3)
 		small, before := specOf(ctx, cluster), cluster.Identities(ctx)
