@@ -140,7 +140,7 @@ func TestWhoTrustsTheCAReadsMetricsOverHTTP1AndWhoDoesNotRefuses(t *testing.T) {
 }
 
 // A Prometheus operator takes no ServiceMonitor whose CA is not there, so nothing would ever connect.
-func TestTheCAOfMetricsIsThereBeforeAnybodyConnectsAndComesBack(t *testing.T) {
+func TestTheCAOfMetricsIsThereBeforeAClientConnectsAndComesBack(t *testing.T) {
 	now := time.Now()
 	store := &secrets{err: errors.New("away")}
 	certificate := store.certificate(func() time.Time { return now })

@@ -12,7 +12,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
-func TestDataIsTakenOverFromTheOneWhoLeftItAndFromNobodyElse(t *testing.T) {
+func TestDataIsTakenOverFromTheOwnerThatLeftItAndFromNoOther(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		edit  func(*testing.T, *world, *corev1.PersistentVolumeClaim, *facts.Retained)

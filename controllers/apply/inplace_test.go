@@ -273,7 +273,7 @@ func TestTheRecordMovesToTheNextIncarnationInOneWriteAndKeepsWhatWas(t *testing.
 	}
 }
 
-func TestAnIncarnationIsNotTouchedByWhoeverIsBehind(t *testing.T) {
+func TestAnIncarnationIsNotTouchedByAnOperatorThatIsBehind(t *testing.T) {
 	w := newWorld(t, demo())
 	begunNext(t, w)
 	other := beginNextIncarnation()
@@ -380,7 +380,7 @@ func TestAClusterDoesNotGoBackFromWhatServesByNowNorIsAnotherVolumeMarked(t *tes
 	}
 }
 
-func TestWhatASurvivorHoldsIsStreamedFromItAndFromNobodyElse(t *testing.T) {
+func TestWhatASurvivorHoldsIsStreamedFromItAndFromNoOtherMember(t *testing.T) {
 	w := newWorld(t, demo())
 	serving(t, w)
 	next := nextIncarnationOf("demo-3")

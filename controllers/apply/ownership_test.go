@@ -41,7 +41,7 @@ func strangers(c *v1alpha1.EtcdCluster) map[ctrlclient.Object]changes.Change {
 	}
 }
 
-func TestAnObjectOfSomebodyElseIsNeverTouched(t *testing.T) {
+func TestAnObjectOfAnotherOwnerIsNeverTouched(t *testing.T) {
 	for object, change := range strangers(demo()) {
 		w := newWorld(t, demo())
 		w.put(t, object)

@@ -285,7 +285,7 @@ func TestAnAttemptThatFailsIsSaidAndTheNextOneCounts(t *testing.T) {
 	w.is("Complete", "True Verified")
 }
 
-func TestABackupIsCompleteWhenItsStepsAreWhateverElseRunsInThePod(t *testing.T) {
+func TestABackupIsCompleteWhenItsStepsAreAlsoBesideOtherContainersInThePod(t *testing.T) {
 	w := newBackupWorld(t, jobworld.Nightly(), jobworld.Serving()...)
 	w.passes(3)
 	pod := w.Inject(w.Pod("p1"))
@@ -453,7 +453,7 @@ func TestAnotherOperatorsBackupIsNotTouchedWhileItRuns(t *testing.T) {
 	}
 }
 
-func TestAJobOfSomebodyElseIsNotAdopted(t *testing.T) {
+func TestAJobOfAnotherOwnerIsNotAdopted(t *testing.T) {
 	foreign := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: resources.BackupJob(jobworld.Nightly()), UID: "x"}}
 	w := newBackupWorld(t, jobworld.Nightly(), append(jobworld.Serving(), foreign)...)
 	w.passes(3)
@@ -594,7 +594,7 @@ func TestARecordThatCannotBeReadStopsABackupAndIsSaid(t *testing.T) {
 }
 
 // refusals of the one change that is made after the end.
-func TestAJobThatNobodyMayTouchKeepsNoBackupFromBeingToldAndIsLeftAloneForAWhile(t *testing.T) {
+func TestAJobThatMayNotBeTouchedKeepsNoBackupFromBeingToldAndIsLeftAloneForAWhile(t *testing.T) {
 	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
 	for name, refusal := range map[string]error{
 		"a webhook": apierrors.NewForbidden(jobs, "demo", errors.New(`admission webhook "jobs.example.com" denied the request: no`)),
@@ -710,7 +710,7 @@ func TestEventsThatMayNotBeReadKeepNothingFromBeingTold(t *testing.T) {
 	}
 }
 
-func TestACopyUnderAnotherNameIsAnotherBackupWhateverItsStatusSays(t *testing.T) {
+func TestACopyUnderAnotherNameIsAnotherBackupWithAnyStatus(t *testing.T) {
 	w := newBackupWorld(t, jobworld.Nightly(), jobworld.Serving()...)
 	w.whole()
 	w.passes(2)

@@ -335,7 +335,7 @@ func TestABackupIsNeverCalledGoodWithoutTheWordsOfAPodThatSucceeded(t *testing.T
 }
 
 // A run that was killed after any effect is just another observation: whatever is recorded at last was recorded once.
-func TestABackupEndsOnceWhateverIsWipedAfterwards(t *testing.T) {
+func TestABackupEndsOnceAlsoWhereItsStatusIsWipedAfterwards(t *testing.T) {
 	o := seen(complete, with(attempt(StepDone, StepDone, StepDone, StepDone).succeeded()))
 	first := Next(o).Change.(RecordOutcome).Outcome
 	o.Record.Outcome = &first

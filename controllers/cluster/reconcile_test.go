@@ -308,7 +308,7 @@ func TestAPodThatThePlatformRefusesKeepsNoOtherMemberFromBeingReplaced(t *testin
 	w.settle()
 }
 
-func TestANameThatSomebodyTookIsReportedAndNotAdopted(t *testing.T) {
+func TestANameThatIsTakenIsReportedAndNotAdopted(t *testing.T) {
 	w := newWorld(t, demo(1))
 	taken := &corev1.Service{}
 	taken.Namespace, taken.Name = "shop", "demo"
@@ -327,7 +327,7 @@ func TestANameThatSomebodyTookIsReportedAndNotAdopted(t *testing.T) {
 	}
 }
 
-func TestAnObjectOfSomebodyElseThatOnlyTheWriteFindsStallsTheCluster(t *testing.T) {
+func TestAnObjectOfAnotherOwnerThatOnlyTheWriteFindsStallsTheCluster(t *testing.T) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x"}}}}
 	orphan := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 		Labels: map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedByValue}}}

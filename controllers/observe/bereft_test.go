@@ -15,7 +15,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-func TestMembersOfWhichOnlyTheirCertificatesAreLeftAreSeenWhileNobodyAnswers(t *testing.T) {
+func TestMembersOfWhichOnlyTheirCertificatesAreLeftAreSeenWhileNoMemberAnswers(t *testing.T) {
 	w := newTLSWorld(t)
 	record := bootstrapRecord("demo-3")
 	record.ClusterID, record.NextOrdinal = 0xc1, 6

@@ -125,7 +125,7 @@ func TestAPodOfAnIncarnationThatHasJustEndedIsFoundWithoutItsLabels(t *testing.T
 	}
 }
 
-func TestAVolumeThatWasSupersededIsFormerWhateverTheRecordSays(t *testing.T) {
+func TestAVolumeThatWasSupersededIsFormerWithAnyRecord(t *testing.T) {
 	w := newWorld(t)
 	old := w.volumeOf("demo-0", "99999999")
 	old.Annotations[v1alpha1.AnnotationSuperseded] = incarnation

@@ -217,7 +217,7 @@ func TestAnEphemeralMemberIsToldThatItsNodeIsGone(t *testing.T) {
 	}
 }
 
-func TestAMemberThatAnswersIsNotSilentWhateverItsKubeletSays(t *testing.T) {
+func TestAMemberThatAnswersIsNotSilentAlsoWhereItsKubeletSaysSo(t *testing.T) {
 	p := newPlace(t)
 	p.deleteNode()
 	pod := p.world.pod("demo-1", resources.StartSealed)

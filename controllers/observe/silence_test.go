@@ -223,7 +223,7 @@ func (h *hindered) Status(ctx context.Context) (etcd.Status, error) {
 	return etcd.Status{}, ctx.Err() //nolint:wrapcheck // as gRPC would
 }
 
-func TestWhoeverWasHeldUpAsksAgain(t *testing.T) {
+func TestAnOperatorThatWasHeldUpAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		member := &hindered{}
 		if _, err := askOne(t.Context(), member, glance); err != nil || member.asked != 2 {

@@ -95,7 +95,7 @@ func TestFirstMembersThatLeftNoTraceAreNamedAndProveNothing(t *testing.T) {
 	}
 }
 
-func TestNothingIsLostWhileAKubeletSaysThatSomebodyServes(t *testing.T) {
+func TestNothingIsLostWhileAKubeletSaysThatAMemberServes(t *testing.T) {
 	left := func(r *facts.Replica) { r.Pod, r.Answer, r.Member, r.Volume.Terminating = nil, nil, nil, true }
 	// it was shrunk to one, whose volumes were hard to delete
 	serving := settledWorld(3).edit(1, left).edit(2, left).blind()

@@ -69,7 +69,7 @@ func TestThePodThatHoldsTheOnlyDataOfAMemberIsNeverDeleted(t *testing.T) {
 	}
 }
 
-func TestAMemberThatRunsIsDeletedOnlyWhenNobodyHasAnythingOfIt(t *testing.T) {
+func TestAMemberThatRunsIsDeletedOnlyWhenNoOtherMemberHasAnythingOfIt(t *testing.T) {
 	lone := settledWorld(1).edit(0, unheardAndGiven)
 	three := settledWorld(3).edit(0, unheardAndGiven).edit(1, servedBefore).edit(2, servedBefore)
 	for _, row := range []struct {
@@ -148,7 +148,7 @@ func TestAMemberStartsOnlyFromItsOwnData(t *testing.T) {
 	}
 }
 
-func TestTheGuardKeepsTheVolumeOfAFirstMemberWhateverItsLabelSays(t *testing.T) {
+func TestTheGuardKeepsTheVolumeOfAFirstMemberWithAnyLabel(t *testing.T) {
 	o := atBootstrap(3).edit(1, noPod).edit(1, func(r *facts.Replica) { r.Volume.Incarnation = "old" })
 	c := changes.DeleteVolumes{Volumes: []facts.VolumeRef{o.Current.Find("demo-1").VolumeRef()}}
 	if Veto(o.Observation, c) == "" {

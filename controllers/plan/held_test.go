@@ -51,7 +51,7 @@ func TestAMemberWhosePodAFinalizerKeepsStaysOne(t *testing.T) {
 }
 
 // Each waits for something to be gone.
-func TestWhateverIsWaitedForSaysWhichFinalizerKeepsIt(t *testing.T) {
+func TestAnObjectThatIsWaitedForSaysWhichFinalizerKeepsIt(t *testing.T) {
 	three, restoring, filling := settledWorld(3), restoringWorld(3), fillingWorld(requesting(settledWorld(3)))
 	pod := func(r *facts.Replica) { leaving(r); r.Pod.HeldBy = hold }
 	volume := func(r *facts.Replica) { r.Pod, r.Volume.Terminating, r.Volume.HeldBy = nil, true, hold }

@@ -110,7 +110,7 @@ func TestAPodThatOthersGaveOtherAmountsIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestANodeWithoutRoomIsToldAsOverdueAndRestartsNobody(t *testing.T) {
+func TestANodeWithoutRoomIsToldAsOverdueAndRestartsNoMember(t *testing.T) {
 	deferred := facts.Resize{State: facts.ResizeDeferred, Message: "no room", Since: now.Add(-time.Hour)}
 	d := Decide(running(many).edit(2, having(many, deferred)).Observation)
 	if d.Verdict != Refuse || d.Rule != nameResize || !d.Overdue || d.NeedsHuman {

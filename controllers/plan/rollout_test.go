@@ -56,7 +56,7 @@ func TestARollAsksWhetherItsPodWouldBeAdmittedBeforeItWritesAnything(t *testing.
 	}
 }
 
-func TestNobodyIsRestartedWhileAnotherOneIsReadyButFarBehind(t *testing.T) {
+func TestNoMemberIsRestartedWhileAnotherOneIsReadyButFarBehind(t *testing.T) {
 	o := wanting(settledWorld(3).edit(2, rolled).edit(2, func(r *facts.Replica) { r.Answer.Applied = 1 }), other)
 	if d := Decide(o.Observation); d.Change != nil || d.Verdict == Settled {
 		t.Errorf("%s: %s", d.Verdict, d.Message)

@@ -166,7 +166,7 @@ func TestARecordThatIsHalfWrittenIsNeverTakenForNoneNorForAnEmptyOne(t *testing.
 	}
 }
 
-func TestARecordThatAnOlderReleaseMayNotReadIsRefusedWhateverItsForm(t *testing.T) {
+func TestARecordThatAnOlderReleaseMayNotReadIsRefusedInAnyForm(t *testing.T) {
 	for _, text := range []string{
 		edited(t, v01Fresh, "leastReader", Version+1),
 		`{"recordVersion":9,"leastReader":2,"incarnation":{"name":"a1"},"names":"demo-0"}`,

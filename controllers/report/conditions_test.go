@@ -182,7 +182,7 @@ func TestNothingIsReadyThatWasNotSeen(t *testing.T) {
 	}
 }
 
-func TestAMemberThatSomebodyElseRemovedMakesTheClusterDegraded(t *testing.T) {
+func TestAMemberThatAnotherClientRemovedMakesTheClusterDegraded(t *testing.T) {
 	w := demo(3, begin).settled()
 	w.o.Current.Bootstrap.Names = []string{"demo-0"} // as if grown from one
 	w.written(t).without("demo-2").written(t)

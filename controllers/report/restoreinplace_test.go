@@ -292,7 +292,7 @@ func TestOfARestoreThatThePassDidNotSeeNothingIsTold(t *testing.T) {
 	}
 }
 
-func TestEvidenceIsShownOnlyWhereSomebodyMayHaveToReadIt(t *testing.T) {
+func TestEvidenceIsShownOnlyWhereAPersonMayHaveToReadIt(t *testing.T) {
 	w := demo(3, begin).settled()
 	if got := Status(w.input()).Evidence; got != nil {
 		t.Errorf("a healthy cluster shows %+v", got)
@@ -312,7 +312,7 @@ func TestEvidenceIsShownOnlyWhereSomebodyMayHaveToReadIt(t *testing.T) {
 	}
 }
 
-func TestWhoeverIsLeftOfALostQuorumIsNamed(t *testing.T) {
+func TestTheMembersThatAreLeftOfALostQuorumAreNamed(t *testing.T) {
 	w := demo(3, begin).settled().dataGone("demo-1").dataGone("demo-2").unreadable("nobody knows a leader")
 	if got := Status(w.input()).Evidence; !strings.Contains(got.Message,
 		"With source.survivor demo-0 the cluster gets all up to its revision 1. ") || got.Members[0].AppliedIndex != 100 {

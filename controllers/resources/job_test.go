@@ -96,7 +96,7 @@ func TestJobsOfBackupsAreBuiltAsTheyWereReviewed(t *testing.T) {
 	}
 }
 
-func TestThePodOfABackupPassesPodSecurityRestrictedAndIsNobodysMember(t *testing.T) {
+func TestThePodOfABackupPassesPodSecurityRestrictedAndIsNoMember(t *testing.T) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -87,7 +87,7 @@ func operatorPod(t *testing.T) map[string]string {
 	return deployment.Spec.Template.Labels
 }
 
-func TestTheNetworkPolicyLetsInWhatTheClusterLivesByAndWhoIsAskedForAndNobodyElse(t *testing.T) {
+func TestTheNetworkPolicyLetsInWhatTheClusterLivesByAndWhoIsAskedForAndNoOther(t *testing.T) {
 	shop, neighbour := map[string]string{"app": "shop"}, cluster(func(c *v1alpha1.EtcdCluster) { c.Name, c.UID = "other", "other" })
 	backup := BuildBackupJob(toVolume(), cluster(), backupStart()).Spec.Template.Labels
 	elsewhere := BuildBackupJob(toVolume(), neighbour, backupStart()).Spec.Template.Labels

@@ -133,7 +133,7 @@ func TestPodsOfRestoresAreBuiltAsTheyWereReviewed(t *testing.T) {
 	}
 }
 
-func TestThePodsOfARestorePassPodSecurityRestrictedAndAreNobodysMembers(t *testing.T) {
+func TestThePodsOfARestorePassPodSecurityRestrictedAndAreNoMembers(t *testing.T) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
 		t.Fatal(err)

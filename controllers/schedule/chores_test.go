@@ -124,7 +124,7 @@ const (
 	restoredNewest = `{"key":"etcd/n/snapshot.db","sizeBytes":1,"revision":7,"startedAt":"2026-03-01T12:00:00Z"}`
 )
 
-func TestAJobOfAScheduleIsOverWhenItsStepsAreWhateverElseRunsInThePod(t *testing.T) {
+func TestAJobOfAScheduleIsOverWhenItsStepsAreAlsoBesideOtherContainersInThePod(t *testing.T) {
 	w := newScheduleWorld(t, hourly(keepingTwo), jobworld.Serving()...)
 	w.hours(3)
 	w.looks(2)

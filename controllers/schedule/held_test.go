@@ -155,7 +155,7 @@ func TestTheListOfWhatIsHeldIsBelievedForMinutesOnly(t *testing.T) {
 	}
 }
 
-func TestNothingIsRemovedWhileNobodyCanTellWhatIsRestored(t *testing.T) {
+func TestNothingIsRemovedWhileItIsNotKnownWhatIsRestored(t *testing.T) {
 	damaged := recordOf(beginning(nil), func(*record.Bootstrap) {})
 	damaged.GetAnnotations()[v1alpha1.AnnotationBootstrap] = "{"
 	for reason, object := range map[string]client.Object{"RecordUnreadable": damaged, "RestoreBegins": looking("")} {
@@ -180,7 +180,7 @@ func TestNothingIsRemovedWhileNobodyCanTellWhatIsRestored(t *testing.T) {
 }
 
 // A Service may be left by a cluster that was deleted without what is its, and anybody may make one.
-func TestTheRecordOnAServiceOfNoClusterHoldsWhatItNamesAndStopsNobody(t *testing.T) {
+func TestTheRecordOnAServiceOfNoClusterHoldsWhatItNamesAndStopsNoCluster(t *testing.T) {
 	record := func(text func(string) string, owners ...metav1.OwnerReference) *corev1.Service {
 		service := recordOf(beginning(nil), func(r *record.Bootstrap) {
 			r.ClusterID = 0
@@ -216,7 +216,7 @@ func TestTheRecordOnAServiceOfNoClusterHoldsWhatItNamesAndStopsNobody(t *testing
 	}
 }
 
-func TestAPreflightThatLooksAtOneBackupKeepsNobodyWaiting(t *testing.T) {
+func TestAPreflightThatLooksAtOneBackupKeepsNoOtherRestoreWaiting(t *testing.T) {
 	w := newScheduleWorld(t, hourly(keepingTwo), append(jobworld.Serving(), looking(keyAt("1100")))...)
 	w.hours(1)
 	w.looks(3)

@@ -275,7 +275,7 @@ func TestAStatusThatIsWipedAndABackupThatIsDeletedMakeNoSecondOne(t *testing.T) 
 	}
 }
 
-func TestABackupOfSomebodyElsesUnderTheNameOfARunIsLeftAloneAndSaid(t *testing.T) {
+func TestABackupOfAnotherOwnerUnderTheNameOfARunIsLeftAloneAndSaid(t *testing.T) {
 	other := jobworld.Nightly(func(b *v1alpha1.EtcdBackup) { b.Name, b.UID = "hourly-20260301-1200", "other" })
 	w := newScheduleWorld(t, hourly(), append(jobworld.Serving(), other)...)
 	w.looks(4)

@@ -517,7 +517,7 @@ func TestARecordThatCannotBeReadIsNone(t *testing.T) {
 
 // Downtimes, failures, lost records, lost Jobs and crashes at random: what remove and begin check holds at any point,
 // and once all is well again the store has what retention keeps, and no more EtcdBackups are left.
-func TestWhateverHappensRetentionAndTestRestoresComeToTheSameEnd(t *testing.T) {
+func TestInAnyOrderOfEventsRetentionAndTestRestoresComeToTheSameEnd(t *testing.T) {
 	for seed := 0; seed < 20; seed += needs.Stride(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(seed), 2))

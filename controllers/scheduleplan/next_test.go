@@ -269,7 +269,7 @@ func TestAScheduleWithAStartingDeadlineSaysAsleepThatOneRunMayBeLeftOut(t *testi
 	l.is("20260301-0600")
 }
 
-func TestARunWhoseBackupSomebodyDeletesIsNotMadeAgain(t *testing.T) {
+func TestARunWhoseBackupAPersonDeletesIsNotMadeAgain(t *testing.T) {
 	l := newIncarnation(t, "0 3 * * *", "2026-03-01T00:00:00Z")
 	l.until("2026-03-01T03:02:00Z")
 	l.o.Runs = nil
@@ -353,7 +353,7 @@ func TestAScheduleOfAnotherOperatorsClusterIsIgnored(t *testing.T) {
 
 // Downtimes, slow runs, lost records, deleted EtcdBackups and suspensions at random: never two at once, never one twice
 // (create fails the test), never one before its time, and once all is well again the newest due run begins at once.
-func TestWhateverHappensNoRunIsMadeTwiceOrBesideAnotherAndTheNewestIsMadeUpFor(t *testing.T) {
+func TestInAnyOrderOfEventsNoRunIsMadeTwiceOrBesideAnotherAndTheNewestIsMadeUpFor(t *testing.T) {
 	expressions := []string{"*/20 * * * *", "0 3 * * *", "30 2 * * *", "@every 70m", "0 0 * * 1"}
 	zones := []string{"", "Europe/Berlin", "America/New_York", "Africa/Cairo"}
 	for seed := 0; seed < 20; seed += needs.Stride(4) {

@@ -23,7 +23,7 @@ func condition(t *testing.T, status v1alpha1.EtcdBackupScheduleStatus, kind stri
 	return metav1.Condition{}
 }
 
-func TestTheStatusTellsOfTheNewestRunWhateverTheOrderOfTheList(t *testing.T) {
+func TestTheStatusTellsOfTheNewestRunInAnyOrderOfTheList(t *testing.T) {
 	l := newIncarnation(t, "0 3 * * *", "2026-03-01T00:00:00Z")
 	l.o.Now = at(t, "2026-03-09T12:00:00Z")
 	l.o.Schedule.Recorded = at(t, "2026-03-09T03:00:00Z")

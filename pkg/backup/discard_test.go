@@ -34,7 +34,7 @@ func TestASnapshotWhoseManifestCannotBeRemovedStays(t *testing.T) {
 }
 
 // A write to a volume whose server is away does not return, whatever becomes of its context.
-func TestWhoeverWaitsForAStepHearsThatItsBytesStandStill(t *testing.T) {
+func TestAStepThatIsWaitedForSaysThatItsBytesStandStill(t *testing.T) {
 	heard := make(chan error, 1)
 	ctx, p := Transfer{Progress: &Progress{OnStall: func(err error) { heard <- err }}}.start(context.Background(), 50*time.Millisecond)
 	defer p.stop()

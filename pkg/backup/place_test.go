@@ -62,7 +62,7 @@ func TestAVolumeWithoutRoomForTwiceTheSnapshotIsRefusedBeforeTheFirstByte(t *tes
 	}
 }
 
-func TestDataOfSomebodyElseIsNeverTouched(t *testing.T) {
+func TestDataOfAnotherOwnerIsNeverTouched(t *testing.T) {
 	s := takeSpecimen(t)
 	origin := originOf(s.manifest)
 	for name, prepare := range map[string]func(t testing.TB, p Place){

@@ -150,7 +150,7 @@ func TestWithoutARuleNothingIsRemovedAndWhatIsHeldStays(t *testing.T) {
 	}
 }
 
-func TestWhoeverIsToldToStopRemovesNothingMoreAlsoOnAVolume(t *testing.T) {
+func TestAnAgentThatIsToldToStopRemovesNothingMoreAlsoOnAVolume(t *testing.T) {
 	bucket, _ := volumeBucket(t)
 	first := restored(t, bucket, pruned, 9*day, 1)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -105,7 +105,7 @@ func TestNoManifestIsWrittenForASnapshotThatIsGone(t *testing.T) {
 	}
 }
 
-func TestAManifestThatSomebodyElseWroteIsNotTakenForOurs(t *testing.T) {
+func TestAManifestOfAnotherWriterIsNotTakenForOurs(t *testing.T) {
 	ctx, l := context.Background(), newLiar(t)
 	bucket, _ := volumeBucket(t)
 	o, m := takeUnproven(t, bucket, l)

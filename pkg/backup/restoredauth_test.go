@@ -269,7 +269,7 @@ func TestAnAlarmComesBackUnderTheOldMembersIDAndIsDisarmedByIt(t *testing.T) {
 	}
 }
 
-func TestWithoutACertificateNobodyLooksAfterAClusterWithAuthentication(t *testing.T) {
+func TestWithoutACertificateNoOperatorLooksAfterAClusterWithAuthentication(t *testing.T) {
 	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

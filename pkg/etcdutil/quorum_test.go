@@ -20,7 +20,7 @@ func TestTwoQuorumsMeetAndNothingSmallerDoes(t *testing.T) {
 	}
 }
 
-func TestNobodyIsNoQuorum(t *testing.T) {
+func TestNoMemberIsNoQuorum(t *testing.T) {
 	for _, voters := range []int{0, -1} {
 		if Quorum(voters) != 1 {
 			t.Errorf("%d voters: quorum %d", voters, Quorum(voters))

@@ -146,7 +146,7 @@ func atMost(version uint16, config *tls.Config) *tls.Config {
 	return config
 }
 
-func TestClientTLSTrustsNobodyByAccident(t *testing.T) {
+func TestClientTLSTrustsNoOtherCAByAccident(t *testing.T) {
 	ca := newCA(t, "demo", start)
 	client := ca.mustIssue(t, caller("root"), start)
 	leaf := ca.mustIssue(t, member(), start)

@@ -42,7 +42,7 @@ var effects = []mutant{
 		Name: "apply adopts an object of somebody else", Peer: "",
 		From: "\treturn existing, s.checkOurs(kind, existing)",
 		To:   "\treturn existing, nil",
-		Test: "TestAnObjectOfSomebodyElseIsNeverTouched",
+		Test: "TestAnObjectOfAnotherOwnerIsNeverTouched",
 	},
 	{
 		Name: "the first Pods do not wait for all that they start with", Peer: "",
@@ -91,19 +91,19 @@ var effects = []mutant{
 		Name: "another volume of that name is taken over", Peer: "",
 		From: ", err == nil && string(object.GetUID()) != uid:",
 		To:   ", err == nil && uid == \"\":",
-		Test: "TestDataIsTakenOverFromTheOneWhoLeftItAndFromNobodyElse",
+		Test: "TestDataIsTakenOverFromTheOwnerThatLeftItAndFromNoOther",
 	},
 	{
 		Name: "a volume that is being deleted is taken over", Peer: "",
 		From: " || live.GetDeletionTimestamp() != nil:",
 		To:   ":",
-		Test: "TestDataIsTakenOverFromTheOneWhoLeftItAndFromNobodyElse",
+		Test: "TestDataIsTakenOverFromTheOwnerThatLeftItAndFromNoOther",
 	},
 	{
 		Name: "data that somebody else has taken over is taken from them", Peer: "cozystack/etcd-operator#347",
 		From: "\tcase item.Owner:\n",
 		To:   "\tdefault:\n",
-		Test: "TestDataIsTakenOverFromTheOneWhoLeftItAndFromNobodyElse",
+		Test: "TestDataIsTakenOverFromTheOwnerThatLeftItAndFromNoOther",
 	},
 	{
 		Name: "another object of the name that was seen is changed in its place",

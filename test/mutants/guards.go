@@ -103,19 +103,19 @@ var guards = []mutant{
 		Name: "the guard lets a process that may still be starting be stopped", Peer: "",
 		From: "return !p.RunningSince.IsZero() && now.Sub(p.RunningSince) > StartDeadline",
 		To:   "return !p.RunningSince.IsZero() && now.Sub(p.RunningSince) > 0",
-		Test: "TestAMemberThatRunsIsDeletedOnlyWhenNobodyHasAnythingOfIt",
+		Test: "TestAMemberThatRunsIsDeletedOnlyWhenNoOtherMemberHasAnythingOfIt",
 	},
 	{
 		Name: "the guard lets a process that served before be stopped unasked", Peer: "",
 		From: "if isSpare || r.HasLastingData() && (o.IsAlone(r) || r.Pod.NeverReady() && !o.IsAnyReady()) {",
 		To:   "if isSpare || r.HasLastingData() && (o.IsAlone(r) || !o.IsAnyReady()) {",
-		Test: "TestAMemberThatRunsIsDeletedOnlyWhenNobodyHasAnythingOfIt",
+		Test: "TestAMemberThatRunsIsDeletedOnlyWhenNoOtherMemberHasAnythingOfIt",
 	},
 	{
 		Name: "the guard lets a process be stopped unasked while another one serves", Peer: "",
 		From: "if isSpare || r.HasLastingData() && (o.IsAlone(r) || r.Pod.NeverReady() && !o.IsAnyReady()) {",
 		To:   "if isSpare || r.HasLastingData() && (o.IsAlone(r) || r.Pod.NeverReady()) {",
-		Test: "TestAMemberThatRunsIsDeletedOnlyWhenNobodyHasAnythingOfIt",
+		Test: "TestAMemberThatRunsIsDeletedOnlyWhenNoOtherMemberHasAnythingOfIt",
 	},
 	{
 		Name: "the guard lets members start before the former ones are marked", Peer: "",

@@ -202,7 +202,7 @@ var inPlace = []mutant{
 		Name: "a superseded volume is a member's again once the record is lost", Peer: "",
 		From: " ||\n\t\tobject.GetAnnotations()[v1alpha1.AnnotationSuperseded] != \"\"",
 		To:   "",
-		Test: "TestAVolumeThatWasSupersededIsFormerWhateverTheRecordSays",
+		Test: "TestAVolumeThatWasSupersededIsFormerWithAnyRecord",
 	},
 	{
 		Name: "a Pod of the previous incarnation that lost its labels runs on unseen", Peer: "",
@@ -214,13 +214,13 @@ var inPlace = []mutant{
 		Name: "the record moves to whatever incarnation is prepared by now", Peer: "",
 		From: "next.IsZero() || next.Incarnation != to:",
 		To:   "next.IsZero():",
-		Test: "TestAnIncarnationIsNotTouchedByWhoeverIsBehind",
+		Test: "TestAnIncarnationIsNotTouchedByAnOperatorThatIsBehind",
 	},
 	{
 		Name: "a counter is used twice after a restore was called off", Peer: "",
 		From: " || next.Counter <= max(b.Counter, b.LastCounter):",
 		To:   ":",
-		Test: "TestAnIncarnationIsNotTouchedByWhoeverIsBehind",
+		Test: "TestAnIncarnationIsNotTouchedByAnOperatorThatIsBehind",
 	},
 	{
 		Name: "a restore takes a name that was promised to a member meanwhile", Peer: "",
@@ -244,7 +244,7 @@ var inPlace = []mutant{
 		Name: "the status moves with every write of a client while an EtcdRestore waits", Peer: "",
 		From: "status.Revision = cmp.Or(old.Revision, status.Revision)",
 		To:   "status.Revision = cmp.Or(status.Revision, old.Revision)",
-		Test: "TestEvidenceIsShownOnlyWhereSomebodyMayHaveToReadIt",
+		Test: "TestEvidenceIsShownOnlyWhereAPersonMayHaveToReadIt",
 	},
 	{
 		Name: "an approval that is weeks old moves the cluster", Peer: "",
@@ -257,7 +257,7 @@ var inPlace = []mutant{
 		Name: "a quorum is called lost while a kubelet says that somebody serves", Peer: "",
 		From: "if o.IsServedUnseen() {",
 		To:   "if false {",
-		Test: "TestNothingIsLostWhileAKubeletSaysThatSomebodyServes",
+		Test: "TestNothingIsLostWhileAKubeletSaysThatAMemberServes",
 	},
 	{
 		Name: "a learner whose volume is left counts as a voter", Peer: "",

@@ -77,7 +77,7 @@ var judgements = []mutant{
 		Name: "what keeps a Pod of a restore is not named", Peer: "",
 		From: `p.Message += heldBy("it", t.HeldBy)`,
 		To:   `p.Message += ""`,
-		Test: "TestWhateverIsWaitedForSaysWhichFinalizerKeepsIt",
+		Test: "TestAnObjectThatIsWaitedForSaysWhichFinalizerKeepsIt",
 	},
 	{
 		Name: "a row of the table is dropped: a copy that differs is a crash like any other", Peer: "",

@@ -109,7 +109,7 @@ var lifecycle = []mutant{
 		Name: "the guard lets a first volume go whose label was edited", Peer: "",
 		From: "!r.IsRecorded() && !o.IsRelabelled(r) {",
 		To:   "!r.IsRecorded() {",
-		Test: "TestTheGuardKeepsTheVolumeOfAFirstMemberWhateverItsLabelSays",
+		Test: "TestTheGuardKeepsTheVolumeOfAFirstMemberWithAnyLabel",
 	},
 	{
 		Name: "the guard lets a lost record name any etcd cluster", Peer: "",

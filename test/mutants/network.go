@@ -5,12 +5,12 @@ var network = []mutant{
 	{
 		Name: "a list of no readers of metrics lets everybody read them", Peer: "",
 		From: "if len(spec.Metrics) > 0 {", To: "if true {",
-		Test: "TestTheNetworkPolicyLetsInWhatTheClusterLivesByAndWhoIsAskedForAndNobodyElse",
+		Test: "TestTheNetworkPolicyLetsInWhatTheClusterLivesByAndWhoIsAskedForAndNoOther",
 	},
 	{
 		Name: "the operator is shut out of the clusters that it looks after", Peer: "",
 		From: "{members, tasksWithMembers(c), operatorIn(operator)}", To: "{members, tasksWithMembers(c)}",
-		Test: "TestTheNetworkPolicyLetsInWhatTheClusterLivesByAndWhoIsAskedForAndNobodyElse",
+		Test: "TestTheNetworkPolicyLetsInWhatTheClusterLivesByAndWhoIsAskedForAndNoOther",
 	},
 	{
 		Name: "a network policy stays after the spec asks for none", Peer: "",

@@ -12,7 +12,7 @@ var records = []mutant{
 		Name: "a record that only a newer release may read is read", Peer: "",
 		From: "how.LeastReader > Version {",
 		To:   "how.LeastReader > Version+9 {",
-		Test: "TestARecordThatAnOlderReleaseMayNotReadIsRefusedWhateverItsForm",
+		Test: "TestARecordThatAnOlderReleaseMayNotReadIsRefusedInAnyForm",
 	},
 	{
 		Name: "a field of the release before has another name", Peer: "",

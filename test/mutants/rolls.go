@@ -20,7 +20,7 @@ var rolls = []mutant{
 		Name: "a roll is blind to what the member before still lacks", Peer: "gardener/etcd-druid#588",
 		From: "return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && !isUncompared && o.IsCaughtUp(r)",
 		To:   "return r.IsSealed() && r.Pod.Ready && !r.Pod.Terminating && !isUncompared && r.IsHealthy(o.Membership)",
-		Test: "TestNobodyIsRestartedWhileAnotherOneIsReadyButFarBehind",
+		Test: "TestNoMemberIsRestartedWhileAnotherOneIsReadyButFarBehind",
 	},
 	{
 		Name: "a sick member is restarted last", Peer: "gardener/etcd-druid#879",
@@ -402,7 +402,7 @@ var rolls = []mutant{
 		Name: "a member is restarted for CPU and memory that it could get while it runs", Peer: "",
 		From: "bool { return !isResizable(o, r) && !awaitsWindow(o, r) }",
 		To:   "bool { return r.Pod != nil }",
-		Test: "TestANodeWithoutRoomIsToldAsOverdueAndRestartsNobody",
+		Test: "TestANodeWithoutRoomIsToldAsOverdueAndRestartsNoMember",
 	},
 	{
 		Name: "a member whose node never has room for its memory is not restarted", Peer: "",

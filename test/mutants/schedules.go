@@ -24,7 +24,7 @@ var schedules = []mutant{
 		Name: "what is being restored is pruned beside it", Peer: "",
 		From: "return !v.isBusy() && ",
 		To:   "return ",
-		Test: "TestWhateverHappensRetentionAndTestRestoresComeToTheSameEnd",
+		Test: "TestInAnyOrderOfEventsRetentionAndTestRestoresComeToTheSameEnd",
 	},
 	{
 		Name: "what came of pruning is written down before the EtcdBackups are gone", Peer: "",
@@ -55,13 +55,13 @@ var schedules = []mutant{
 		Name: "a run whose EtcdBackup retention deleted is made again", Peer: "",
 		From: "for _, t := range []time.Time{o.latest(), o.recorded()} {\n\t\tif t.After(considered) {",
 		To:   "for _, t := range []time.Time{o.latest()} {\n\t\tif t.After(considered) {",
-		Test: "TestWhateverHappensNoRunIsMadeTwiceOrBesideAnotherAndTheNewestIsMadeUpFor",
+		Test: "TestInAnyOrderOfEventsNoRunIsMadeTwiceOrBesideAnotherAndTheNewestIsMadeUpFor",
 	},
 	{
 		Name: "whoever forbids to touch a Job that ended has the last word on the backup", Peer: "",
 		From: "if decision.Outcome != nil {\n\t\treturn",
 		To:   "if decision.Outcome != nil && decision.Change == nil {\n\t\treturn",
-		Test: "TestAJobThatNobodyMayTouchKeepsNoBackupFromBeingToldAndIsLeftAloneForAWhile",
+		Test: "TestAJobThatMayNotBeTouchedKeepsNoBackupFromBeingToldAndIsLeftAloneForAWhile",
 	},
 	{
 		Name: "backups are written beside a member's data", Peer: "",

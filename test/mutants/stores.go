@@ -199,7 +199,7 @@ var stores = []mutant{
 		Peer: "google/go-cloud s3blob ErrorCode",
 		From: "if errors.As(err, &ofS3) {",
 		To:   "if errors.As(err, &ofS3) && false {",
-		Test: "TestAnErrorOfAKeyOfWhateverNameIsWhatItIs",
+		Test: "TestAnErrorOfAKeyOfAnyNameIsWhatItIs",
 	},
 	{
 		Name: "the cloud's identities are asked with the store's authority alone", Peer: "",

@@ -77,7 +77,7 @@ func TestASettledClusterGoesFromTheHighestMinorToTheLowest(t *testing.T) {
 	})
 }
 
-func TestAClusterOf37ToWhichNobodyWritesGrows(t *testing.T) {
+func TestAClusterOf37ToWhichNoClientWritesGrows(t *testing.T) {
 	each(t, []int{1, 3}, func(t *testing.T, size int) {
 		w := New(uint64(size), ofVersion(size, asked[0], false))
 		w.Settle(1500)

@@ -64,7 +64,7 @@ func TestABackupLargerThanTheQuotaIsBegunWithOnceThereIsRoom(t *testing.T) {
 	}
 }
 
-func TestABackupThatIsNoneIsLookedAtOnceUntilSomebodyAsksAgain(t *testing.T) {
+func TestABackupThatIsNoneIsLookedAtOnceUntilAPersonAsksAgain(t *testing.T) {
 	w := New(2, restoring(3))
 	w.storeOf(w.Spec.Restore)
 	w.DamageNewest()

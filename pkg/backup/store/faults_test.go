@@ -78,7 +78,7 @@ func TestAStoreThatCannotBeReachedIsSaidToBe(t *testing.T) {
 }
 
 // What is missing is taken for removed on purpose: a key of the first of March is not, because its store is away.
-func TestAnErrorOfAKeyOfWhateverNameIsWhatItIs(t *testing.T) {
+func TestAnErrorOfAKeyOfAnyNameIsWhatItIs(t *testing.T) {
 	t.Parallel()
 	ctx, failing := context.Background(), answering(t, func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusTeapot, "InternalError") })
 	key := failing.Key("20260301T130100Z", "snapshot.db")
@@ -279,7 +279,7 @@ func heap() uint64 {
 }
 
 // A database of any size goes through a few parts.
-func TestMemoryStaysBoundedWhateverTheSize(t *testing.T) {
+func TestMemoryStaysBoundedAtAnySize(t *testing.T) {
 	needs.Alone(t, storeMuch)
 }
 

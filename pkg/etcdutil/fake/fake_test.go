@@ -103,7 +103,7 @@ func TestALearnerThatLagsIsNotPromoted(t *testing.T) {
 	}
 }
 
-func TestACutMemberIsReachedByNobodyAndComesBack(t *testing.T) {
+func TestACutMemberIsNotReachedAndComesBack(t *testing.T) {
 	c := bootstrap(t, "a", "b", "c")
 	leader := c.Leader(c.members["a"].ClusterID())
 	leader.Cut(true)
@@ -198,7 +198,7 @@ func TestConnectionsCountAfterFiveSecondsAndNotBefore(t *testing.T) {
 }
 
 // A process of the same name and peer URL elsewhere, such as a Pod that is still going, is nobody to ask.
-func TestASealedMemberAsksNobodyOfItsOwnName(t *testing.T) {
+func TestASealedMemberAsksNoMemberOfItsOwnName(t *testing.T) {
 	c := bootstrap(t, "a")
 	flags := c.flags("a", etcdutil.StateExisting, "a=http://a:2380")
 	flags.Address = "elsewhere:2379"

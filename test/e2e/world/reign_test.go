@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestARollIsHeldToItsHandOversWhoeverElects(t *testing.T) {
+func TestARollIsHeldToItsHandOversWithAnyElection(t *testing.T) {
 	const a, b, c = "demo-0", "demo-1", "demo-2"
 	first := Reign{Leader: a, Term: 2}
 	inOrder := []string{b, c, a}

@@ -57,7 +57,7 @@ func TestRightsOnWhatLiesInNoNamespaceAreInARoleOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestTheOperatorOfOneNamespaceServesMetricsToNobodyOutsideItsPodUnlessAsked(t *testing.T) {
+func TestTheOperatorOfOneNamespaceServesMetricsOnlyInsideItsPodUnlessAsked(t *testing.T) {
 	args := named(t, built(t, "config/namespaced"), "Deployment", account).Spec.Template.Spec.Containers[0].Args
 	if last(args, "--metrics-bind-address=") != "127.0.0.1:8080" || last(args, "--namespace=") != "$(POD_NAMESPACE)" {
 		t.Errorf("%q", args)

@@ -15,7 +15,7 @@ import (
 
 const tail = " 1 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 424242 99 1"
 
-func TestStartTimeIsReadWhateverTheCommandIsCalled(t *testing.T) {
+func TestStartTimeIsReadWithAnyNameOfTheCommand(t *testing.T) {
 	for _, name := range []string{"(kubelet)", "(a b)", "(weird) 7 ) S)"} {
 		start, err := parseStat("17 " + name + " S" + tail)
 		if err != nil || start != 424242 {
