@@ -179,8 +179,8 @@ func (o *Observer) history(ctx context.Context, s survey, cluster *v1alpha1.Etcd
 // tellInUse asks members anew what is in use of their databases: the leader where they are full, since all hold the
 // same, and each where a person asks that it is defragmented. It reports a leader that sends a snapshot, which keeps
 // the room of all that is compacted meanwhile. Of what cannot be asked that stays which its status told. One that is
-// being defragmented is left alone: to ask it begins snapshots, and its Pod waits for those. What a leader uses counts
-// as unknown meanwhile.
+// being defragmented is left alone: to ask it begins snapshots, and its Pod waits for those. What a leader uses is then
+// not known.
 func (s survey) tellInUse(ctx context.Context, current facts.Incarnation, now time.Time, isAsked bool) (isRead bool) {
 	isFull, leader := current.IsOutOfSpace(), current.Leader()
 	for _, r := range current.Voters() {

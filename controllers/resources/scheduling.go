@@ -184,8 +184,7 @@ func spread(c *v1alpha1.EtcdCluster, user []corev1.TopologySpreadConstraint,
 // on a dead node would keep its successor out of its zone.
 func apart(c *v1alpha1.EtcdCluster, in *v1alpha1.PodSpec, leaving []string) *corev1.Affinity {
 	user := in.Affinity.DeepCopy()
-	saysBesideWhom := user != nil && (user.PodAffinity != nil || user.PodAntiAffinity != nil)
-	if len(in.TopologySpreadConstraints) > 0 || saysBesideWhom {
+	if len(in.TopologySpreadConstraints) > 0 || saysOfPods(user) {
 		return user
 	}
 	if user == nil {
@@ -196,6 +195,10 @@ func apart(c *v1alpha1.EtcdCluster, in *v1alpha1.PodSpec, leaving []string) *cor
 			PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname,
 				LabelSelector: staying(c, leaving)}}}}
 	return user
+}
+
+func saysOfPods(a *corev1.Affinity) bool {
+	return a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil)
 }
 
 // mostWeight is the largest weight that a preference may have.

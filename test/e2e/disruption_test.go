@@ -222,6 +222,31 @@ var _ = Describe("Members", Label("disruption"), func() {
 		cluster.Write(ctx).Finish(ctx)
 	})
 
+	It("are spread over nodes without zones, also after each one was replaced", Serial, perStory, func(ctx context.Context) {
+		kube.NeedLocalkube()
+		nodes := &corev1.NodeList{}
+		Expect(kube.Client.List(ctx, nodes)).To(Succeed())
+		setZone := func(ctx context.Context, node, zone string) {
+			out, err := kube.Kubectl(ctx, "label", "node", node, "--overwrite", corev1.LabelTopologyZone+zone)
+			Expect(err).NotTo(HaveOccurred(), out)
+		}
+		for i := range nodes.Items {
+			DeferCleanup(setZone, nodes.Items[i].Name, "="+nodes.Items[i].Labels[corev1.LabelTopologyZone])
+			setZone(ctx, nodes.Items[i].Name, "-")
+		}
+		cluster := story.Create(ctx, "zoneless", 3)
+		cluster.AwaitReady(ctx, 3)
+		Expect(membersByNode(ctx, cluster)).To(HaveLen(3))
+		for i := range 3 {
+			victim := cluster.Member(i)
+			annotate(ctx, cluster, v1alpha1.AnnotationReplace, fmt.Sprintf("%q", victim))
+			Eventually(ctx, func() any { return cluster.Identities(ctx) }).WithTimeout(world.Patience).ShouldNot(HaveKey(victim))
+			cluster.AwaitReady(ctx, 3)
+			Eventually(ctx, func() any { return volumes(ctx, cluster) }).Should(HaveLen(3), "the one of %s goes with its Pod", victim)
+			Expect(membersByNode(ctx, cluster)).To(HaveLen(3), "%s was replaced", victim)
+		}
+	})
+
 	It("that all run on one node are a warning that names them and the node", perStory, func(ctx context.Context) {
 		nodes, err := kube.Nodes(ctx)
 		Expect(err).NotTo(HaveOccurred())

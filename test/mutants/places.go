@@ -136,6 +136,18 @@ var places = []mutant{
 		Test: "TestWhereNoNodeTakesASuccessor/nor_where_two_members_share_a_node:_it_does_not_get_free",
 	},
 	{
+		Name: "a successor may land beside a member that stays, since it counts the one that leaves", Peer: "",
+		From: ", Leaving: o.due.leavingBeside(o)}, true",
+		To:   "}, true",
+		Test: "TestAMemberThatLeavesKeepsItsSuccessorFromNoNode",
+	},
+	{
+		Name: "the operator's preference is mixed with the affinity of the spec", Peer: "",
+		From: "len(in.TopologySpreadConstraints) > 0 || saysOfPods(user)",
+		To:   "false",
+		Test: "TestMembersPreferNodesOfTheirOwnUnlessTheSpecSaysWhichPodsTheyKeepApartFrom",
+	},
+	{
 		Name: "a learner that a rule of spread keeps away takes the room of a member that is restarted", Peer: "",
 		From: `"untolerated taint", "were unschedulable",`,
 		To:   `"untolerated taint", "were unschedulable", "topology spread",`,
