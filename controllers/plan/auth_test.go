@@ -34,7 +34,7 @@ func authenticated() []row {
 		act("users come before authentication", on, "MakeUsers", "root is the operator, and demo-client is every client"),
 		act("then it is written down who turns it on", hasUsers(on), "OwnAuth", "known later who turned it on"),
 		act("then it is turned on", ownsAuth(hasUsers(on)), "EnableAuth", "Turn etcd's authentication on"),
-		settled("and that is all, whatever people do with users then", hasAuthOn(ownsAuth(on))),
+		settled("and that is all", hasAuthOn(ownsAuth(on))),
 		act("turned off by hand it is turned on again, and users are looked at again", ownsAuth(on), "MakeUsers", ""),
 		act("turned on by hand it becomes the spec's, and no user is made", hasAuthOn(on), "OwnAuth",
 			"it is on already. Users stay as they are"),

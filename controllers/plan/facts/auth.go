@@ -17,7 +17,7 @@ type Auth struct {
 	Why   string // why it did not, where it was asked
 	On    bool
 	// HasUsers: the operator's user has the role root, and that of the clients' Secret has a role. It is asked only
-	// where authentication is to be turned on.
+	// before authentication is turned on.
 	HasUsers bool
 }
 

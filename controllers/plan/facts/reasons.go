@@ -45,7 +45,7 @@ const (
 	ReasonMembersDisagree   = "MembersDisagree"   // members answer with different cluster IDs
 	ReasonMembershipUnknown = "MembershipUnknown" // no member could be asked for the list
 	ReasonAuth              = "AuthRequired"      // etcd's authentication keeps the operator out
-	ReasonAuthSpec          = "Authentication"    // authentication is to be turned on or off, and has to wait
+	ReasonAuthSpec          = "Authentication"    // authentication has to wait before it is turned on or off
 	ReasonAuthByHand        = "AuthOnByHand"      // authentication is on, and not because the spec asked for it
 	ReasonStranger          = "UnknownMember"     // a member that the operator did not add
 	ReasonForeignData       = "ForeignData"       // a volume holds another member's or cluster's data

@@ -28,7 +28,7 @@ var (
 	ErrBadLeaderTransferee error = rpctypes.ErrBadLeaderTransferee    // MoveLeader: not a voter, or unknown
 	ErrFutureRevision      error = rpctypes.ErrFutureRev              // HashKV: the member is not there yet
 	ErrNoLeader            error = rpctypes.ErrNoLeader
-	ErrUserNotFound        error = rpctypes.ErrUserNotFound     // Roles: it is to be made; else our certificate's
+	ErrUserNotFound        error = rpctypes.ErrUserNotFound     // Roles: make it; elsewhere: our certificate names it
 	ErrRootUserNotExist    error = rpctypes.ErrRootUserNotExist // EnableAuthentication: make it first
 	ErrRootRoleNotExist    error = rpctypes.ErrRootRoleNotExist // EnableAuthentication: grant it first
 	// a learner answers Status and little else

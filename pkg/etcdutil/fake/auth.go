@@ -78,8 +78,8 @@ func (c *conn) Roles(ctx context.Context, user string) ([]string, error) {
 		if err := c.network.readable(p); err != nil {
 			return nil, err
 		}
-		roles, isThere := p.state().auth.users[user]
-		if !isThere {
+		roles, isUser := p.state().auth.users[user]
+		if !isUser {
 			return nil, client.ErrUserNotFound
 		}
 		return roles, nil
@@ -100,9 +100,9 @@ func (c *conn) AddUser(ctx context.Context, user string) error {
 
 func (c *conn) GrantRole(ctx context.Context, user, role string) error {
 	return do(ctx, c, "GrantRole", func(p *Process) error {
-		roles, isThere := p.state().auth.users[user]
+		roles, isUser := p.state().auth.users[user]
 		switch {
-		case !isThere:
+		case !isUser:
 			return client.ErrUserNotFound
 		case role != client.RootRole: // the only one that need not be made first: roles are not played here
 			return rpctypes.ErrRoleNotFound
@@ -115,9 +115,9 @@ func (c *conn) GrantRole(ctx context.Context, user, role string) error {
 
 func (c *conn) EnableAuthentication(ctx context.Context) error {
 	return do(ctx, c, "EnableAuthentication", func(p *Process) error {
-		roles, isThere := p.state().auth.users[client.RootUser]
+		roles, isUser := p.state().auth.users[client.RootUser]
 		switch {
-		case !isThere:
+		case !isUser:
 			return client.ErrRootUserNotExist
 		case !slices.Contains(roles, client.RootRole):
 			return client.ErrRootRoleNotExist
