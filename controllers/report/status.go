@@ -114,8 +114,8 @@ func caveats(origin record.Origin) string {
 	if !origin.AuthEnabled {
 		return doubts(origin)
 	}
-	return join(doubts(origin), "etcd's authentication is on in it. Clients log in as its users: make the user of your "+
-		"clients' certificate if it is missing ("+pages.Docs+"docs/auth.md#restores).")
+	return join(doubts(origin), "etcd's authentication is on in it. Clients log in as its users: make the user of "+
+		"your clients' certificate if it is missing ("+pages.Docs+"docs/auth.md#restores).")
 }
 
 // doubts are what speaks against what was restored.

@@ -18,7 +18,7 @@ import (
 // change of users yet: then it is put in with an older revision of them than it is judged by. So all members are asked
 // before authentication is turned on. Turning it off fails nothing.
 func TestAWriterWhoseUserIsThereSeesNothingOfAuthenticationBeingTurnedOnAndOff(t *testing.T) {
-	for _, version := range needs.AllReleases {
+	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			members := []string{"a", "b", "c"}
