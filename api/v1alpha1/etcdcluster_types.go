@@ -65,6 +65,7 @@ type EtcdClusterList struct {
 // +kubebuilder:validation:XValidation:rule="!self.?bootstrap.restore.hasValue() || !self.?storage.ephemeral.hasValue()",message="spec.bootstrap.restore cannot be given together with spec.storage.ephemeral: a backup is restored to volumes before members start, and an ephemeral member has none",reason=FieldValueForbidden,fieldPath=".bootstrap"
 // +kubebuilder:validation:XValidation:rule="self.?storage.ephemeral.hasValue() || self.?pod.securityContext.fsGroupChangePolicy.orValue(\"\") == 'Always' || [[self, oldSelf].map(c, c.?pod.securityContext).map(s, [s.?runAsUser.orValue(65532), s.?fsGroup.orValue(s.?runAsUser.orValue(65532))])].all(v, v[0][0] == v[1][0] || v[0][1] != v[1][1])",message="spec.pod.securityContext.runAsUser cannot change while fsGroup stays the same: the new user could not read the data. Change or remove fsGroup as well, or set fsGroupChangePolicy to Always",reason=FieldValueForbidden,fieldPath=".pod"
 // +kubebuilder:validation:XValidation:rule="self.?tls.mode.orValue('Managed') != 'Disabled' || self.?service.type.orValue('ClusterIP') == 'ClusterIP' || self.?service.loadBalancerSourceRanges.orValue([]).size() > 0 || oldSelf.?service.type.orValue('ClusterIP') != 'ClusterIP' && oldSelf.?service.loadBalancerSourceRanges.orValue([]).size() == 0",optionalOldSelf=true,message="spec.service.type must be ClusterIP, or LoadBalancer with spec.service.loadBalancerSourceRanges, while spec.tls.mode is Disabled: others could read and change all data",messageExpression="[self.?service.type.orValue('ClusterIP')].map(t, 'spec.service.type is ' + t + ' while spec.tls.mode is Disabled: all who reach it could read and change all data. Set type LoadBalancer with spec.service.loadBalancerSourceRanges, or type ClusterIP, or create a cluster with spec.tls.mode Managed')[0]",reason=FieldValueForbidden,fieldPath=".service"
+// +kubebuilder:validation:XValidation:rule="!self.?auth.enabled.orValue(false) || self.?tls.mode.orValue('Managed') == 'Managed'",message="spec.auth.enabled needs spec.tls.mode Managed: without certificates the operator could not log in. Take spec.auth out, or create a cluster with spec.tls.mode Managed from a backup",reason=FieldValueForbidden,fieldPath=".auth"
 // +kubebuilder:validation:XValidation:rule="self.size != 0 || !self.?storage.ephemeral.hasValue()",message="spec.size cannot be 0 with spec.storage.ephemeral: data in Pods goes with them. Take spec.storage.ephemeral out by the same edit: members move to volumes, and then the cluster sleeps. Or delete the EtcdCluster if its data may go",reason=FieldValueForbidden,fieldPath=".size"
 type EtcdClusterSpec struct {
 	// Size is the number of voting members: 1, 3, 5 or 7. 3 members survive the loss
@@ -133,6 +134,11 @@ type EtcdClusterSpec struct {
 	// TLS says how connections are protected. Default: mode Managed. It cannot change on an existing cluster.
 	// +optional
 	TLS *TLSSpec `json:"tls,omitempty"`
+
+	// Auth says whether etcd's authentication is on. Default: people turn it on and off
+	// with etcdctl.
+	// +optional
+	Auth *AuthSpec `json:"auth,omitempty"`
 
 	// Disruption says how the cluster is protected from drains and evictions.
 	// +optional

@@ -88,6 +88,8 @@ spec:
 	{"no TLS", "spec: {tls: {mode: Disabled}}"},
 	{"no TLS behind a load balancer for known networks", "spec: {tls: {mode: Disabled}, service: {type: LoadBalancer, loadBalancerSourceRanges: [203.0.113.0/24]}}"},
 	{"no TLS and no names to put in certificates", "spec: {tls: {mode: Disabled, extraSANs: []}}"},
+	{"authentication", "spec: {auth: {enabled: true}}"},
+	{"no authentication and no TLS", "spec: {tls: {mode: Disabled}, auth: {enabled: false}}"},
 	{"further names in certificates", "spec: {tls: {extraSANs: [etcd.example.com, '*.etcd.example.com', localhost, a-1.2.xn--p1ai, 203.0.113.7, '2001:db8::7', '::1']}}"},
 	{"empty sections", "spec: {tls: {}, storage: {}, etcd: {}, pod: {}, service: {}, disruption: {}, image: {}, repair: {}}"},
 	{"a window on Sundays", "spec: {maintenance: {window: {schedule: '0 2 * * 0', duration: 2h, timeZone: Europe/Berlin}}}"},

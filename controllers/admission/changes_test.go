@@ -44,6 +44,9 @@ var changes = []change{
 	{"TLS is turned on", "spec: {tls: {mode: Disabled}}", "spec: {tls: {mode: Managed}}", "spec.tls", "spec.tls.mode cannot change from Disabled to Managed" + noOtherTLS},
 	{"TLS is turned on by removing the mode", "spec: {tls: {mode: Disabled}}", "spec: {tls: {}}", "spec.tls", "spec.tls.mode cannot change from Disabled to Managed" + noOtherTLS},
 	{"TLS is turned on by removing the section", "spec: {tls: {mode: Disabled}}", "", "spec.tls", "spec.tls.mode cannot change from Disabled to Managed" + noOtherTLS},
+	{"authentication is turned on", "", "spec: {auth: {enabled: true}}", "", ""},
+	{"authentication is turned off", "spec: {auth: {enabled: true}}", "spec: {auth: {enabled: false}}", "", ""},
+	{"authentication is left to people", "spec: {auth: {enabled: true}}", "", "", ""},
 	{"the default TLS mode is spelled out", "", "spec: {tls: {mode: Managed}}", "", ""},
 	{"the default TLS mode is no longer spelled out", "spec: {tls: {mode: Managed}}", "", "", ""},
 

@@ -409,6 +409,10 @@ var refusedTLS = []refusal{
 		exposed("LoadBalancer"), alike},
 	{"names for certificates without TLS", "spec: {tls: {mode: Disabled, extraSANs: [etcd.example.com]}}", "spec.tls.extraSANs",
 		"spec.tls.extraSANs needs spec.tls.mode Managed: without TLS there is no certificate to put them in", ""},
+	{"authentication without TLS", "spec: {tls: {mode: Disabled}, auth: {enabled: true}}", "spec.auth",
+		"spec.auth.enabled needs spec.tls.mode Managed: without certificates the operator could not log in. Take spec.auth out, or create a cluster with " +
+			"spec.tls.mode Managed from a backup", ""},
+	{"authentication that is neither on nor off", "spec: {auth: {}}", "spec.auth.enabled", "Required value", ""},
 }
 
 const (

@@ -113,7 +113,7 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 	case changes.Bootstrap:
 		return s.bootstrap(ctx, c)
 	case changes.VoidBootstrap, changes.NextBootstrap, changes.RecordBootstrap, changes.BeginNext, changes.DropNext,
-		changes.SwitchOver, changes.GoBack, changes.FallAsleep, changes.WakeUp: // see bootstrapEdit
+		changes.SwitchOver, changes.GoBack, changes.FallAsleep, changes.WakeUp, changes.OwnAuth: // see bootstrapEdit
 	case changes.PrepareNext:
 		return s.prepareNext(ctx, c)
 	case changes.RecordMembers:
@@ -144,7 +144,8 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 	case changes.PrepareMember:
 		return s.prepareMember(ctx, c)
 	case changes.AddLearner, changes.Promote, changes.MoveLeader, changes.DisarmAlarms, changes.AppendEntries,
-		changes.EnableDowngrade, changes.CancelDowngrade, changes.RemoveMember, changes.Compact:
+		changes.EnableDowngrade, changes.CancelDowngrade, changes.RemoveMember, changes.Compact, changes.MakeUsers,
+		changes.EnableAuth, changes.DisableAuth:
 		return s.carryOutInEtcd(ctx, c)
 	}
 	return fmt.Errorf("carrying out %s: no such change", changes.KindOf(change))

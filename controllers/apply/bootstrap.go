@@ -65,6 +65,8 @@ func (s step) bootstrapEdit(change changes.Change) func(*record.Bootstrap) bool 
 		return func(b *record.Bootstrap) bool { return b.FallAsleep(s.view.Current.Bootstrap.Incarnation) }
 	case changes.WakeUp:
 		return func(b *record.Bootstrap) bool { return b.WakeUp(s.view.Current.Bootstrap.Incarnation) }
+	case changes.OwnAuth:
+		return func(b *record.Bootstrap) bool { return b.OwnAuth(s.view.Current.Bootstrap.Incarnation, c.Own) }
 	// Before anything of it is made: that uses up its ordinals and its counter, also when it is called off.
 	case changes.BeginNext:
 		return func(b *record.Bootstrap) bool { return b.BeginNext(c.From, c.Next, c.NextOrdinal) }

@@ -41,6 +41,14 @@ func (s step) carryOutInEtcd(ctx context.Context, change changes.Change) error {
 		})
 	case changes.RemoveMember:
 		return s.removeMember(ctx, c)
+	case changes.MakeUsers:
+		return s.askLeader(ctx, "making users", s.makeUsers)
+	case changes.EnableAuth:
+		return s.enableAuth(ctx)
+	case changes.DisableAuth:
+		return s.askLeader(ctx, "turning authentication off", func(ctx context.Context, leader client.Client) error {
+			return leader.DisableAuthentication(ctx)
+		})
 	default:
 		return fmt.Errorf("carrying out %s: no member does that", changes.KindOf(change))
 	}

@@ -43,6 +43,7 @@ func Of(ctx context.Context, reader client.Reader, cluster *v1alpha1.EtcdCluster
 		return ahead.Forecast{}, err
 	}
 	trustSecrets(&seen)
+	seen.Auth = facts.Auth{Known: true, On: seen.Current.Bootstrap.Auth}
 	return ahead.Of(seen, ahead.Spec{
 		Of: func(o facts.Observation) facts.Desired {
 			return observe.DesiredOf(cluster, fault, resources.ImageDefaults{}, o)

@@ -31,6 +31,7 @@ func TestAllThatASpecAsksForIsSeen(t *testing.T) {
 		Spec: v1alpha1.EtcdClusterSpec{Size: 3, Version: "3.6.16", Paused: true,
 			Maintenance: &v1alpha1.MaintenanceSpec{Window: &v1alpha1.WindowSpec{Schedule: "@daily",
 				Duration: metav1.Duration{Duration: time.Hour}}},
+			Auth: &v1alpha1.AuthSpec{Enabled: true},
 			Pod:  &v1alpha1.PodSpec{TopologySpreadConstraints: zones},
 			Etcd: &v1alpha1.EtcdSpec{SnapshotCount: new(int64(5000))},
 			Storage: &v1alpha1.StorageSpec{StorageClassName: new("fast"), Ephemeral: &v1alpha1.EphemeralSpec{},

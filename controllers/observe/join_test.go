@@ -102,7 +102,7 @@ func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
 	want := facts.Desired{
 		Size: 3, Settings: d.Settings, AtTarget: d.Settings, Target: d.Settings.Version,
 		StorageBytes: 8 << 30, AccessMode: "ReadWriteOnce",
-		Retain: true, HasBudget: true,
+		Retain: true, HasBudget: true, ClientUser: "demo-client",
 		ReplaceAfter: 5 * time.Minute, KeepVolumes: 24 * time.Hour,
 		Upkeep: facts.Upkeep{Compacts: true, KeepHistory: 5 * time.Minute},
 	}

@@ -141,6 +141,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Streaming: g.streaming, History: history,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
 	}
+	o.addAuth(ctx, s, &seen)
 	seen.Hashing = o.hear(ctx, s, seen)
 	return seen, s.clients, nil
 }

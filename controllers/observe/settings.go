@@ -42,6 +42,8 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		LeavesFirst:  cluster.Spec.Storage != nil && cluster.Spec.Storage.Replace == v1alpha1.ReplaceInPlace,
 		SnapshotEach: snapshotEach(inputs.Etcd),
 		TLS:          cluster.Spec.IsTLS(),
+		Auth:         authWish(cluster),
+		ClientUser:   resources.ClientUser(cluster.Name),
 		Storage:      askedStorage(cluster),
 		Retain:       retains(cluster),
 		HasBudget:    cluster.Spec.HasBudget(),

@@ -62,8 +62,8 @@
 //     its successor.
 //  12. fence-member: what a person asks of one member.
 //  13. What the spec asks of members that run: (expand-volume,) check-minor, resize, roll,
-//     enable-downgrade, cover-log. Then room, where all members serve: compact, defragment; then member-health,
-//     maintenance-window, settled.
+//     enable-downgrade, cover-log, authentication. Then room, where all members serve: compact, defragment; then
+//     member-health, maintenance-window, settled.
 //
 // # When later rules are asked
 //
@@ -93,7 +93,9 @@
 // called compared. I19 no member that serves is stopped outside of a window of maintenance, but for what never waits.
 // I20 members are stopped to sleep only where spec.size is 0 and that is written down, on volumes that they start from
 // again, and none is started meanwhile. I21 a member that a person fenced is stopped only while all others serve. It is
-// not removed while its data is there, and not started while the others are a quorum.
+// not removed while its data is there, and not started while the others are a quorum. I22 no client whom the shared
+// certificate lets in is kept out by authentication that the operator turns on. No user gets rights while it is on, and
+// what people turned on stays on.
 //
 // Package world plays the changes in a toy world and checks these after every step.
 //
@@ -115,6 +117,7 @@
 //   - replace.go: replace, shrink, grow. lead.go: move-leader. fenced.go: fence-member
 //   - alarms.go: alarms, check-room, and what adds entries to the log: cover-log, wake-member
 //   - rollout.go: pod-metadata, resize, roll, cancel-downgrade, enable-downgrade, check-minor
+//   - auth.go: authentication
 //   - growth.go: expand-volume, and whose claim is next
 //   - upkeep.go: compact, defragment. health.go: member-health. window.go: maintenance-window. decide.go: settled
 //   - due.go: no rule, but who is restarted or resized next. succession.go: who is succeeded instead. joining.go: who

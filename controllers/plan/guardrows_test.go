@@ -26,7 +26,7 @@ type guardRow struct {
 func TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt(t *testing.T) {
 	for _, row := range slices.Concat(guardedMembership(), guardedApprovals(), guardedReturns(), guardedLogs(),
 		guardedTakeovers(), guardedTrust(), guardedDowngrades(), guardedSeals(), guardedUpkeep(), guardedSleep(), guardedGrowth(),
-		guardedHalves()) {
+		guardedHalves(), guardedAuth()) {
 		t.Run(row.name, row.check)
 	}
 }

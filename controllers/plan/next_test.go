@@ -1195,7 +1195,7 @@ func allRows() []row {
 	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
 		mislabelled(), sidecarRows(), alarmRows(), crowdedRows(), beginningRows(), clockRows(), corruptionRows(),
 		compareRows(), phaseRows(), trustRows(), waysBack(), upkeepRows(), windowRows(), sleepRows(), growthRows(),
-		leadRows(), fencedRows())
+		leadRows(), fencedRows(), authenticated())
 }
 
 func TestNextOneSentencePerRule(t *testing.T) {

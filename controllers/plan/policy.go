@@ -269,6 +269,10 @@ var follow = []rule{
 	{"cover-log",
 		"Before 3.7, which cannot read what 3.5 wrote to raft's log, every member writes a snapshot past that.",
 		coverLog, givesWay},
+	{"authentication",
+		"etcd's authentication is turned on once every member serves and the users of operator and clients are " +
+			"there. It is turned off only if it was turned on for the spec.",
+		authentication, givesWay},
 }
 
 // upkeep: room comes after all that a person asked for, and only where all members serve.

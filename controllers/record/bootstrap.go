@@ -51,6 +51,8 @@ type Bootstrap struct {
 	LastCounter int    `json:"laid,omitempty"` // the highest counter that was ever given to a next incarnation
 	// no Pod of a member is to run: spec.size is 0, and the data stays on the volumes
 	Asleep bool `json:"asleep,omitempty"`
+	// etcd's authentication is on because the spec asks for that
+	Auth bool `json:"auth,omitempty"`
 	// no revision above this was served before this incarnation; zero where no restore in place, or an older release,
 	// began it
 	Served int64 `json:"served,omitempty"`

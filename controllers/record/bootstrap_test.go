@@ -42,6 +42,8 @@ const (
 		`"key":"a/snapshot.db","sha256":"s","revision":7,"version":"3.6.16"},"next":4,"restore":"uid-hash","laid":1,"served":2000000007}`
 	// Since a cluster can sleep.
 	asleep = `{"incarnation":"ab","counter":0,"token":"t","names":["demo-0"],"clusterID":"1","origin":"fresh","next":1,"asleep":true}`
+	// Since the spec turns authentication on.
+	withAuth = `{"incarnation":"ab","counter":0,"token":"t","names":["demo-0"],"clusterID":"1","origin":"fresh","next":1,"auth":true}`
 	// Since a cluster can go back from an incarnation that never served.
 	wentBack = `{"incarnation":"ab","counter":1,"token":"t","names":["demo-0"],"clusterID":"1","origin":"fresh","next":2,` +
 		`"past":[{"incarnation":"cd","restore":"uid-hash","voters":["demo-1"],"back":"uid-back"}],"laid":1,"served":1000000007}`
@@ -68,6 +70,7 @@ func TestWhatAReleaseBeforeWroteIsReadAsItIs(t *testing.T) {
 		v01Fresh: {Incarnation: "a1b2c3d4", Counter: 1, Token: "token", Names: []string{"demo-0", "demo-1"}, ClusterID: 0xfedcba9876543210,
 			Begun: true, Volumes: map[string]string{"demo-0": "uid-0", "demo-1": "uid-1"}, Promised: "demo-2", NextOrdinal: 3},
 		asleep:       {Incarnation: "ab", Token: "t", Names: []string{"demo-0"}, ClusterID: 1, NextOrdinal: 1, Asleep: true},
+		withAuth:     {Incarnation: "ab", Token: "t", Names: []string{"demo-0"}, ClusterID: 1, NextOrdinal: 1, Auth: true},
 		v01Voided:    {Incarnation: "a1b2c3d4", Token: "token", Names: []string{"demo-0"}, Void: true},
 		beforeBackup: {Incarnation: "ab", Counter: 1, Token: "t", Names: []string{"demo-0"}, Origin: full},
 		beforeSurvivor: {Incarnation: "ab", Counter: 1, Token: "t", Names: []string{"demo-3"}, ClusterID: 1, NextOrdinal: 6, LastCounter: 2,
@@ -244,7 +247,7 @@ func TestTheFirstOrdinalIsThatOfTheCurrentIncarnation(t *testing.T) {
 func TestEachFieldOfARecordIsInWhatReleasesWrote(t *testing.T) {
 	seen := map[string]bool{}
 	for _, text := range []string{v01Fresh, v01Voided, beforeBackup, beforeSurvivor, beforeOfSurvivor, fromForeign, passedOver, inUse, servedBefore,
-		wentBack, asleep} {
+		wentBack, asleep, withAuth} {
 		maps.Copy(seen, namesIn(fieldsOf(t, text)))
 	}
 	for _, known := range []any{Bootstrap{}, Next{}, Former{}, Origin{}} {

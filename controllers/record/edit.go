@@ -85,6 +85,15 @@ func (b *Bootstrap) WakeUp(incarnation string) bool {
 	return true
 }
 
+// OwnAuth writes down that authentication is on because the spec asks for that, or takes it back.
+func (b *Bootstrap) OwnAuth(incarnation string, own bool) bool {
+	if b.Incarnation != incarnation || b.Void {
+		return false
+	}
+	b.Auth = own
+	return true
+}
+
 // Promise gives a name to a member that will be added. A name that was given before is never given again.
 func (b *Bootstrap) Promise(incarnation, name string, ordinal int) bool {
 	switch {

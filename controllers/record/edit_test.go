@@ -48,6 +48,9 @@ func TestAnEditFindsTheRecordThatItsCallerSawOrChangesNothing(t *testing.T) {
 	asleep := func(b *Bootstrap) { b.ClusterID, b.Asleep = 1, true }
 	sleep := func(b *Bootstrap) bool { return b.FallAsleep("ab") }
 	wake := func(b *Bootstrap) bool { return b.WakeUp("ab") }
+	own := func(b *Bootstrap) bool { return b.OwnAuth("ab", true) }
+	disown := func(b *Bootstrap) bool { return b.OwnAuth("ab", false) }
+	owned := func(b *Bootstrap) { b.ClusterID, b.Auth = 1, true }
 	another := func(b *Bootstrap) { b.Incarnation = "99" }
 	both := func(edits ...func(*Bootstrap)) func(*Bootstrap) {
 		return func(b *Bootstrap) {
@@ -95,12 +98,13 @@ func TestAnEditFindsTheRecordThatItsCallerSawOrChangesNothing(t *testing.T) {
 		"nor for another request once it did": {func(b *Bootstrap) { failing(b); back(b) }, func(b *Bootstrap) bool {
 			return b.GoBack("cd", "another wish", Bootstrap{Incarnation: "ab", ClusterID: 1})
 		}},
-		"nor to what is current all the while": {bootstrapped, back},
-		"another incarnation does not sleep":   {both(bootstrapped, another), sleep},
-		"nor what never served":                {func(*Bootstrap) {}, sleep},
-		"nor what was given up":                {both(bootstrapped, void), sleep},
-		"nor what a restore is about to end":   {restoring, sleep},
-		"another incarnation does not wake":    {both(asleep, another), wake},
+		"nor to what is current all the while":              {bootstrapped, back},
+		"another incarnation does not sleep":                {both(bootstrapped, another), sleep},
+		"nor what never served":                             {func(*Bootstrap) {}, sleep},
+		"nor what was given up":                             {both(bootstrapped, void), sleep},
+		"nor what a restore is about to end":                {restoring, sleep},
+		"another incarnation does not wake":                 {both(asleep, another), wake},
+		"nor is authentication of another one for the spec": {another, own},
 	} {
 		got := having(row.from)
 		if row.edit(&got) || !reflect.DeepEqual(got, having(row.from)) {
@@ -116,14 +120,16 @@ func TestAnEditFindsTheRecordThatItsCallerSawOrChangesNothing(t *testing.T) {
 		"what it used up stays used up in the next one": {void, again, func(b *Bootstrap) {
 			*b = Bootstrap{Incarnation: "ef", Token: "t3", Names: []string{"demo-0"}, LastCounter: 3, NextOrdinal: 4}
 		}},
-		"Pods may begin":               {func(*Bootstrap) {}, begin, func(b *Bootstrap) { b.Begun, b.Volumes, b.NextOrdinal = true, volumes, 2 }},
-		"what began stays as it began": {func(b *Bootstrap) { b.Begun = true }, begin, func(b *Bootstrap) { b.Begun = true }},
-		"a cluster is identified":      {func(*Bootstrap) {}, identify, bootstrapped},
-		"a name is promised":           {func(*Bootstrap) {}, promise, func(b *Bootstrap) { b.Promised, b.NextOrdinal = "demo-4", 5 }},
-		"a restore begins":             {bootstrapped, next, both(restoring, func(b *Bootstrap) { b.LastCounter, b.NextOrdinal = 4, 5 })},
-		"a restore is called off":      {restoring, drop, bootstrapped},
-		"a cluster falls asleep":       {bootstrapped, sleep, asleep},
-		"a cluster wakes":              {asleep, wake, bootstrapped},
+		"Pods may begin":                    {func(*Bootstrap) {}, begin, func(b *Bootstrap) { b.Begun, b.Volumes, b.NextOrdinal = true, volumes, 2 }},
+		"what began stays as it began":      {func(b *Bootstrap) { b.Begun = true }, begin, func(b *Bootstrap) { b.Begun = true }},
+		"a cluster is identified":           {func(*Bootstrap) {}, identify, bootstrapped},
+		"a name is promised":                {func(*Bootstrap) {}, promise, func(b *Bootstrap) { b.Promised, b.NextOrdinal = "demo-4", 5 }},
+		"a restore begins":                  {bootstrapped, next, both(restoring, func(b *Bootstrap) { b.LastCounter, b.NextOrdinal = 4, 5 })},
+		"a restore is called off":           {restoring, drop, bootstrapped},
+		"a cluster falls asleep":            {bootstrapped, sleep, asleep},
+		"a cluster wakes":                   {asleep, wake, bootstrapped},
+		"authentication is on for the spec": {bootstrapped, own, owned},
+		"and is so no more":                 {owned, disown, bootstrapped},
 		"the next incarnation is the current one": {both(restoring, func(b *Bootstrap) { b.Restore, b.Promised = "wish before", "demo-3" }), move, func(b *Bootstrap) {
 			*b = Bootstrap{Incarnation: "cd", Counter: 4, Token: "t2", Names: []string{"demo-4"}, Origin: backedUp(), Restore: "wish", Begun: true, Volumes: volumes,
 				LastCounter: 3, NextOrdinal: 4, Served: 7, Former: []Former{{Incarnation: "ab", Restore: "wish before", Voters: []string{"demo-0"}}}}

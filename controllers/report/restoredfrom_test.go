@@ -80,8 +80,9 @@ func TestTheStatusSaysWhichBackupAClusterBeganWith(t *testing.T) {
 
 func TestWhatIsToBeKnownOfARestoredBackupIsToldWhereverTheRestoreIs(t *testing.T) {
 	for says, doubt := range map[string]func(*record.Origin){
-		"never compared with the members of its cluster":                                     func(o *record.Origin) { o.Foreign = true },
-		"that its manifest-key does not vouch for: 2. The operator passed over them. If you": func(o *record.Origin) { o.PassedOver = 2 },
+		"never compared with the members of its cluster":                                           func(o *record.Origin) { o.Foreign = true },
+		"that its manifest-key does not vouch for: 2. The operator passed over them. If you":       func(o *record.Origin) { o.PassedOver = 2 },
+		"Clients log in as its users: make the user of your clients' certificate if it is missing": func(o *record.Origin) { o.AuthEnabled = true },
 	} {
 		isToldEverywhere(t, says, doubt)
 	}

@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
@@ -107,8 +108,18 @@ func wroteBy(origin record.Origin) string {
 	return origin.Version.String()
 }
 
-// caveats say how far what was restored is proven where no manifest spoke of it, and what newer was passed over.
+// caveats say how far what was restored is proven where no manifest spoke of it, what newer was passed over, and who is
+// let in.
 func caveats(origin record.Origin) string {
+	if !origin.AuthEnabled {
+		return doubts(origin)
+	}
+	return join(doubts(origin), "etcd's authentication is on in it. Clients log in as its users: make the user of "+
+		"your clients' certificate if it is missing ("+pages.Docs+"docs/auth.md#restores).")
+}
+
+// doubts are what speaks against what was restored.
+func doubts(origin record.Origin) string {
 	switch {
 	case origin.Foreign:
 		return "The snapshot has no manifest: its own SHA-256 is right, and it was never compared with the members " +

@@ -35,6 +35,8 @@ func (w *model) makeBootstrap(c changes.Change) {
 		b.Asleep = true
 	case changes.WakeUp:
 		b.Asleep = false
+	case changes.OwnAuth:
+		b.Auth = c.Own
 	default:
 	}
 }

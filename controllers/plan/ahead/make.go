@@ -22,7 +22,8 @@ func (w *model) make(c changes.Change) bool {
 		w.o.Preflight = nil
 	case changes.TakeOver:
 		w.o.ClaimedBy, w.o.DataClaim = w.o.Cluster.Operator, w.o.Cluster.Operator
-	case changes.BeginBootstrap, changes.Bootstrap, changes.RecordBootstrap, changes.FallAsleep, changes.WakeUp:
+	case changes.BeginBootstrap, changes.Bootstrap, changes.RecordBootstrap, changes.FallAsleep, changes.WakeUp,
+		changes.OwnAuth:
 		w.makeBootstrap(c)
 	case changes.BeginNext, changes.PrepareNext, changes.DropNext, changes.SwitchOver, changes.MarkFormer,
 		changes.RecordRestored, changes.DeleteRestores:
@@ -50,6 +51,12 @@ func (w *model) make(c changes.Change) bool {
 	case changes.AddLearner, changes.Promote, changes.RemoveMember, changes.MoveLeader, changes.DisarmAlarms,
 		changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade:
 		w.askEtcd(c)
+	case changes.MakeUsers:
+		w.o.Auth.HasUsers = true
+	case changes.EnableAuth:
+		w.o.Auth.On = true
+	case changes.DisableAuth:
+		w.o.Auth.On = false
 	}
 	return true
 }

@@ -64,6 +64,8 @@ const (
 	EventWokeUp           = "WokeUp"                // a cluster that slept serves again
 	EventDefragment       = "DefragmentationBegun"  // a Pod was made that has a member defragmented
 	EventDowngrade        = "DowngradeSet"          // a downgrade of etcd was enabled, or cancelled
+	EventUsersMade        = "UsersMade"             // the users that authentication needs are there
+	EventAuth             = "AuthenticationSet"     // authentication was turned on, or off
 )
 
 // KindOf names a change for people, events and metrics.
@@ -161,6 +163,10 @@ func identityAtRisk(format string, args ...any) Veto {
 
 func incarnationAtRisk(format string, args ...any) Veto {
 	return Veto{facts.ReasonIncarnationAtRisk, fmt.Sprintf(format, args...)}
+}
+
+func accessAtRisk(format string, args ...any) Veto {
+	return Veto{facts.ReasonAccessAtRisk, fmt.Sprintf(format, args...)}
 }
 
 // VetoOf says why a change must not be made in this world. It knows nothing of why a rule proposes it: whatever

@@ -45,6 +45,7 @@ func samples() []Change {
 		Compact{Revision: 7}, StartDefrag{Name: "demo-1"}, DeleteDefrag{Name: "demo-1"},
 		FallAsleep{}, StopMembers{Pods: pods}, WakeUp{},
 		EnableDowngrade{Minor: minor}, CancelDowngrade{Minor: minor},
+		MakeUsers{}, OwnAuth{Own: true}, OwnAuth{}, EnableAuth{}, DisableAuth{},
 	}
 }
 

@@ -31,6 +31,7 @@ type Observation struct {
 	// LoadBalancer are the addresses that the client Service got from its load balancer: IPs and host names, sorted
 	LoadBalancer []string
 
+	Auth    Auth
 	Current Incarnation
 	// prepared beside the current one by a restore in place: nothing of it runs, and Current.Bootstrap.Next is its
 	// record
@@ -134,6 +135,8 @@ type Desired struct {
 	LeavesFirst  bool   // a member that another one follows goes before that joins
 	SnapshotEach int64  // entries after which etcd writes a snapshot of raft's state; 0 for its default
 	TLS          bool
+	Auth         AuthWish      // what is asked of etcd's authentication
+	ClientUser   string        // who a client is that uses the shared certificate
 	Storage                    // of new members
 	Retain       bool          // deletionPolicy
 	HasBudget    bool          // a PodDisruptionBudget is wanted

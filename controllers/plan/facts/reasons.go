@@ -45,6 +45,8 @@ const (
 	ReasonMembersDisagree   = "MembersDisagree"   // members answer with different cluster IDs
 	ReasonMembershipUnknown = "MembershipUnknown" // no member could be asked for the list
 	ReasonAuth              = "AuthRequired"      // etcd's authentication keeps the operator out
+	ReasonAuthSpec          = "Authentication"    // authentication has to wait before it is turned on or off
+	ReasonAuthByHand        = "AuthOnByHand"      // authentication is on, and not because the spec asked for it
 	ReasonStranger          = "UnknownMember"     // a member that the operator did not add
 	ReasonForeignData       = "ForeignData"       // a volume holds another member's or cluster's data
 
@@ -74,6 +76,7 @@ const (
 	ReasonDataAtRisk        = "DataAtRisk"
 	ReasonIdentityAtRisk    = "IdentityAtRisk"
 	ReasonIncarnationAtRisk = "IncarnationAtRisk"
+	ReasonAccessAtRisk      = "AccessAtRisk"
 	// of a Note: the change was made in the pass before, and nothing that is seen moved
 	ReasonNoEffect = "NoEffect"
 
@@ -94,7 +97,7 @@ const (
 // IsVeto reports one of the reasons for which the guard vetoes a change.
 func IsVeto(reason string) bool {
 	return slices.Contains([]string{ReasonQuorumAtRisk, ReasonDataAtRisk, ReasonIdentityAtRisk,
-		ReasonIncarnationAtRisk}, reason)
+		ReasonIncarnationAtRisk, ReasonAccessAtRisk}, reason)
 }
 
 // Reasons of members: one word that says why a member is not healthy, or will not stay so. The rows of judge have

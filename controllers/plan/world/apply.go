@@ -89,6 +89,8 @@ func (w *World) carryOut(c changes.Change, effects *budgetOfEffects) error {
 		w.stopMembers(c, effects)
 	case changes.WakeUp:
 		return w.wakeUp()
+	case changes.OwnAuth:
+		return w.ownAuth(c)
 	case changes.BeginNext, changes.PrepareNext, changes.DropNext, changes.SwitchOver, changes.GoBack,
 		changes.MarkFormer, changes.MarkCurrent, changes.MarkFlushed:
 		w.carryOutInPlace(c, effects)
@@ -128,7 +130,8 @@ func (w *World) carryOut(c changes.Change, effects *budgetOfEffects) error {
 	case changes.EvictPod:
 		return w.evict(c)
 	case changes.AddLearner, changes.Promote, changes.MoveLeader, changes.DisarmAlarms, changes.AppendEntries,
-		changes.EnableDowngrade, changes.CancelDowngrade, changes.RemoveMember, changes.Compact:
+		changes.EnableDowngrade, changes.CancelDowngrade, changes.RemoveMember, changes.Compact, changes.MakeUsers,
+		changes.EnableAuth, changes.DisableAuth:
 		return w.carryOutEtcd(c)
 	}
 	return nil

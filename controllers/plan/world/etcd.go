@@ -91,6 +91,7 @@ type cluster struct {
 	compacted int64
 	// a snapshot is sent that was begun before that: etcd tells until then that all of it is in use
 	isRead  bool
+	auth    auth
 	corrupt map[etcdutil.ID]bool // members of which etcd said that their data differs; 0 where it does not know whose
 }
 
@@ -196,7 +197,7 @@ func (w *World) startNew(p pod, d *disk) etcdutil.ExitReason {
 	}
 	w.checkFreshStart(c, self)
 	if !w.isHeld(id) { // what was restored under that name left no trace
-		c.from, c.base, c.alarm, c.full = "", 0, false, false
+		c.from, c.base, c.alarm, c.full, c.auth = "", 0, false, false, auth{}
 	}
 	*d = disk{cluster: id, member: self}
 	return ""
@@ -206,7 +207,7 @@ func (w *World) startNew(p pod, d *disk) etcdutil.ExitReason {
 func (w *World) formed(id etcdutil.ID, incarnation string, initial []etcdutil.NamedURL) *cluster {
 	if w.clusters[id] == nil {
 		c := &cluster{id: id, incarnation: incarnation, removed: map[etcdutil.ID]bool{},
-			bloated: map[etcdutil.ID]bool{}}
+			bloated: map[etcdutil.ID]bool{}, auth: w.authBegun()}
 		for _, m := range initial {
 			c.members = append(c.members, etcdutil.Member{ID: hash(id, m.Name), Name: m.Name,
 				PeerURLs: []string{m.URL}})

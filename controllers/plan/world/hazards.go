@@ -3,6 +3,8 @@ package world
 import (
 	"cmp"
 	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // Hazards are what a run suffers from beyond the usual faults.
@@ -35,6 +37,7 @@ type Hazards struct {
 	Growth         bool // the user asks for larger volumes, and storage takes its time or cannot
 	WALs           bool // volumes of the logs are deleted, and the user asks for others
 	Moves          bool // the user asks for another StorageClass or pool of nodes, and puts that back
+	Auth           bool // authentication is turned on and off, by the spec and by people
 }
 
 // trouble is how the world stands with its hazards.
@@ -68,6 +71,9 @@ func (w *World) Calm() {
 	w.trouble.Hazards, w.trouble.refused = Hazards{}, nil
 	w.putClassRight()
 	w.Wake()
+	if w.Spec.Auth == facts.AuthOff { // people may have turned it on, and are told for as long as it is
+		w.Spec.Auth = facts.AuthAsItIs
+	}
 	w.Fenced = ""
 	w.Spec.StorageBytes = min(w.Spec.StorageBytes, 12<<30)
 	for uid := range w.disks {
@@ -109,6 +115,8 @@ func (w *World) hazardFaults() []fault {
 		{w.trouble.Asks, []fault{{"AskToReplace", 6, by(w.AskToReplace)},
 			{"AskToLead", 6, by(w.AskToLead)}, {"AskToFence", 8, by(w.AskToFence)}}},
 		{w.trouble.Sleep, []fault{{"Sleep", 8, by(w.Sleep)}, {"Wake", 6, by(w.Wake)}, {"LoseAsleep", 1, w.loseMember}}},
+		{w.trouble.Auth, []fault{{"AskForAuth", 10, by(w.AskForAuth)}, {"TurnAuthByHand", 4, by(w.TurnAuthByHand)},
+			{"DeleteUser", 4, by(w.DeleteUser)}}},
 		{w.trouble.FullNodes, []fault{{"DoomVolume", 12, w.DeleteVolume}}},
 		{w.trouble.SharedNodes, []fault{{"LoseSharedNode", 1, w.LoseSharedNode},
 			{"RestartSharedNode", 1, w.RestartSharedNode}}},

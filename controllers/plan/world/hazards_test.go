@@ -52,6 +52,8 @@ var hazardRuns = []struct {
 		"hibernate FallAsleep", "the cluster is to sleep with"}},
 	{"logs-of-their-own", Hazards{WALs: true}, []string{"the volume of the log of", "growth of the log of", "(its write-ahead log lies beside its data",
 		"(the volume of its write-ahead log is of StorageClass", "(the volume of its write-ahead log is gone"}},
+	{"authentication", Hazards{Auth: true}, []string{"authentication MakeUsers", "authentication EnableAuth",
+		"authentication DisableAuth", "a person turns authentication on: true", "a person deletes the user"}},
 	{"asked", Hazards{Asks: true, Windows: true}, []string{"abandon-learner RemoveMember",
 		"a new member has its place: the annotation", "and the annotation etcdsteward.dev/replace names it",
 		"move-leader MoveLeader", "fence-member EvictPod", "fence-member MoveLeader", "without it the others are no quorum"}},

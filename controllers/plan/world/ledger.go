@@ -121,16 +121,18 @@ type snapshot struct {
 	added   int // entries of logs
 	lowers  map[etcdutil.ID]etcdutil.Version
 	history int64 // that is compacted
+	auths   map[etcdutil.ID]auth
 }
 
 func (w *World) snapshot() snapshot {
 	spec := w.Spec
 	spec.Window, spec.Lead = w.window(), w.Lead // a window opens, and closes, by itself
 	s := snapshot{w.objects.clone(), spec, map[etcdutil.ID][]etcdutil.Member{}, map[etcdutil.ID]etcdutil.ID{},
-		map[etcdutil.ID]bool{}, len(w.trouble.late), 0, 0, map[etcdutil.ID]etcdutil.Version{}, 0}
+		map[etcdutil.ID]bool{}, len(w.trouble.late), 0, 0, map[etcdutil.ID]etcdutil.Version{}, 0,
+		map[etcdutil.ID]auth{}}
 	for id, c := range w.clusters {
 		s.members[id], s.leaders[id], s.alarms[id] = slices.Clone(c.members), c.leader, c.alarm
-		s.lowers[id] = c.downgrade
+		s.lowers[id], s.auths[id] = c.downgrade, c.auth
 		s.corrupt, s.added, s.history = s.corrupt+len(c.corrupt), s.added+c.added, s.history+c.compacted
 	}
 	return s
@@ -275,4 +277,5 @@ func (w *World) checkSettled(c *cluster) {
 	w.checkRolled()
 	w.checkAllMoved()
 	w.checkLeader(c)
+	w.checkAuth(c)
 }

@@ -70,6 +70,7 @@ func (w *World) observe(from objects) facts.Observation {
 		list := w.incarnationOf(from, name, &o)
 		*list = append(*list, w.replica(from, o.Current.Membership, answers, name))
 	}
+	w.observeAuth(&o)
 	w.addHashes(&o)
 	w.addSnapshots(&o)
 	o.Desired = atStop(o)

@@ -101,7 +101,8 @@ func (w *World) isRest(d plan.Decision) bool {
 	case w.isForPeopleToSay():
 		return d.NeedsHuman || d.Overdue
 	case w.Recoverable():
-		return slices.Contains([]string{facts.ReasonNotSupported, facts.ReasonAlarm}, d.Reason) || w.isForPeople(d)
+		return slices.Contains([]string{facts.ReasonNotSupported, facts.ReasonAlarm, facts.ReasonAuthByHand},
+			d.Reason) || w.isForPeople(d)
 	}
 	return d.NeedsHuman || d.Overdue || w.isForPeople(d)
 }

@@ -60,6 +60,8 @@ func (w *World) commit(cl *cluster, c changes.Change) error {
 		cl.downgrade = c.Minor
 	case changes.CancelDowngrade:
 		cl.downgrade = etcdutil.Version{}
+	case changes.MakeUsers, changes.EnableAuth, changes.DisableAuth:
+		w.commitAuth(cl, c)
 	case changes.AppendEntries:
 		more := max(0, int(c.Until)-cl.writes-cl.entries)
 		if c.Until == 0 {

@@ -163,8 +163,8 @@ func New(seed uint64, spec facts.Desired) *World {
 func Spec3(size int) facts.Desired {
 	return facts.Desired{
 		Size: size, StorageBytes: 8 << 30, TLS: true, Retain: true, HasBudget: true, ReplaceAfter: 5 * time.Minute,
-		KeepVolumes: 10 * time.Minute,
-		Settings:    facts.Settings{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a"},
+		KeepVolumes: 10 * time.Minute, ClientUser: "demo-client",
+		Settings: facts.Settings{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16}, Inputs: "a"},
 	}
 }
 

@@ -44,6 +44,19 @@ type Hash struct {
 	CompactRevision int64
 }
 
+// Authentication is how etcd's authentication stands.
+type Authentication struct {
+	Enabled bool
+	// Revision of users and roles. A change of one raises it, and turning authentication off does.
+	Revision uint64
+}
+
+// etcd's own names for the user that must be there, and for the role that may do everything.
+const (
+	RootUser = "root"
+	RootRole = "root"
+)
+
 // Endpoint is where and as whom a member is dialled.
 type Endpoint struct {
 	Address    string      // ip:port or [v6]:port
@@ -53,6 +66,9 @@ type Endpoint struct {
 
 // Client talks to one member. Every call has a deadline of its own beside the one of its context. It is safe for
 // concurrent use.
+//
+// Once authentication is on, most calls need RootRole. Status, lists of members, AppendEntry and what is served beside
+// gRPC go on for any certificate, on patches where those are open at all: package contract has the table of rights.
 type Client interface {
 	// Status proves that the process answers, nothing more.
 	Status(ctx context.Context) (Status, error)
@@ -105,6 +121,20 @@ type Client interface {
 	// Defragment has the member write its database anew without the room that it does not use. The member answers
 	// nothing meanwhile, and goes on when the call is given up: it has no deadline but that of its context.
 	Defragment(ctx context.Context) error
+	// Authentication is how etcd's authentication stands once this member has applied all that was decided before. It
+	// is an entry of raft's log that changes no key, and so is each question about users.
+	Authentication(ctx context.Context) (Authentication, error)
+	// Roles are those of a user, or ErrUserNotFound.
+	Roles(ctx context.Context, user string) ([]string, error)
+	// AddUser makes a user without a password, which a certificate of that common name is. One that is there stays as
+	// it is, and is no error.
+	AddUser(ctx context.Context, user string) error
+	// GrantRole gives a user a role. One that it has is no error. RootRole need not be made before.
+	GrantRole(ctx context.Context, user, role string) error
+	// EnableAuthentication is refused before the user root has RootRole. From then on neither can be taken away.
+	EnableAuthentication(ctx context.Context) error
+	// DisableAuthentication lets every client do everything. Users and roles stay.
+	DisableAuthentication(ctx context.Context) error
 	// Close ends the connection. Calls in flight fail.
 	Close() error
 }

@@ -28,6 +28,9 @@ var (
 	ErrBadLeaderTransferee error = rpctypes.ErrBadLeaderTransferee    // MoveLeader: not a voter, or unknown
 	ErrFutureRevision      error = rpctypes.ErrFutureRev              // HashKV: the member is not there yet
 	ErrNoLeader            error = rpctypes.ErrNoLeader
+	ErrUserNotFound        error = rpctypes.ErrUserNotFound     // Roles: make it; elsewhere: our certificate names it
+	ErrRootUserNotExist    error = rpctypes.ErrRootUserNotExist // EnableAuthentication: make it first
+	ErrRootRoleNotExist    error = rpctypes.ErrRootRoleNotExist // EnableAuthentication: grant it first
 	// a learner answers Status and little else
 	ErrLearnerRefuses error = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner)
 )
@@ -65,8 +68,13 @@ func IsDowngradeRefused(err error) bool {
 func IsAuth(err error) bool {
 	code := status.Code(err)
 	return code == codes.PermissionDenied || code == codes.Unauthenticated || isOneOf(err, rpctypes.ErrPermissionDenied,
-		rpctypes.ErrUserEmpty, rpctypes.ErrAuthFailed, rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision)
+		rpctypes.ErrUserEmpty, rpctypes.ErrUserNotFound, rpctypes.ErrAuthFailed, rpctypes.ErrInvalidAuthToken,
+		rpctypes.ErrAuthOldRevision) || saysOneOf(err, strangerWords)
 }
+
+// strangerWords are how 3.5 refuses calls of maintenance, which have no code there
+// (etcd-io/etcd:server/etcdserver/api/v3rpc/maintenance.go isAuthenticated).
+var strangerWords = []string{"auth: user not found", "auth: user name is empty", "auth: permission denied"}
 
 // ErrHungUp marks a TLS connection that the member closed under our call. With TLS 1.3 the member judges our
 // certificate after our side of the handshake is done, and whether its reason arrives before the end of the connection

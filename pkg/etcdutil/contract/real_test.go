@@ -44,6 +44,7 @@ type realWorld struct {
 	processes map[string]*process
 	clients   map[string]client.Client
 	release   string
+	users     *users // who clients are, where they say so by a certificate; else connections are plain
 
 	// What a crash needs beside the usual.
 	extra      []string // further arguments for every member
@@ -102,7 +103,7 @@ func (w *realWorld) now() time.Time             { return time.Now() }
 // args are those of a member. Data need not survive the machine. Elections take etcd's own second: on a busy machine a
 // shorter one is held without a cause.
 func (w *realWorld) args(l launch) []string {
-	url := "http://" + w.address(l.name)
+	url := w.users.scheme() + "://" + w.address(l.name)
 	return append([]string{
 		"--name=" + l.name,
 		"--data-dir=" + filepath.Join(w.root, l.dir),
@@ -114,7 +115,7 @@ func (w *realWorld) args(l launch) []string {
 		"--initial-cluster-state=" + l.state,
 		"--initial-cluster-token=" + l.token,
 		"--unsafe-no-fsync=true",
-	}, slices.Concat(w.logging, w.extra)...)
+	}, slices.Concat(w.users.args(), w.logging, w.extra)...)
 }
 
 func (w *realWorld) start(l launch) {
@@ -219,7 +220,7 @@ func (w *realWorld) copy(from, to string) {
 
 func (w *realWorld) dial(name string) client.Client {
 	if w.clients[name] == nil {
-		c, err := dial.EtcdDialer{}.Dial(client.Endpoint{Address: w.address(name)})
+		c, err := dial.EtcdDialer{}.Dial(w.endpoint(name, client.RootUser))
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -86,6 +86,9 @@ func answer[T any](ctx context.Context, c *conn, method string, f func(*Process)
 	if err == nil {
 		err = c.network.reachable(p)
 	}
+	if err == nil {
+		err = c.permits(p, method)
+	}
 	if err != nil {
 		return none, fmt.Errorf("calling %s of etcd at %s: %w", method, c.endpoint.Address, err)
 	}

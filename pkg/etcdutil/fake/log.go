@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
 // entryKind is what an entry of the raft log does.
@@ -22,6 +23,10 @@ const (
 	// the members agree on a cluster version, and on a downgrade or its end
 	entryVersion   entryKind = "version"
 	entryDowngrade entryKind = "downgrade"
+	// a user is made, gets a role; authentication is turned on or off
+	entryUser  entryKind = "user"
+	entryGrant entryKind = "grant"
+	entryAuth  entryKind = "auth"
 )
 
 // entry is one entry of the raft log. It is comparable, so that two logs can be told apart.
@@ -32,6 +37,8 @@ type entry struct {
 	peerURL   string
 	clientURL string
 	learner   bool
+	role      string           // of an entryGrant
+	enabled   bool             // of an entryAuth
 	version   etcdutil.Version // of an entryVersion or entryDowngrade; zero ends a downgrade
 	old       bool             // written by a leader of 3.5, in a form that 3.7 cannot read
 	index     uint64           // at which the leader appended it; 0 in the list of a static bootstrap
@@ -44,11 +51,13 @@ type membership struct {
 	removed            map[etcdutil.ID]bool
 	revision           int64
 	version, downgrade etcdutil.Version // of the cluster; zero before the first, and while no downgrade is enabled
+	auth               auth
 }
 
 // replay applies a log from its beginning.
 func replay(log []entry) membership {
-	m := membership{removed: map[etcdutil.ID]bool{}, revision: 1}
+	m := membership{removed: map[etcdutil.ID]bool{}, revision: 1,
+		auth: auth{Authentication: client.Authentication{Revision: 1}, users: map[string][]string{}}}
 	for _, e := range log {
 		m.apply(e)
 	}
@@ -57,6 +66,7 @@ func replay(log []entry) membership {
 
 func (m *membership) apply(e entry) {
 	at := slices.IndexFunc(m.members, func(member etcdutil.Member) bool { return member.ID == e.id })
+	m.auth.apply(e)
 	switch {
 	case e.kind == entryPut:
 		m.revision++

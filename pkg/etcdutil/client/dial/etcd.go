@@ -79,6 +79,7 @@ func (EtcdDialer) Dial(endpoint client.Endpoint) (client.Client, error) {
 		kv:          pb.NewKVClient(grpcConn),
 		cluster:     pb.NewClusterClient(grpcConn),
 		maintenance: pb.NewMaintenanceClient(grpcConn),
+		auth:        pb.NewAuthClient(grpcConn),
 	}, nil
 }
 
@@ -104,6 +105,7 @@ type etcdClient struct {
 	kv          pb.KVClient
 	cluster     pb.ClusterClient
 	maintenance pb.MaintenanceClient
+	auth        pb.AuthClient
 	plain       plain
 }
 
