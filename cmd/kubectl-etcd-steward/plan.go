@@ -98,6 +98,10 @@ func (s *session) foretell(ctx context.Context, name string, m manifest) (foreto
 	for _, step := range f.Steps {
 		told.Steps = append(told.Steps, stepOf(step))
 	}
+	if now := c.Status.NextStep; told.End.Reason == facts.ReasonAlarm && len(f.Steps) == 0 && m.file == "" &&
+		now != nil && !unseen(c) {
+		told.End.Message = now.Message // the operator also knows what history takes
+	}
 	return told, nil
 }
 
