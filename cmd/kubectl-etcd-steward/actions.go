@@ -79,7 +79,7 @@ func (s *session) backUp(ctx context.Context, out io.Writer, cluster string, o b
 	}
 	fmt.Fprintf(out, "EtcdBackup %s is created.\n", b.Name)
 	if !o.wait {
-		_, err = fmt.Fprintf(out, "`kubectl get etcdbackup %s` shows how far it is.\n", b.Name)
+		_, err = fmt.Fprintf(out, "`kubectl get etcdbackup %s -n %s` shows how far it is.\n", b.Name, b.Namespace)
 		return err
 	}
 	return s.await(ctx, out, b, o.timeout)
@@ -152,7 +152,7 @@ func (s *session) await(ctx context.Context, out io.Writer, b *v1alpha1.EtcdBack
 	switch {
 	case wait.Interrupted(err):
 		return fmt.Errorf("EtcdBackup %s has not ended, its stage is %q. It goes on without this command: "+
-			"`kubectl get etcdbackup %s` shows how far it is", b.Name, stage, b.Name)
+			"`kubectl get etcdbackup %s -n %s` shows how far it is", b.Name, stage, b.Name, b.Namespace)
 	case err != nil:
 		return fmt.Errorf("waiting for EtcdBackup %s: %w", b.Name, err)
 	}
@@ -223,9 +223,9 @@ func (s *session) defragment(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("A defragmentation of EtcdCluster %[1]s is asked for. Members of which little can be reclaimed "+
-		"are left out. `kubectl describe etcd %[1]s` shows how far it is. To wait for all members: `kubectl wait etcd "+
-		"%[1]s --for=jsonpath='{.status.defragmentedFor}'=%[2]s --timeout=1h`.", name,
-		asked.Annotations[v1alpha1.AnnotationDefragment]), nil
+		"are left out. `kubectl describe etcd %[1]s -n %[3]s` shows how far it is. To wait for all members: `kubectl "+
+		"wait etcd %[1]s -n %[3]s --for=jsonpath='{.status.defragmentedFor}'=%[2]s --timeout=1h`.", name,
+		asked.Annotations[v1alpha1.AnnotationDefragment], asked.Namespace), nil
 }
 
 // maintain asks the operator to open a window, and returns what comes of it.
@@ -243,8 +243,8 @@ func (s *session) maintain(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	until := c.MaintenanceAsked().Add(c.Spec.Maintenance.Window.Duration.Duration)
-	return fmt.Sprintf("A window of maintenance of EtcdCluster %s is open until %s. To close it: `kubectl annotate "+
-		"etcd %s %s-`.", name, until.Format(time.RFC3339), name, v1alpha1.AnnotationMaintenance), nil
+	return fmt.Sprintf("A window of maintenance of EtcdCluster %[1]s is open until %[2]s. To close it: `kubectl annotate "+
+		"etcd %[3]s %[4]s-`.", name, until.Format(time.RFC3339), named(c), v1alpha1.AnnotationMaintenance), nil
 }
 
 func hasWindow(c *v1alpha1.EtcdCluster) bool {
@@ -270,14 +270,14 @@ func restartOf(c *v1alpha1.EtcdCluster) string {
 	case heldBack(c) != "":
 		return heldBack(c) + "restarts members."
 	case hasWindow(c) && (c.Status.Maintenance == nil || c.Status.Maintenance.OpenUntil == nil):
-		return "It waits for the next window of spec.maintenance.window. `kubectl etcd-steward maintain " + c.Name +
+		return "It waits for the next window of spec.maintenance.window. `kubectl etcd-steward maintain " + named(c) +
 			"` opens one now."
 	case c.Spec.Storage != nil && c.Spec.Storage.Ephemeral != nil:
 		return "The data is ephemeral: the operator replaces each member by a new one, one at a time. " +
-			"`kubectl etcd-steward status " + c.Name + "` shows how far it is."
+			"`kubectl etcd-steward status " + named(c) + "` shows how far it is."
 	}
 	return "The operator restarts each member once, one at a time, while all others are healthy. " +
-		"`kubectl etcd-steward status " + c.Name + "` shows how far it is."
+		"`kubectl etcd-steward status " + named(c) + "` shows how far it is."
 }
 
 // heldBack says what holds back all that is asked for, up to what the operator does once that ends, or "".

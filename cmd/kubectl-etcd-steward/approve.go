@@ -41,9 +41,9 @@ func (p program) approveCommand() *cobra.Command {
 
 func (p program) cancelCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel RESTORE", Short: "Take an approval back", Args: oneRestore,
+		Use: "cancel RESTORE", Short: "Take an approval back, before the switch-over", Args: oneRestore,
 		Long: "Takes spec.approval of an EtcdRestore away. What was made for it is removed, and the members serve " +
-			"on. After the switch-over there is no way back.",
+			"on. After the switch-over there is no way back. To refuse one that is not approved, delete it.",
 		Example: "  kubectl etcd-steward restore cancel demo-back",
 		RunE:    p.telling((*session).cancel),
 	}
@@ -57,7 +57,8 @@ func (s *session) approve(ctx context.Context, p program, in io.Reader, name, di
 	}
 	if hasEnded(r) || hasSwitched(r) {
 		return fmt.Errorf("EtcdRestore %s was carried out, its stage is %s. An approval counts once: begin another "+
-			"one with `kubectl etcd-steward restore %s --from BACKUP`", name, r.Status.Stage, r.Spec.ClusterRef.Name)
+			"one with `kubectl etcd-steward restore %s -n %s --from BACKUP`", name, r.Status.Stage, r.Spec.ClusterRef.Name,
+			r.Namespace)
 	}
 	view, err := s.awaitEvidence(ctx, r)
 	if err != nil {
@@ -69,6 +70,10 @@ func (s *session) approve(ctx context.Context, p program, in io.Reader, name, di
 	if isApproved(r) {
 		_, err := fmt.Fprintf(p.out, "\nEtcdRestore %s is approved already. Nothing was written.\n", name)
 		return err
+	}
+	if why := view.Restores[0].Cannot; why != "" {
+		return fmt.Errorf("%s, so EtcdRestore %s can restore nothing. Nothing was approved. To remove it: `%s`", why, name,
+			deletionOf(r))
 	}
 	switch shown := view.Evidence.Digest; {
 	case digest == "":
@@ -83,8 +88,8 @@ func (s *session) approve(ctx context.Context, p program, in io.Reader, name, di
 		return err
 	}
 	_, err = fmt.Fprintf(p.out, "EtcdRestore %[1]s is approved. To wait for it: `kubectl wait etcdrestore %[1]s "+
-		"--for=condition=Complete --timeout=15m`. To call it off before the cluster switches over: "+
-		"`kubectl etcd-steward restore cancel %[1]s`.\n", name)
+		"-n %[2]s --for=condition=Complete --timeout=15m`. To call it off before the cluster switches over: "+
+		"`kubectl etcd-steward restore cancel %[1]s -n %[2]s`.\n", name, r.Namespace)
 	return err
 }
 
@@ -168,12 +173,13 @@ func (s *session) cancel(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("EtcdRestore %s cannot be called off after the switch-over: its stage is %s. "+
 			"Nothing was written", name, r.Status.Stage)
 	case r.Spec.Approval == "":
-		return "EtcdRestore " + name + " is not approved. Nothing was written.", nil
+		return fmt.Sprintf("EtcdRestore %s is not approved. Nothing was written. To refuse it: `%s`.", name,
+			deletionOf(r)), nil
 	}
 	if err := s.patchApproval(ctx, r, ""); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("The approval of EtcdRestore %[1]s is taken back. Before the switch-over the operator then "+
-		"removes what it made for it, and the members serve on. To remove the EtcdRestore: `kubectl delete "+
-		"etcdrestore %[1]s`.", name), nil
+		"removes what it made for it, and the members serve on. To remove the EtcdRestore: `%[2]s`.", name,
+		deletionOf(r)), nil
 }

@@ -53,10 +53,13 @@ func (s *session) lookAll(ctx context.Context, namespace string) ([]seen, error)
 	operators := s.operators(ctx, namespace)
 	var made v1alpha1.EtcdBackupList
 	backupErr := s.list(ctx, namespace, &made)
+	var asked v1alpha1.EtcdRestoreList
+	restoreErr := s.list(ctx, namespace, &asked)
 	all := make([]seen, len(clusters.Items))
 	for i := range clusters.Items {
 		c := &clusters.Items[i]
-		all[i] = seen{cluster: c, operator: operators.of(ctx, c), backups: made.Items, backupErr: backupErr}
+		all[i] = seen{cluster: c, operator: operators.of(ctx, c), backups: made.Items, backupErr: backupErr,
+			restores: asked.Items, restoreErr: restoreErr}
 	}
 	return all, nil
 }
@@ -123,6 +126,12 @@ func notesOf(pages []page) []string {
 		}
 		if p.Backup.Message != "" {
 			notes = append(notes, "EtcdBackups cannot be read: "+p.Backup.Message)
+		}
+		if p.Restores.Message != "" {
+			notes = append(notes, "EtcdRestores cannot be read: "+p.Restores.Message)
+		}
+		for _, r := range p.Restores.Open {
+			notes = append(notes, fmt.Sprintf("EtcdCluster %s in namespace %s: %s", p.Name, p.Namespace, r.Message))
 		}
 	}
 	slices.Sort(notes)

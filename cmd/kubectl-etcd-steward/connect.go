@@ -104,7 +104,7 @@ func (s *session) showAccess(ctx context.Context, name string, o connectOptions,
 func accessOf(c *v1alpha1.EtcdCluster) (access, error) {
 	if len(c.Status.Endpoints) == 0 {
 		return access{}, fmt.Errorf("EtcdCluster %[1]s has no URL yet: it has not served. To wait for it: `kubectl "+
-			"wait etcd %[1]s --for=condition=Ready --timeout=10m`", c.Name)
+			"wait etcd %[2]s --for=condition=Ready --timeout=10m`", c.Name, named(c))
 	}
 	first, err := url.Parse(c.Status.Endpoints[0])
 	if err != nil || first.Port() == "" {
@@ -157,7 +157,7 @@ func (a access) print(out io.Writer) error {
 	} else {
 		line("TLS", "None: all who reach it can read and change all data.")
 	}
-	fmt.Fprintf(&text, "\nLines for a client: `kubectl etcd-steward connect %s --for %s`.\n", a.Cluster,
+	fmt.Fprintf(&text, "\nLines for a client: `kubectl etcd-steward connect %s -n %s --for %s`.\n", a.Cluster, a.Namespace,
 		strings.Join(clientNames(), "|"))
 	_, err := out.Write(text.Bytes())
 	return err

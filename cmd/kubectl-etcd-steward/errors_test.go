@@ -26,7 +26,7 @@ func TestAClusterThatIsNotThereIsAnsweredWithThoseThatAre(t *testing.T) {
 		}
 	}
 	s.namespace = "empty"
-	if got := plugin(t, s, "status", "demo"); !strings.Contains(got.errOut, "namespace empty, and no other one either") {
+	if got := plugin(t, s, "status", "demo"); !strings.Contains(got.errOut, "namespace empty, and no other one in this namespace") {
 		t.Errorf("a namespace without clusters: %s", got.errOut)
 	}
 }

@@ -43,6 +43,10 @@ type restoreView struct {
 	Loses  string `json:"loses"`
 	// Approval is the reason of the condition Approved.
 	Approval string `json:"approval,omitempty"`
+	// Cannot says why it can restore nothing.
+	Cannot string `json:"cannot,omitempty"`
+
+	refusal string // the command that refuses it; "" once it is approved
 }
 
 // showEvidence prints what a restore of this cluster would lose.
@@ -78,7 +82,13 @@ func (s *session) viewEvidence(ctx context.Context, c *v1alpha1.EtcdCluster, res
 	v.Backups = completeBackups(c.Name, all.Items)
 	for _, r := range restores {
 		shown := restoreView{Name: r.Name, Stage: r.Status.Stage, Source: sourceOf(r.Spec.Source),
-			Loses: lossOf(&r, all.Items, c.Status.Evidence, v.now)}
+			Loses: lossOf(&r, all.Items, c.Status.Evidence, v.now), Cannot: whyNoRestore(&r, all.Items)}
+		if r.Spec.Approval == "" || shown.Cannot != "" {
+			shown.refusal = deletionOf(&r)
+		}
+		if shown.Cannot != "" {
+			shown.Loses = "Nothing. " + shown.Cannot + ", so nothing can be restored."
+		}
 		if approved := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.RestoreApproved); approved != nil {
 			shown.Approval = approved.Reason
 		}
@@ -192,14 +202,16 @@ func (v evidenceView) printBackups(text *bytes.Buffer) {
 func (v evidenceView) printRestores(text *bytes.Buffer) {
 	if len(v.Restores) == 0 {
 		fmt.Fprintf(text, "\nNo EtcdRestore of this cluster is under way. To begin one: `kubectl etcd-steward restore "+
-			"%s --from BACKUP`.\n", v.Cluster)
+			"%s -n %s --from BACKUP`.\n", v.Cluster, v.Namespace)
 	}
 	for _, r := range v.Restores {
 		fmt.Fprintf(text, "\nEtcdRestore %s (stage %s, %s):\n  Restores: %s\n  Loses:    %s\n", r.Name,
 			cmp.Or(r.Stage, none), cmp.Or(r.Approval, "not looked at yet"), r.Source, r.Loses)
-		if v.Evidence != nil {
-			fmt.Fprintf(text, "  Approve:  kubectl etcd-steward restore approve %s --digest %s\n", r.Name,
-				v.Evidence.Digest)
+		if v.Evidence != nil && r.Cannot == "" {
+			fmt.Fprintf(text, "  Approve:  kubectl etcd-steward restore approve %s -n %s\n", r.Name, v.Namespace)
+		}
+		if r.refusal != "" {
+			fmt.Fprintf(text, "  Refuse:   %s\n", r.refusal)
 		}
 	}
 }

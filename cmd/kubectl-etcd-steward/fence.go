@@ -56,8 +56,8 @@ func whyNoFence(c *v1alpha1.EtcdCluster, member string, asked []string) string {
 			voters++
 		}
 		if m.Name != member && slices.Contains(asked, m.Name) {
-			return fmt.Sprintf("%[1]s is, and one at a time can be. `kubectl etcd-steward unfence %[1]s` starts "+
-				"that one", m.Name)
+			return fmt.Sprintf("%[1]s is, and one at a time can be. `kubectl etcd-steward unfence %[1]s -n %[2]s` starts "+
+				"that one", m.Name, c.Namespace)
 		}
 	}
 	switch {
@@ -76,8 +76,8 @@ func fenceOf(c *v1alpha1.EtcdCluster, member string) string {
 		says = held + "stops it, while all others serve."
 	}
 	return fmt.Sprintf("%[1]s is fenced. %[2]s To wait for that: `kubectl wait etcd %[3]s --for=condition=Fenced "+
-		"--timeout=10m`. Its claim is %[1]s. To start it again: `kubectl etcd-steward unfence %[1]s`.",
-		member, says, c.Name)
+		"--timeout=10m`. Its claim is %[1]s. To start it again: `kubectl etcd-steward unfence %[1]s -n %[4]s`.",
+		member, says, named(c), c.Namespace)
 }
 
 // unfence takes the name out of those that are asked for, and with it those that no member has any more.
@@ -96,5 +96,5 @@ func (s *session) unfence(ctx context.Context, member string) (string, error) {
 		says = held + "starts it."
 	}
 	return fmt.Sprintf("%s is not fenced any more. %s To wait for that: `kubectl wait etcd %s --for=condition=Ready "+
-		"--timeout=10m`.", member, says, c.Name), s.annotate(ctx, c, v1alpha1.AnnotationFence, strings.Join(left, ","))
+		"--timeout=10m`.", member, says, named(c)), s.annotate(ctx, c, v1alpha1.AnnotationFence, strings.Join(left, ","))
 }

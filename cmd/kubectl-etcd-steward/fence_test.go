@@ -17,9 +17,9 @@ func TestAMemberIsFencedByTheAnnotationThatTheOperatorReads(t *testing.T) {
 		{"fence", "demo", "takes the name of one member, such as demo-1", ""},
 		{"unfence", "demo-1", "demo-1 is not fenced. Nothing was written.", ""},
 		{"fence", "demo-1", "demo-1 is fenced. The operator stops it once all others serve. To wait for that: " +
-			"`kubectl wait etcd demo --for=condition=Fenced --timeout=10m`. Its claim is demo-1.", "demo-1"},
+			"`kubectl wait etcd demo -n prod --for=condition=Fenced --timeout=10m`. Its claim is demo-1.", "demo-1"},
 		{"fence", "demo-1", "demo-1 is fenced already, or will be. Nothing was written.", "demo-1"},
-		{"fence", "demo-2", "demo-2 is not fenced: demo-1 is, and one at a time can be. `kubectl etcd-steward unfence demo-1` starts " +
+		{"fence", "demo-2", "demo-2 is not fenced: demo-1 is, and one at a time can be. `kubectl etcd-steward unfence demo-1 -n prod` starts " +
 			"that one. Nothing was written", "demo-1"},
 		{"unfence", "demo-2", "demo-2 is not fenced. Nothing was written.", "demo-1"},
 		{"unfence", "demo-1", "demo-1 is not fenced any more. The operator starts it now.", ""},

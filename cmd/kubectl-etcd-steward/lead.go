@@ -54,5 +54,5 @@ func leadOf(c *v1alpha1.EtcdCluster, member string, until time.Time) string {
 	}
 	return fmt.Sprintf("%[1]s is asked to lead. %[2]s. The request ends at %[3]s. To wait for it: `kubectl wait etcd "+
 		"%[4]s --for=jsonpath='{.status.leader}'=%[1]s --timeout=10m`.", member, says, until.Format(time.RFC3339),
-		c.Name)
+		named(c))
 }

@@ -22,7 +22,7 @@ func TestAMemberIsAskedToLeadByTheAnnotationThatTheOperatorReads(t *testing.T) {
 		{"demo-0", "demo-0 leads already. Nothing was written.", ""},
 		{"demo-1", "demo-1 is asked to lead. The operator moves leadership there now. The request ends at 2026-05-04T12:10:00Z.",
 			"demo-1"},
-		{"demo-2", "`kubectl wait etcd demo --for=jsonpath='{.status.leader}'=demo-2 --timeout=10m`", "demo-2"},
+		{"demo-2", "`kubectl wait etcd demo -n prod --for=jsonpath='{.status.leader}'=demo-2 --timeout=10m`", "demo-2"},
 	} {
 		got := plugin(t, s, "move-leader", c.member)
 		now, err := s.cluster(t.Context(), "demo")

@@ -270,6 +270,10 @@ func (s *session) list(ctx context.Context, namespace string, all client.ObjectL
 	return explain(s.List(ctx, all, append(o, client.InNamespace(namespace))...), namespace)
 }
 
+// named is how a command of kubectl names a cluster. A reply names the namespace always: it may be copied to where
+// another one is the usual one.
+func named(c *v1alpha1.EtcdCluster) string { return c.Name + " -n " + c.Namespace }
+
 // cluster reads an EtcdCluster, and names those that there are where it is not there.
 func (s *session) cluster(ctx context.Context, name string) (*v1alpha1.EtcdCluster, error) {
 	c := &v1alpha1.EtcdCluster{}
@@ -282,8 +286,8 @@ func (s *session) cluster(ctx context.Context, name string) (*v1alpha1.EtcdClust
 		return nil, fmt.Errorf("there is no EtcdCluster %s in namespace %s; %w", name, s.namespace, err)
 	}
 	if len(all.Items) == 0 {
-		return nil, fmt.Errorf("there is no EtcdCluster %s in namespace %s, and no other one either. "+
-			"Choose another namespace with --namespace", name, s.namespace)
+		return nil, fmt.Errorf("there is no EtcdCluster %s in namespace %s, and no other one in this namespace. Choose "+
+			"another namespace with -n. `kubectl etcd-steward status -A` lists the clusters of all", name, s.namespace)
 	}
 	return nil, fmt.Errorf("there is no EtcdCluster %s in namespace %s. The namespace has: %s", name, s.namespace,
 		strings.Join(clusterNames(all.Items), ", "))

@@ -48,7 +48,7 @@ func (s *session) pause(ctx context.Context, name string) (string, error) {
 		says += fmt.Sprintf(" The first certificate, of %s, expires on %s: resume long before.", first.Member,
 			date(first.Time.Time))
 	}
-	return says + " To resume: `kubectl etcd-steward resume " + name + "`.", nil
+	return says + " To resume: `kubectl etcd-steward resume " + named(c) + "`.", nil
 }
 
 // resume says how to follow what begins.
@@ -67,8 +67,8 @@ func (s *session) resume(ctx context.Context, name string) (string, error) {
 		return "EtcdCluster " + name + " is not paused any more. " + held + "goes on.", nil
 	}
 	return fmt.Sprintf("EtcdCluster %[1]s is not paused any more. What the operator held back begins, one change at a "+
-		"time: `kubectl etcd-steward status %[1]s` shows the next step. To wait for it: `kubectl wait etcd %[1]s "+
-		"--for=condition=Ready --timeout=10m`.", name), nil
+		"time: `kubectl etcd-steward status %[2]s` shows the next step. To wait for it: `kubectl wait etcd %[2]s "+
+		"--for=condition=Ready --timeout=10m`.", name, named(c)), nil
 }
 
 func (s *session) setPaused(ctx context.Context, c *v1alpha1.EtcdCluster, paused bool) error {

@@ -95,8 +95,21 @@ func (s *session) foretell(ctx context.Context, name string, m manifest) (foreto
 	told := foretold{Name: c.Name, Namespace: c.Namespace, Manifest: m.file, Operator: s.operator(ctx, c),
 		Steps: []toldStep{}, End: endOf(f)}
 	told.Notes = caveats(c, told.Operator)
+	open, err := s.openRestores(ctx, c.Name)
+	if err != nil {
+		return foretold{}, err
+	}
+	for _, r := range open {
+		if !isApproved(&r) {
+			told.Notes = append(told.Notes, standingOf(&r, nil, false))
+		}
+	}
 	for _, step := range f.Steps {
 		told.Steps = append(told.Steps, stepOf(step))
+	}
+	if now := c.Status.NextStep; told.End.Reason == facts.ReasonAlarm && len(f.Steps) == 0 && m.file == "" &&
+		now != nil && !unseen(c) {
+		told.End.Message = now.Message // the operator also knows what history takes
 	}
 	return told, nil
 }

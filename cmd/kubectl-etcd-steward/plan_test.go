@@ -9,9 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
 // manifestOf is the stored cluster as a file, with another text in the place of one.
@@ -122,5 +127,37 @@ func TestPlanSaysWhatCannotBeRead(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
+	}
+}
+
+// alarmed is the settled cluster with a full database, as its status says it.
+func alarmed(t *testing.T) []client.Object {
+	t.Helper()
+	all := objects(t, "settled")
+	c := all[0].(*v1alpha1.EtcdCluster)
+	full := resource.MustParse("2Gi")
+	for i := range c.Status.Members {
+		c.Status.Members[i].DBSize, c.Status.Members[i].DBSizeInUse = &full, &full
+	}
+	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable,
+		Status: metav1.ConditionFalse, Reason: "NOSPACE", Message: "Writes are refused."})
+	c.Status.NextStep = &v1alpha1.NextStep{Verdict: "Refuse", Reason: "AlarmRaised", Rule: "alarms",
+		Message: "etcd raised NOSPACE, as the operator says it."}
+	return all
+}
+
+func TestPlanOfAClusterWithAnAlarmSaysWhatItsStatusSays(t *testing.T) {
+	got := plugin(t, sessionOf(alarmed(t), interceptor.Funcs{}), "plan", "demo")
+	if got.code != exitNotSettled ||
+		!strings.Contains(got.out, "The operator does nothing (alarms): etcd raised NOSPACE, as the operator says it.") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPlanOfALargerQuotaEndsTheAlarm(t *testing.T) {
+	got := plugin(t, sessionOf(alarmed(t), interceptor.Funcs{}), "plan", "demo", "-f",
+		manifestOf(t, "size: 3", "size: 3\n  etcd: {quotaBackendBytes: 4Gi}"))
+	if got.code != exitStepsAhead || !strings.Contains(got.out, "(alarms): every member has room again.") {
+		t.Errorf("%+v", got)
 	}
 }

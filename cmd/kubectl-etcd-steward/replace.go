@@ -64,10 +64,10 @@ func (s *session) replace(ctx context.Context, member string) (string, error) {
 // replacementOf says what the operator does about a member that is asked to be replaced, and when.
 func replacementOf(c *v1alpha1.EtcdCluster, member string) string {
 	says := fmt.Sprintf("A new member joins and gets its vote, then %s goes. `kubectl etcd-steward status %s` shows "+
-		"how far it is.", member, c.Name)
+		"how far it is.", member, named(c))
 	if held := heldBack(c); held != "" {
 		says = held + "lets a new member join, and then " + member + " goes."
 	}
 	return fmt.Sprintf("A new member in the place of %s is asked for. %s To take it back before the new member votes: "+
-		"`kubectl annotate etcd %s %s-`.", member, says, c.Name, v1alpha1.AnnotationReplace)
+		"`kubectl annotate etcd %s %s-`.", member, says, named(c), v1alpha1.AnnotationReplace)
 }

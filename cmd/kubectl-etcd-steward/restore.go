@@ -88,10 +88,11 @@ func (s *session) beginRestore(ctx context.Context, p program, cluster, name str
 		return err
 	}
 	fmt.Fprintf(p.out, "EtcdRestore %[1]s is created. Nothing is done before you approve it. To see what would be "+
-		"lost, and to approve: `kubectl etcd-steward restore approve %[1]s`.\n", r.Name)
+		"lost, and to approve: `kubectl etcd-steward restore approve %[1]s -n %[2]s`.\n", r.Name, r.Namespace)
 	for _, other := range others {
 		fmt.Fprintf(p.out, "EtcdRestore %[1]s of this cluster has not ended. Of two that are approved the older one "+
-			"is carried out. To take that back: `kubectl etcd-steward restore cancel %[1]s`.\n", other.Name)
+			"is carried out. To take that back: `kubectl etcd-steward restore cancel %[1]s -n %[2]s`.\n", other.Name,
+			other.Namespace)
 	}
 	return nil
 }
@@ -160,17 +161,24 @@ func (s *session) openRestores(ctx context.Context, cluster string) ([]v1alpha1.
 	if err := s.list(ctx, s.namespace, &all); err != nil {
 		return nil, err
 	}
-	open := slices.DeleteFunc(all.Items, func(r v1alpha1.EtcdRestore) bool {
-		return r.Spec.ClusterRef.Name != cluster || hasEnded(&r)
+	return openRestoresOf(s.namespace, cluster, all.Items), nil
+}
+
+// openRestoresOf are those of all, the oldest first.
+func openRestoresOf(namespace, cluster string, all []v1alpha1.EtcdRestore) []v1alpha1.EtcdRestore {
+	open := slices.DeleteFunc(slices.Clone(all), func(r v1alpha1.EtcdRestore) bool {
+		return r.Namespace != namespace || r.Spec.ClusterRef.Name != cluster || hasEnded(&r)
 	})
 	slices.SortStableFunc(open, func(a, b v1alpha1.EtcdRestore) int {
 		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	})
-	return open, nil
+	return open
 }
 
-// Stages of an EtcdRestore from which no way leads back.
+// Stages of an EtcdRestore: in which nothing was made for it, and from which no way leads back.
 const (
+	stageWaiting  = "Waiting"
+	stageChecking = "Checking"
 	stageStopping = "Stopping"
 	stageStarting = "Starting"
 	stageComplete = "Complete"
@@ -209,8 +217,8 @@ func (s *session) restore(ctx context.Context, name string) (*v1alpha1.EtcdResto
 		return nil, fmt.Errorf("%s; %w", says, err)
 	}
 	if len(all.Items) == 0 {
-		return nil, errors.New(says + ", and no other one either. To begin one: `kubectl etcd-steward restore " +
-			"CLUSTER --from BACKUP`")
+		return nil, errors.New(says + ", and no other one in this namespace. To begin one: `kubectl etcd-steward restore " +
+			"CLUSTER -n " + s.namespace + " --from BACKUP`")
 	}
 	return nil, errors.New(says + ". The namespace has: " + strings.Join(restoreNames(all.Items), ", "))
 }

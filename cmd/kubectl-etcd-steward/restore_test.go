@@ -28,6 +28,7 @@ func answering(t *testing.T, s *session, answer string, args ...string) result {
 		connect: func(*genericclioptions.ConfigFlags) (*session, error) { return s, nil },
 		in:      strings.NewReader(answer), out: &out, errOut: &errOut,
 	})
+	everyCommandNamesItsNamespace(t, out.String()+errOut.String())
 	return result{out.String(), errOut.String(), code}
 }
 
@@ -59,7 +60,7 @@ func TestTheEvidenceIsShownInWordsAndAsData(t *testing.T) {
 func TestWithoutEvidenceTheBackupsAreShownAndTheWayToBegin(t *testing.T) {
 	got := plugin(t, sessionOf(objects(t, "healthy"), interceptor.Funcs{}), "restore", "demo")
 	for _, want := range []string{"Evidence:     None.", "demo-nightly-20260504-1000  2026-05-04 10:00:03 UTC (119m ago)  184467",
-		"`kubectl etcd-steward restore demo --from BACKUP`"} {
+		"`kubectl etcd-steward restore demo -n prod --from BACKUP`"} {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("%q is missing: %+v", want, got)
 		}
@@ -89,7 +90,7 @@ func TestAScriptApprovesTheEvidenceThatItSawAndNoOther(t *testing.T) {
 	}
 	got = plugin(t, s, "restore", "approve", "demo-back", "--digest", digestShown)
 	if got.code != 0 || approvalOf(t, s, "demo-back") != digestShown ||
-		!strings.Contains(got.out, "kubectl wait etcdrestore demo-back --for=condition=Complete") {
+		!strings.Contains(got.out, "kubectl wait etcdrestore demo-back -n prod --for=condition=Complete") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -229,7 +230,7 @@ func TestARestoreBeginsWithoutAnApproval(t *testing.T) {
 	} {
 		s := sessionOf(objects(t, "restore"), interceptor.Funcs{})
 		got := plugin(t, s, append([]string{"restore", "demo"}, c.args...)...)
-		if got.code != 0 || !strings.Contains(got.out, "`kubectl etcd-steward restore approve demo-back-20260504-120000`") ||
+		if got.code != 0 || !strings.Contains(got.out, "`kubectl etcd-steward restore approve demo-back-20260504-120000 -n prod`") ||
 			!strings.Contains(got.out, "EtcdRestore demo-back of this cluster has not ended") {
 			t.Fatalf("%v: %+v", c.args, got)
 		}
@@ -273,7 +274,7 @@ func TestAnEtcdRestoreThatIsNotThereIsAnsweredWithThoseThatAre(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	got = plugin(t, sessionOf(objects(t, "healthy"), interceptor.Funcs{}), "restore", "cancel", "dmeo")
-	if got.code != exitFailed || !strings.Contains(got.errOut, "and no other one either") {
+	if got.code != exitFailed || !strings.Contains(got.errOut, "and no other one in this namespace") {
 		t.Errorf("got %+v", got)
 	}
 	if got := plugin(t, nil, "restore", "approve"); got.code != exitFailed || !strings.Contains(got.errOut, "restore approve takes the name of one EtcdRestore") {
@@ -360,5 +361,51 @@ func TestTheEvidenceIsShownWithoutTheRightToReadPods(t *testing.T) {
 	got := plugin(t, s, "restore", "demo")
 	if got.code != 0 || !strings.Contains(got.out, "demo-0  Answers  <none>  190025") {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// asked is a healthy cluster, and an EtcdRestore of this backup that is not approved.
+func asked(t *testing.T, backup string) *session {
+	t.Helper()
+	all := objects(t, "settled")
+	c := all[0].(*v1alpha1.EtcdCluster)
+	c.Status.Evidence = &v1alpha1.EvidenceStatus{Digest: digestShown, Quorum: "Holds"}
+	r := &v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "back", UID: "5c2d"}}
+	r.Spec.ClusterRef.Name, r.Spec.Source.BackupRef = "demo", &v1alpha1.BackupReference{Name: backup}
+	taking := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "taking"}}
+	taking.Spec.ClusterRef.Name = "demo"
+	return sessionOf(append(all, r, taking), interceptor.Funcs{})
+}
+
+func TestNothingInvitesToApproveARestoreOfABackupThatDoesNotExist(t *testing.T) {
+	s := asked(t, "tuesday")
+	const why = "EtcdBackup tuesday does not exist in namespace prod"
+	got := plugin(t, s, "restore", "demo")
+	if !strings.Contains(got.out, "Loses:    Nothing. "+why+", so nothing can be restored.\n"+
+		"  Refuse:   kubectl delete etcdrestore back -n prod\n") || strings.Contains(got.out, "Approve:") {
+		t.Errorf("%+v", got)
+	}
+	for _, args := range [][]string{nil, {"--digest", digestShown}} {
+		got := answering(t, s, "yes\n", append([]string{"restore", "approve", "back"}, args...)...)
+		if got.code != exitFailed || !strings.Contains(got.errOut, why+", so EtcdRestore back can restore nothing. "+
+			"Nothing was approved.") || approvalOf(t, s, "back") != "" {
+			t.Errorf("%+v", got)
+		}
+	}
+	for _, args := range [][]string{{"status", "demo"}, {"status", "-A"}} {
+		if got := plugin(t, s, args...); !strings.Contains(got.out, "EtcdRestore back can restore nothing: "+why+".") {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+}
+
+func TestARestoreThatWaitsForItsApprovalIsToldByStatusAndPlan(t *testing.T) {
+	s := asked(t, "taking")
+	for _, args := range [][]string{{"status", "demo"}, {"status", "-A"}, {"plan", "demo"}} {
+		if got := plugin(t, s, args...); !strings.Contains(got.out, "EtcdRestore back waits for an approval. It would "+
+			"replace all data. It restores EtcdBackup taking. To see what would be lost, and how to approve or refuse "+
+			"it: `kubectl etcd-steward restore demo -n prod`.") {
+			t.Errorf("%v: %+v", args, got)
+		}
 	}
 }

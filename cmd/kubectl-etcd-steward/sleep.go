@@ -50,8 +50,8 @@ func (s *session) hibernate(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("EtcdCluster %[1]s is to sleep. It had the size %[2]d. To wait for it: `kubectl wait etcd "+
-		`%[1]s --for='jsonpath={.status.conditions[?(@.type=="Ready")].reason}=Asleep'`+" --timeout=10m`. To wake it: "+
-		"`kubectl etcd-steward wake %[1]s --size %[2]d`.", name, was), nil
+		`%[1]s -n %[3]s --for='jsonpath={.status.conditions[?(@.type=="Ready")].reason}=Asleep'`+" --timeout=10m`. To wake "+
+		"it: `kubectl etcd-steward wake %[1]s -n %[3]s --size %[2]d`.", name, was, c.Namespace), nil
 }
 
 // wake asks for so many members, or for as many as there were.
@@ -73,8 +73,8 @@ func (s *session) wake(ctx context.Context, name string, size int32) (string, er
 	if err := s.resize(ctx, c, size); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("EtcdCluster %[1]s wakes with %[2]d members. To wait for it: `kubectl wait etcd %[1]s "+
-		"--for=condition=Ready --timeout=10m`.", name, size), nil
+	return fmt.Sprintf("EtcdCluster %[1]s wakes with %[2]d members. To wait for it: `kubectl wait etcd %[3]s "+
+		"--for=condition=Ready --timeout=10m`.", name, size, named(c)), nil
 }
 
 func (s *session) resize(ctx context.Context, c *v1alpha1.EtcdCluster, size int32) error {

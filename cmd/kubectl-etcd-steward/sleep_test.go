@@ -22,7 +22,7 @@ func TestAClusterIsPutToSleepAndWokenByItsSize(t *testing.T) {
 	if got := plugin(t, s, "wake", "demo"); got.code != 0 || !strings.Contains(got.out, "Nothing was written") {
 		t.Errorf("a cluster that does not sleep is woken: %+v", got)
 	}
-	if got := plugin(t, s, "hibernate", "demo"); got.code != 0 || !strings.Contains(got.out, "kubectl etcd-steward wake demo --size 3") {
+	if got := plugin(t, s, "hibernate", "demo"); got.code != 0 || !strings.Contains(got.out, "kubectl etcd-steward wake demo -n prod --size 3") {
 		t.Errorf("got %+v", got)
 	}
 	sizeIs(0)

@@ -93,6 +93,9 @@ func (s *session) look(ctx context.Context, name string) (seen, error) {
 	var all v1alpha1.EtcdBackupList
 	in.backupErr = s.list(ctx, s.namespace, &all)
 	in.backups = all.Items
+	var asked v1alpha1.EtcdRestoreList
+	in.restoreErr = s.list(ctx, s.namespace, &asked)
+	in.restores = asked.Items
 	return in, nil
 }
 
@@ -112,6 +115,7 @@ func (p page) print(out io.Writer) error {
 		{"Health", sentence(p.Health.State, p.Health.Message)},
 		{"Quorum", sentence(p.Quorum.State, p.Quorum.Message)},
 		{"Next step", p.nextStep()},
+		{"Restore", p.restore()},
 		{"Operator", sentence(p.Operator.State, p.Operator.Message)},
 		{"Version", p.version()},
 		{"Roll", p.roll()},
@@ -191,6 +195,17 @@ func (p page) certificates() string {
 	}
 	return fmt.Sprintf("The first one, of %s, expires on %s, in %s.", first.Member, date(first.Time.Time),
 		age(p.now, first.Time.Time))
+}
+
+func (p page) restore() string {
+	if p.Restores.Message != "" {
+		return sentence("Unknown", "EtcdRestores cannot be read: "+p.Restores.Message)
+	}
+	lines := make([]string, len(p.Restores.Open))
+	for i, r := range p.Restores.Open {
+		lines[i] = r.Message
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (p page) lastBackup() string {

@@ -47,6 +47,7 @@ type summary struct {
 	Roll         roll                    `json:"roll"`
 	Certificates *expiry                 `json:"firstCertificateExpiry,omitempty"`
 	Backup       backups                 `json:"backup"`
+	Restores     restores                `json:"restores"`
 	Database     *database               `json:"database,omitempty"`
 	Leader       string                  `json:"leader,omitempty"`
 	Members      []v1alpha1.MemberStatus `json:"members"`
@@ -113,6 +114,9 @@ type seen struct {
 	operator  operatorView
 	backups   []v1alpha1.EtcdBackup
 	backupErr error
+	restores  []v1alpha1.EtcdRestore
+
+	restoreErr error
 }
 
 func summarize(in seen) summary {
@@ -125,7 +129,7 @@ func summarize(in seen) summary {
 		Size:         sizes{Wanted: c.Spec.Size, Voters: status.Size, Ready: status.ReadyMembers},
 		Version:      versions{Current: status.Version, Target: target, Path: status.UpgradePath},
 		Roll:         roll{Updated: status.UpdatedMembers, Members: len(status.Members), Sidecars: status.Sidecars},
-		Certificates: firstExpiry(status.Members), Backup: backupsOf(in), Database: databaseOf(c),
+		Certificates: firstExpiry(status.Members), Backup: backupsOf(in), Restores: restoresOf(in), Database: databaseOf(c),
 		Leader: status.Leader, Members: append([]v1alpha1.MemberStatus{}, status.Members...),
 		Conditions: unusual(status.Conditions),
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -74,7 +75,23 @@ func plugin(t *testing.T, s *session, args ...string) result {
 	code := run(t.Context(), args, program{
 		connect: func(*genericclioptions.ConfigFlags) (*session, error) { return s, nil }, out: &out, errOut: &errOut,
 	})
+	everyCommandNamesItsNamespace(t, out.String()+errOut.String())
 	return result{out.String(), errOut.String(), code}
+}
+
+// ofOneNamespace are the commands of kubectl in a reply that are about something in a namespace.
+var ofOneNamespace = regexp.MustCompile("`kubectl (?:etcd-steward (?:status|plan|restore|maintain|resume|wake|unfence|connect)|wait|get|describe|annotate|delete) [^`]*`")
+
+// everyCommandNamesItsNamespace holds for all that a command prints: a reply is copied as it is.
+func everyCommandNamesItsNamespace(t *testing.T, printed string) {
+	t.Helper()
+	for _, command := range ofOneNamespace.FindAllString(printed, -1) {
+		isOfAll := strings.Contains(command, " -A") || strings.Contains(command, " --all") ||
+			strings.HasSuffix(command, " CLUSTER`") || command == "`kubectl get etcdrestore`" // how a command is used
+		if !isOfAll && !strings.Contains(command, " -n ") {
+			t.Errorf("%s names no namespace", command)
+		}
+	}
 }
 
 // missingRight is what RBAC answers.

@@ -71,7 +71,7 @@ func TestAMemberIsReplacedByTheAnnotationThatTheOperatorReads(t *testing.T) {
 		{"demo", "takes the name of one member, such as demo-1", ""},
 		{"demo-1", "A new member in the place of demo-1 is asked for", "demo-1"},
 		{"demo-2", "A new member in the place of demo-2 is asked for", "demo-1 demo-2"},
-		{"demo-2", "`kubectl annotate etcd demo etcdsteward.dev/replace-`", "demo-1 demo-2"},
+		{"demo-2", "`kubectl annotate etcd demo -n prod etcdsteward.dev/replace-`", "demo-1 demo-2"},
 	} {
 		got := plugin(t, s, "replace", c.member)
 		now, err := s.cluster(t.Context(), "demo")

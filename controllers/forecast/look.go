@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -142,7 +143,39 @@ func readStatus(cluster *v1alpha1.EtcdCluster) (said, error) {
 		}
 	}
 	out.complete(status)
+	out.raise(status)
 	return out, nil
+}
+
+// raise adds the alarm that keeps etcd from taking writes: the condition Available names it. NOSPACE is of the member
+// whose database takes most of its quota, and whom CORRUPT is of is not known.
+func (s *said) raise(status v1alpha1.EtcdClusterStatus) {
+	available := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionAvailable)
+	if available == nil || available.Reason != facts.AlarmNoSpace && available.Reason != facts.AlarmCorrupt {
+		return
+	}
+	alarm := "alarm:" + available.Reason
+	if full := s.fullest(status); full != 0 && available.Reason == facts.AlarmNoSpace {
+		alarm = fmt.Sprintf("memberID:%d %s", uint64(full), alarm)
+	}
+	for name, answer := range s.members {
+		answer.Errors = []string{alarm}
+		s.members[name] = answer
+	}
+}
+
+func (s *said) fullest(status v1alpha1.EtcdClusterStatus) (fullest etcdutil.ID) {
+	most := 0.0
+	for _, m := range status.Members {
+		answer, answers := s.members[m.Name]
+		if !answers || m.QuotaBackendBytes == nil || m.QuotaBackendBytes.Value() <= 0 {
+			continue
+		}
+		if filled := float64(answer.DBSize) / float64(m.QuotaBackendBytes.Value()); filled > most {
+			most, fullest = filled, answer.MemberID
+		}
+	}
+	return fullest
 }
 
 // add adds a member of etcd's list and, if it answered, what it said.

@@ -278,6 +278,7 @@ const (
 	// a time of the schedule passed before every member could begin
 	EventDefragSkipped = "DefragmentationSkipped"
 
+	EventRestoreWaits    = "RestoreWaits"    // of an EtcdRestore: it is there, and nothing is done without an approval
 	EventRestoreApproved = "RestoreApproved" // of an EtcdRestore: its approval quotes the evidence
 	EventRestorePrepared = "RestorePrepared" // of an EtcdRestore: the data lies on every new volume
 	EventRestoreComplete = "RestoreComplete" // of an EtcdRestore: the cluster serves with it

@@ -243,6 +243,11 @@ func RestoreEvents(old, now v1alpha1.EtcdRestoreStatus) []words.Event {
 			events = append(events, normal(reason, actionObserve, shorten(c.Message))...)
 		}
 	}
+	approved := meta.FindStatusCondition(now.Conditions, v1alpha1.RestoreApproved)
+	before := meta.FindStatusCondition(old.Conditions, v1alpha1.RestoreApproved)
+	if approved != nil && approved.Reason == RestoreReasonMissing && before == nil {
+		events = append(events, normal(EventRestoreWaits, actionObserve, shorten(approved.Message))...)
+	}
 	if c := turned(old, now, v1alpha1.RestoreFailed); c != nil {
 		events = append(events, warning(c.Reason, actionDecide, shorten(c.Message))...)
 	}

@@ -49,9 +49,9 @@ func (r restore) approved() metav1.Condition {
 				"spec.bootstrap.restore.")
 	case plan.StandingMissing:
 		return approved(metav1.ConditionFalse, RestoreReasonMissing, "The operator does nothing without an approval.",
-			r.loss(), r.way(digest))
+			r.choice(digest))
 	case plan.StandingStale:
-		return approved(metav1.ConditionFalse, RestoreReasonStale, r.stale(digest), r.loss(), r.way(digest))
+		return approved(metav1.ConditionFalse, RestoreReasonStale, r.stale(digest), r.choice(digest))
 	case plan.StandingRestoring:
 		if !evidence.Accepts(r.request.Approval) {
 			return approved(metav1.ConditionFalse, RestoreReasonStale, r.stale(digest),
@@ -61,6 +61,15 @@ func (r restore) approved() metav1.Condition {
 	case plan.StandingApproved, plan.StandingAnother, plan.StandingMoved, plan.StandingComplete:
 	}
 	return approved(metav1.ConditionTrue, RestoreReasonApproved, "The approval matches the evidence.")
+}
+
+// choice says what would be lost, how to approve it, and how to refuse it. What can restore nothing is not to approve.
+func (r restore) choice(digest string) string {
+	refuse := fmt.Sprintf("kubectl delete etcdrestore %s -n %s", r.name(), r.object.Namespace)
+	if w := r.request.WantedBackup; w.Fault != "" && !w.Later {
+		return join("Nothing can be restored:", sentence(w.Fault), "To remove this EtcdRestore: "+refuse)
+	}
+	return join(r.loss(), r.way(digest), "To refuse it: "+refuse)
 }
 
 func (r restore) stale(digest string) string {

@@ -150,6 +150,13 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 			w.o.Current.Bootstrap.ClusterID = clusterID + 1
 		}, "Complete", "Complete", "True", RestoreReasonComplete,
 			"The old volumes are kept: demo-0, demo-1, demo-2."},
+		"one that is not approved can be refused": {func(*scene) {}, "Waiting", "Approved", "False", RestoreReasonMissing,
+			"To refuse it: kubectl delete etcdrestore back -n default"},
+		"nothing invites to approve what can restore nothing": {func(w *scene) {
+			w.o.Requests[0].WantedBackup = facts.WantedBackup{Fault: "there is no EtcdBackup nightly in this namespace"}
+		}, "Waiting", "Approved", "False", RestoreReasonMissing,
+			"The operator does nothing without an approval. Nothing can be restored: there is no EtcdBackup nightly in this " +
+				"namespace. To remove this EtcdRestore: kubectl delete etcdrestore back -n default"},
 		"a survivor's loss is its own": {func(w *scene) {
 			w.o.Requests[0].Source, w.o.Requests[0].Survivor = record.SourceSurvivor, "demo-1"
 		}, "Waiting", "Approved", "False", RestoreReasonMissing, "All data that demo-1 does not hold would be lost."},
@@ -445,5 +452,14 @@ func TestARestoreThatGoesBackIsFollowedUntilTheClusterServes(t *testing.T) {
 	w.o.Current.Membership = facts.Membership{Why: "no member answers"}
 	if again := toldOf(t, w, home); again.Stage != "Complete" || !again.CompletedAt.Equal(home.Status.CompletedAt) {
 		t.Errorf("it is not complete any more: %+v", again)
+	}
+}
+
+func TestARestoreThatWaitsForItsApprovalIsToldOnce(t *testing.T) {
+	w, r := inPlaceScene()
+	waits := toldOf(t, w, r)
+	first := RestoreEvents(v1alpha1.EtcdRestoreStatus{}, waits)
+	if len(first) != 1 || first[0].Reason != EventRestoreWaits || len(RestoreEvents(waits, waits)) > 0 {
+		t.Errorf("%+v", first)
 	}
 }
