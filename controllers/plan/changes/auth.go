@@ -11,7 +11,7 @@ type MakeUsers struct{}
 func (MakeUsers) traits() Traits { return Traits{} }
 
 func (MakeUsers) words() Words {
-	return says("Make", "Made", "the users that authentication needs", EventUsersMade)
+	return says("Make", "Makes", "Made", "the users that authentication needs", EventUsersMade)
 }
 
 // veto gives rights only where everyone has all of them: who may do what is for people to say once it makes a
@@ -38,9 +38,9 @@ func (OwnAuth) traits() Traits {
 
 func (c OwnAuth) words() Words {
 	if c.Own {
-		return says("Write", "Wrote", "down that authentication is on for the spec", EventRecorded)
+		return says("Write", "Writes", "Wrote", "down that authentication is on for the spec", EventRecorded)
 	}
-	return says("Write", "Wrote", "down that authentication is off for the spec", EventRecorded)
+	return says("Write", "Writes", "Wrote", "down that authentication is off for the spec", EventRecorded)
 }
 
 // veto writes down what is asked for, and takes back only what is over.
@@ -60,7 +60,7 @@ type EnableAuth struct{}
 func (EnableAuth) traits() Traits { return Traits{} }
 
 func (EnableAuth) words() Words {
-	return says("Turn", "Turned", "etcd's authentication on", EventAuth)
+	return says("Turn", "Turns", "Turned", "etcd's authentication on", EventAuth)
 }
 
 // veto keeps no client out whom the shared certificate let in. Each member is to know the users: one that lags would
@@ -87,7 +87,7 @@ type DisableAuth struct{}
 func (DisableAuth) traits() Traits { return Traits{} }
 
 func (DisableAuth) words() Words {
-	return says("Turn", "Turned", "etcd's authentication off", EventAuth)
+	return says("Turn", "Turns", "Turned", "etcd's authentication off", EventAuth)
 }
 
 // veto opens to everyone only what the operator itself had closed.
