@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/pages"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // How a cluster is, in one word.
@@ -198,8 +199,11 @@ func quorumOf(status v1alpha1.EtcdClusterStatus) quorum {
 	}
 	margin := status.Quorum.Margin
 	q := quorum{State: quorumHolds, Margin: &margin, Message: status.Quorum.Says()}
-	if margin < 0 {
+	switch {
+	case margin < 0:
 		q.State = quorumLost
+	case status.Size == 1:
+		q.Message = facts.OnlyMember
 	}
 	return q
 }

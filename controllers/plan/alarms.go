@@ -29,7 +29,7 @@ func alarms(o pass) *proposal {
 	case len(corrupt) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s: reads are answered, and writes are refused. %s; "+
 			"once the data is right, etcdctl alarm disarm ends it.%s", facts.AlarmCorrupt,
-			accused(o.Incarnation, corrupt[0]), facts.RemedyOf(corrupt[0]), restartsMeanwhile).byHuman().yielding()
+			accused(o.Incarnation, corrupt[0]), o.RemedyOf(corrupt[0], o.Desired), restartsMeanwhile(o)).byHuman().yielding()
 	case len(full) > 0 && isQuotaRaised(o):
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator gives "+
 			"one member after the other a larger quota, and disarms the alarm.", facts.AlarmNoSpace,
@@ -41,13 +41,12 @@ func alarms(o pass) *proposal {
 	case len(full) > 0 && isGivingBack(o):
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator "+
 			"compacts old history where it fills members, defragments them one by one, and disarms the alarm.%s",
-			facts.AlarmNoSpace,
-			accused(o.Incarnation, full[0]), o.Fullest(), restartsMeanwhile).yielding()
+			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest(), restartsMeanwhile(o)).yielding()
 	case len(full) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s.%s %s. The "+
 			"alarm is disarmed once every member has less than %d %% of its quota.%s", facts.AlarmNoSpace,
-			accused(o.Incarnation, full[0]), o.Fullest(), whatFills(o), facts.RemedyOf(full[0]), facts.RoomPercent,
-			restartsMeanwhile).byHuman().yielding()
+			accused(o.Incarnation, full[0]), o.Fullest(), whatFills(o), o.RemedyOf(full[0], o.Desired), facts.RoomPercent,
+			restartsMeanwhile(o)).byHuman().yielding()
 	}
 	return nil
 }
@@ -58,16 +57,22 @@ func isQuotaRaised(o pass) bool {
 	return o.due.HeldBy == "" && followsSpec(o) && slices.ContainsFunc(o.Voters(), hasLess)
 }
 
-// whatFills names the prefixes of keys that take most, as a sentence with a space in front, or "".
+// whatFills names the prefixes of keys that take most, or what would, as a sentence with a space in front.
 func whatFills(o pass) string {
 	if o.Proven == nil || o.Proven.Largest == "" {
-		return ""
+		return " A backup that is complete says which keys take most."
 	}
 	return fmt.Sprintf(" The newest backup has %s.", o.Proven.Largest)
 }
 
 // restartsMeanwhile says what becomes of a change of the spec while an alarm stands: see isHeldByAlarm.
-const restartsMeanwhile = " Until then other changes of the spec wait; one that raises the quota is made."
+func restartsMeanwhile(o pass) string {
+	restarts := "members restart for it, one at a time."
+	if len(o.Voters()) == 1 {
+		restarts = "the only member restarts for it, and etcd is down for some seconds."
+	}
+	return " Until then other changes of the spec wait. One that raises the quota is made: " + restarts
+}
 
 func filterAlarms(all []facts.Alarm, name string) []facts.Alarm {
 	return slices.DeleteFunc(slices.Clone(all), func(a facts.Alarm) bool { return a.Name != name })

@@ -49,6 +49,14 @@ func alarmRows() []row {
 			"", "DisarmAlarms", ""},
 		{"and not where a member is full", raising(three, 100, noSpace), Refuse, "alarms", facts.ReasonAlarm, "",
 			"demo-0 has 2048Mi of 2048Mi"},
+		{"it names a quota that is enough", desire(raising(three, 100, noSpace), func(d *facts.Desired) { d.Upkeep.Compacts = true }),
+			Refuse, "alarms", facts.ReasonAlarm, "", "Raise spec.etcd.quotaBackendBytes to at least 2561Mi, or delete keys, " +
+				"and the operator compacts and defragments."},
+		{"and says so where the operator compacts nothing", desire(raising(three, 100, noSpace), func(d *facts.Desired) { d.Upkeep.Compacts = false }),
+			Refuse, "alarms", facts.ReasonAlarm, "", "or delete keys and compact, and the operator defragments. It compacts " +
+				"nothing itself, since spec.maintenance.compactOnNoSpace is false."},
+		{"a single member restarts for it", raising(settledWorld(1), 100, noSpace), Refuse, "alarms", facts.ReasonAlarm, "",
+			"the only member restarts for it, and etcd is down for some seconds."},
 		{"what fills it is named as the newest backup has it", fills(raising(three, 100, noSpace), "900Mi in /registry/events/"),
 			Refuse, "alarms", facts.ReasonAlarm, "", "The newest backup has 900Mi in /registry/events/."},
 		{"nor while one does not answer", raising(three, 10, noSpace).edit(1, silent), Refuse, "alarms",

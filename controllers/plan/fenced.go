@@ -15,7 +15,7 @@ import (
 
 // unfence is what a person does to have a fenced member back.
 const unfence = "To have it back, take its name out of the annotation etcdsteward.dev/fence, as kubectl etcd-steward " +
-	"unfence %s does."
+	"unfence %s -n %s does."
 
 // fenceMember stops the member that a person fenced, once all others serve and are a quorum. It hands over leadership
 // first. One at a time: a member that is down is one that does not serve.
@@ -78,7 +78,8 @@ func fenced(o pass, r facts.Replica) *proposal {
 		return nil
 	}
 	p := wait(facts.ReasonFenced, "Member %s is fenced: it is stopped, and its volume is kept for you. The others are "+
-		"a quorum. Until it is back no other one that serves is restarted, moved or removed. "+unfence, r.Name, r.Name)
+		"a quorum. Until it is back no other one that serves is restarted, moved or removed. "+unfence, r.Name, r.Name,
+		o.Cluster.Namespace)
 	p.Recheck = recheckSettled
 	return p.answering()
 }

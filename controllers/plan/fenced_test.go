@@ -22,7 +22,7 @@ func fencedRows() []row {
 	stays := func(name string, o scene) row {
 		return row{name, o, Wait, "member-health", facts.ReasonFenced, "", "Member demo-1 is fenced: it is stopped, and its volume " +
 			"is kept for you. The others are a quorum. Until it is back no other one that serves is restarted, moved or removed. To have it back, " +
-			"take its name out of the annotation etcdsteward.dev/fence, as kubectl etcd-steward unfence demo-1 does."}
+			"take its name out of the annotation etcdsteward.dev/fence, as kubectl etcd-steward unfence demo-1 -n default does."}
 	}
 	return []row{
 		{"a member that a person fences is stopped", three, Act, "fence-member", "", "EvictPod",

@@ -248,7 +248,8 @@ func rows() []row {
 			Wait, "hands-off", facts.ReasonPaused, "", "paused"},
 		{"a paused cluster is not healed",
 			desire(settledWorld(3).edit(1, noPod), func(d *facts.Desired) { d.Paused = true }),
-			Wait, "hands-off", facts.ReasonPaused, "", ""},
+			Wait, "hands-off", facts.ReasonPaused, "", "No Pod runs of demo-1. What it stores is kept on its volume. To start it: " +
+				"kubectl etcd-steward resume demo -n default."},
 		{"a cluster being deleted is left to the garbage collector",
 			desire(settledWorld(3).edit(1, noPod), func(d *facts.Desired) { d.Deleting = true }),
 			Wait, "hands-off", facts.ReasonDeleting, "", ""},
@@ -745,6 +746,11 @@ func rows() []row {
 				d.Target = newer.Version
 			}), Wait, "member-health",
 			facts.ReasonVersions, "", "on their way to etcd 3.7.3. They go on once each of them answers"},
+		{"but a version that is refused is on no one's way",
+			desire(settledWorld(3).edit(2, readyFor(time.Second)), func(d *facts.Desired) {
+				d.Target, d.Fault = newer.Version, "no such version"
+			}), Refuse, "spec-refused",
+			facts.ReasonSpecRefused, "", "no such version. Until then members keep the settings that they have."},
 		{"nor where one has not caught up, so that no downgrade is enabled",
 			toLower().edit(1, func(r *facts.Replica) { r.Answer.Applied = 0 }), Refuse, "member-health",
 			facts.ReasonVersions, "", "They go on once demo-1 has all that was committed"},

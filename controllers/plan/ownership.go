@@ -132,10 +132,24 @@ func handsOff(o pass) *proposal {
 	if !o.Desired.Paused {
 		return nil
 	}
-	p := wait(facts.ReasonPaused, "spec.paused is true: the operator changes nothing. Set it to false to go on.%s",
-		stillWritten(o))
+	p := wait(facts.ReasonPaused, "spec.paused is true: the operator changes nothing. Set it to false to go on.%s%s",
+		stillDown(o), stillWritten(o))
 	p.Recheck = recheckSettled
 	return p
+}
+
+// stillDown warns of members that have no Pod: none is started while a person paused the cluster.
+func stillDown(o pass) string {
+	down := facts.Filter(o.Members, func(r facts.Replica) bool { return r.Pod == nil && r.Volume != nil })
+	if !o.IsAlive() || len(down) == 0 {
+		return ""
+	}
+	names, outage := strings.Join(facts.Names(down), ", "), ""
+	if !o.Membership.Known {
+		outage = " No quorum answers: etcd is down, and stays down while the cluster is paused."
+	}
+	return fmt.Sprintf("%s No Pod runs of %s. What it stores is kept on its volume. To start it: kubectl etcd-steward "+
+		"resume %s -n %s.", outage, names, o.Cluster.Name, o.Cluster.Namespace)
 }
 
 // stillWritten warns of members of an incarnation that was given up, which serve writes until somebody stops them.

@@ -180,6 +180,8 @@ func untilReplaced(o pass, r facts.Replica) string {
 	switch asked := untilAsked(r); {
 	case o.IsFenced(r) || !o.IsAlive():
 		return ""
+	case !o.Membership.Known && len(o.LastKnownVoters(o.IsLost)) == 1:
+		return " It is the only member: etcd is down until it answers again."
 	case !o.Membership.Known:
 		return " The operator replaces no member before a quorum answers."
 	case !r.IsVoter():

@@ -154,7 +154,10 @@ func (in Input) available(s step) metav1.Condition {
 		return is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, reason, refused)
 	case o.Current.Membership.Known:
 		message := "A quorum of the members answers."
-		if q := quorum(o); q.Margin >= 0 { // a member that the operator does not reach may still vote
+		switch q := quorum(o); { // a member that the operator does not reach may still vote
+		case len(o.Current.Voters()) == 1:
+			message = join(message, facts.OnlyMember)
+		case q.Margin >= 0:
 			message = join(message, q.Says())
 		}
 		return is(v1alpha1.ConditionAvailable, metav1.ConditionTrue, ReasonReadSucceeded, message)
@@ -176,12 +179,13 @@ func writesRefused(o facts.Observation) (reason, message string) {
 		if i < 0 {
 			continue
 		}
-		full := ""
+		what, full := "A quorum answers reads. Writes are refused", ""
 		if reason == ReasonNoSpace {
+			what = "A quorum answers reads and deletions. All other writes are refused"
 			full = fmt.Sprintf(" The %s.", o.Current.Fullest())
 		}
-		return reason, fmt.Sprintf("A quorum answers reads. Writes are refused, since etcd raised the alarm %s.%s %s.",
-			reason, full, facts.RemedyOf(raised[i]))
+		return reason, fmt.Sprintf("%s, since etcd raised the alarm %s.%s %s.", what, reason, full,
+			o.Current.RemedyOf(raised[i], o.Desired))
 	}
 	return "", ""
 }

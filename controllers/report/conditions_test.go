@@ -114,7 +114,7 @@ func TestAvailableSaysHowManyMoreMembersMayFail(t *testing.T) {
 		{demo(3, begin).settled(), "A quorum of the members answers. Writes go on if 1 more voting member fails, and stop if 2 fail."},
 		{demo(3, begin).settled().podGone("demo-1"), "A quorum of the members answers. Writes stop if 1 more voting member " +
 			"fails."},
-		{demo(1, begin).settled(), "A quorum of the members answers. Writes stop if 1 more voting member fails."},
+		{demo(1, begin).settled(), "A quorum of the members answers. There is one voting member: while it is down, etcd is down."},
 		{demo(5, begin).settled(), "A quorum of the members answers. Writes go on if 2 more voting members fail, and stop if 3 fail."},
 	} {
 		got := meta.FindStatusCondition(Status(row.w.input()).Conditions, v1alpha1.ConditionAvailable)
@@ -274,7 +274,7 @@ func TestAClusterThatTakesNoWritesIsNotAvailableAndTheAlarmIsTheReason(t *testin
 		says   string
 	}{
 		{nil, metav1.ConditionTrue, ReasonReadSucceeded, "A quorum"},
-		{[]string{facts.AlarmNoSpace}, metav1.ConditionFalse, "NOSPACE", "NOSPACE. The database of demo-1 has 2000Mi of 2048Mi. Raise"},
+		{[]string{facts.AlarmNoSpace}, metav1.ConditionFalse, "NOSPACE", "deletions. All other writes are refused, since etcd raised the alarm NOSPACE. The database of demo-1 has 2000Mi of 2048Mi. Raise"},
 		{[]string{facts.AlarmNoSpace, facts.AlarmCorrupt}, metav1.ConditionFalse, "CORRUPT", "CORRUPT. Compare"},
 	} {
 		w := demo(3, begin).settled()

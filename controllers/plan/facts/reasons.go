@@ -235,11 +235,19 @@ const (
 // Alarm is an alarm with the member that it was raised for.
 type Alarm = etcdutil.Alarm
 
+// OnlyMember says what a cluster of one voting member survives.
+const OnlyMember = "There is one voting member: while it is down, etcd is down."
+
 // RemedyOf is what a person can do about an alarm.
-func RemedyOf(a Alarm) string {
+func (o Incarnation) RemedyOf(a Alarm, d Desired) string {
 	switch a.Name {
 	case AlarmNoSpace:
-		return "Raise spec.etcd.quotaBackendBytes, or delete keys, and the operator compacts and defragments"
+		raise := "Raise spec.etcd.quotaBackendBytes to at least " + InMebi(QuotaFor(o.largestDB()))
+		if d.Upkeep.Compacts {
+			return raise + ", or delete keys, and the operator compacts and defragments"
+		}
+		return raise + ", or delete keys and compact, and the operator defragments. It compacts nothing itself, since " +
+			"spec.maintenance.compactOnNoSpace is false"
 	case AlarmCorrupt:
 		return "Compare what the members hold, or restore an older backup with an EtcdRestore"
 	default:

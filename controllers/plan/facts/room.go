@@ -55,8 +55,19 @@ func (o Incarnation) Fullest() string {
 			fullest = r
 		}
 	}
-	return fmt.Sprintf("database of %s has %dMi of %dMi", fullest.Name, fullest.Answer.DBSize>>20,
+	return fmt.Sprintf("database of %s has %s of %dMi", fullest.Name, InMebi(fullest.Answer.DBSize),
 		fullest.RunsWith().QuotaBytes>>20)
+}
+
+// largestDB is the size of the largest database of a member that answers.
+func (o Incarnation) largestDB() int64 {
+	var most int64
+	for _, r := range o.Members {
+		if r.Member != nil && r.Answer != nil {
+			most = max(most, r.Answer.DBSize)
+		}
+	}
+	return most
 }
 
 // filled is how much of its quota a database takes.

@@ -211,7 +211,7 @@ const snapshotAtMost = 100_000
 // WhyStay says what has to be put right before members leave the minor version that they run.
 func (o Incarnation) WhyStay(d Desired, schedules []Schedule) Hold {
 	if raised := o.Raised(); len(raised) > 0 {
-		return Hold{Why: fmt.Sprintf("etcd raised %s. %s", raised[0].Name, RemedyOf(raised[0]))}
+		return Hold{Why: fmt.Sprintf("etcd raised %s. %s", raised[0].Name, o.RemedyOf(raised[0], d))}
 	}
 	for _, r := range o.Voters() {
 		if hold := o.whyVoterStays(r, d.Settings.QuotaBytes); hold.Why != "" {
