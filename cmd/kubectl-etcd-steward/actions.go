@@ -243,8 +243,8 @@ func (s *session) maintain(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	until := c.MaintenanceAsked().Add(c.Spec.Maintenance.Window.Duration.Duration)
-	return fmt.Sprintf("A window of maintenance of EtcdCluster %[1]s is open until %[2]s. To close it: `kubectl annotate "+
-		"etcd %[3]s %[4]s-`.", name, until.Format(time.RFC3339), named(c), v1alpha1.AnnotationMaintenance), nil
+	return fmt.Sprintf("A window of maintenance of EtcdCluster %[1]s is open until %[2]s. To close it: `kubectl "+
+		"annotate etcd %[3]s %[4]s-`.", name, until.Format(time.RFC3339), named(c), v1alpha1.AnnotationMaintenance), nil
 }
 
 func hasWindow(c *v1alpha1.EtcdCluster) bool {

@@ -57,7 +57,8 @@ func (s *session) approve(ctx context.Context, p program, in io.Reader, name, di
 	}
 	if hasEnded(r) || hasSwitched(r) {
 		return fmt.Errorf("EtcdRestore %s was carried out, its stage is %s. An approval counts once: begin another "+
-			"one with `kubectl etcd-steward restore %s -n %s --from BACKUP`", name, r.Status.Stage, r.Spec.ClusterRef.Name,
+			"one with `kubectl etcd-steward restore %s -n %s --from BACKUP`", name, r.Status.Stage,
+			r.Spec.ClusterRef.Name,
 			r.Namespace)
 	}
 	view, err := s.awaitEvidence(ctx, r)
@@ -72,8 +73,8 @@ func (s *session) approve(ctx context.Context, p program, in io.Reader, name, di
 		return err
 	}
 	if why := view.Restores[0].Cannot; why != "" {
-		return fmt.Errorf("%s, so EtcdRestore %s can restore nothing. Nothing was approved. To remove it: `%s`", why, name,
-			deletionOf(r))
+		return fmt.Errorf("%s, so EtcdRestore %s can restore nothing. Nothing was approved. To remove it: `%s`", why,
+			name, deletionOf(r))
 	}
 	switch shown := view.Evidence.Digest; {
 	case digest == "":

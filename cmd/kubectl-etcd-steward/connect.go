@@ -157,7 +157,8 @@ func (a access) print(out io.Writer) error {
 	} else {
 		line("TLS", "None: all who reach it can read and change all data.")
 	}
-	fmt.Fprintf(&text, "\nLines for a client: `kubectl etcd-steward connect %s -n %s --for %s`.\n", a.Cluster, a.Namespace,
+	fmt.Fprintf(&text, "\nLines for a client: `kubectl etcd-steward connect %s -n %s --for %s`.\n", a.Cluster,
+		a.Namespace,
 		strings.Join(clientNames(), "|"))
 	_, err := out.Write(text.Bytes())
 	return err

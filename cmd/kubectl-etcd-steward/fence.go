@@ -56,8 +56,8 @@ func whyNoFence(c *v1alpha1.EtcdCluster, member string, asked []string) string {
 			voters++
 		}
 		if m.Name != member && slices.Contains(asked, m.Name) {
-			return fmt.Sprintf("%[1]s is, and one at a time can be. `kubectl etcd-steward unfence %[1]s -n %[2]s` starts "+
-				"that one", m.Name, c.Namespace)
+			return fmt.Sprintf("%[1]s is, and one at a time can be. `kubectl etcd-steward unfence %[1]s -n %[2]s` "+
+				"starts that one", m.Name, c.Namespace)
 		}
 	}
 	switch {
@@ -95,6 +95,7 @@ func (s *session) unfence(ctx context.Context, member string) (string, error) {
 	if held := heldBack(c); held != "" {
 		says = held + "starts it."
 	}
-	return fmt.Sprintf("%s is not fenced any more. %s To wait for that: `kubectl wait etcd %s --for=condition=Ready "+
-		"--timeout=10m`.", member, says, named(c)), s.annotate(ctx, c, v1alpha1.AnnotationFence, strings.Join(left, ","))
+	return fmt.Sprintf("%s is not fenced any more. %s To wait for that: `kubectl wait etcd %s "+
+			"--for=condition=Ready --timeout=10m`.", member, says, named(c)),
+		s.annotate(ctx, c, v1alpha1.AnnotationFence, strings.Join(left, ","))
 }

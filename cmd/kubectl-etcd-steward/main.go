@@ -286,8 +286,9 @@ func (s *session) cluster(ctx context.Context, name string) (*v1alpha1.EtcdClust
 		return nil, fmt.Errorf("there is no EtcdCluster %s in namespace %s; %w", name, s.namespace, err)
 	}
 	if len(all.Items) == 0 {
-		return nil, fmt.Errorf("there is no EtcdCluster %s in namespace %s, and no other one in this namespace. Choose "+
-			"another namespace with -n. `kubectl etcd-steward status -A` lists the clusters of all", name, s.namespace)
+		return nil, fmt.Errorf("there is no EtcdCluster %s in namespace %s, and no other one in this namespace. "+
+			"Choose another namespace with -n. `kubectl etcd-steward status -A` lists the clusters of all",
+			name, s.namespace)
 	}
 	return nil, fmt.Errorf("there is no EtcdCluster %s in namespace %s. The namespace has: %s", name, s.namespace,
 		strings.Join(clusterNames(all.Items), ", "))

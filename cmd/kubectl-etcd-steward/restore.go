@@ -217,8 +217,8 @@ func (s *session) restore(ctx context.Context, name string) (*v1alpha1.EtcdResto
 		return nil, fmt.Errorf("%s; %w", says, err)
 	}
 	if len(all.Items) == 0 {
-		return nil, errors.New(says + ", and no other one in this namespace. To begin one: `kubectl etcd-steward restore " +
-			"CLUSTER -n " + s.namespace + " --from BACKUP`")
+		return nil, errors.New(says + ", and no other one in this namespace. To begin one: `kubectl etcd-steward " +
+			"restore CLUSTER -n " + s.namespace + " --from BACKUP`")
 	}
 	return nil, errors.New(says + ". The namespace has: " + strings.Join(restoreNames(all.Items), ", "))
 }

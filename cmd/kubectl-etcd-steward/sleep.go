@@ -50,8 +50,8 @@ func (s *session) hibernate(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("EtcdCluster %[1]s is to sleep. It had the size %[2]d. To wait for it: `kubectl wait etcd "+
-		`%[1]s -n %[3]s --for='jsonpath={.status.conditions[?(@.type=="Ready")].reason}=Asleep'`+" --timeout=10m`. To wake "+
-		"it: `kubectl etcd-steward wake %[1]s -n %[3]s --size %[2]d`.", name, was, c.Namespace), nil
+		`%[1]s -n %[3]s --for='jsonpath={.status.conditions[?(@.type=="Ready")].reason}=Asleep'`+" --timeout=10m`. To "+
+		"wake it: `kubectl etcd-steward wake %[1]s -n %[3]s --size %[2]d`.", name, was, c.Namespace), nil
 }
 
 // wake asks for so many members, or for as many as there were.

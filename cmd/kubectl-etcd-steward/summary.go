@@ -130,8 +130,9 @@ func summarize(in seen) summary {
 		Size:         sizes{Wanted: c.Spec.Size, Voters: status.Size, Ready: status.ReadyMembers},
 		Version:      versions{Current: status.Version, Target: target, Path: status.UpgradePath},
 		Roll:         roll{Updated: status.UpdatedMembers, Members: len(status.Members), Sidecars: status.Sidecars},
-		Certificates: firstExpiry(status.Members), Backup: backupsOf(in), Restores: restoresOf(in), Database: databaseOf(c),
-		Leader: status.Leader, Members: append([]v1alpha1.MemberStatus{}, status.Members...),
+		Certificates: firstExpiry(status.Members), Backup: backupsOf(in), Restores: restoresOf(in),
+		Database: databaseOf(c),
+		Leader:   status.Leader, Members: append([]v1alpha1.MemberStatus{}, status.Members...),
 		Conditions: unusual(status.Conditions),
 	}
 }

@@ -46,8 +46,9 @@ func standingOf(r *v1alpha1.EtcdRestore, backups []v1alpha1.EtcdBackup, areRead 
 	case isApproved(r):
 		return fmt.Sprintf("%s is approved: it replaces all data. It restores %s.", says, sourceOf(r.Spec.Source))
 	}
-	return fmt.Sprintf("%s waits for an approval. It would replace all data. It restores %s. To see what would be lost, "+
-		"and how to approve or refuse it: `kubectl etcd-steward restore %s -n %s`.", says, sourceOf(r.Spec.Source),
+	return fmt.Sprintf("%s waits for an approval. It would replace all data. It restores %s. To see what would be "+
+		"lost, and how to approve or refuse it: `kubectl etcd-steward restore %s -n %s`.", says,
+		sourceOf(r.Spec.Source),
 		r.Spec.ClusterRef.Name, r.Namespace)
 }
 

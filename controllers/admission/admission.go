@@ -233,7 +233,8 @@ func validateVersion(c *v1alpha1.EtcdCluster, at *field.Path) field.ErrorList {
 	}
 	if verdict := etcdutil.Judge(v); verdict.Tier == etcdutil.TierRefuse {
 		why := strings.TrimSuffix(verdict.Reason, ".")
-		if runs := c.Status.Version; runs != "" && runs != version { // else its minor would change, which was not asked for
+		// the remedy alone would change its minor, which was not asked for
+		if runs := c.Status.Version; runs != "" && runs != version {
 			why = strings.Replace(why, " Use ", fmt.Sprintf(" Put spec.version back to %s, or use ", runs), 1)
 		}
 		return field.ErrorList{field.Invalid(at, version, why)}

@@ -29,7 +29,8 @@ func alarms(o pass) *proposal {
 	case len(corrupt) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s: reads are answered, and writes are refused. %s; "+
 			"once the data is right, etcdctl alarm disarm ends it.%s", facts.AlarmCorrupt,
-			accused(o.Incarnation, corrupt[0]), o.RemedyOf(corrupt[0], o.Desired), restartsMeanwhile(o)).byHuman().yielding()
+			accused(o.Incarnation, corrupt[0]), o.RemedyOf(corrupt[0], o.Desired), restartsMeanwhile(o)).
+			byHuman().yielding()
 	case len(full) > 0 && isQuotaRaised(o):
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator gives "+
 			"one member after the other a larger quota, and disarms the alarm.", facts.AlarmNoSpace,
@@ -45,7 +46,8 @@ func alarms(o pass) *proposal {
 	case len(full) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s.%s %s. The "+
 			"alarm is disarmed once every member has less than %d %% of its quota.%s", facts.AlarmNoSpace,
-			accused(o.Incarnation, full[0]), o.Fullest(), whatFills(o), o.RemedyOf(full[0], o.Desired), facts.RoomPercent,
+			accused(o.Incarnation, full[0]), o.Fullest(), whatFills(o), o.RemedyOf(full[0], o.Desired),
+			facts.RoomPercent,
 			restartsMeanwhile(o)).byHuman().yielding()
 	}
 	return nil

@@ -246,8 +246,8 @@ func (o Incarnation) RemedyOf(a Alarm, d Desired) string {
 		if d.Upkeep.Compacts {
 			return raise + ", or delete keys, and the operator compacts and defragments"
 		}
-		return raise + ", or delete keys and compact, and the operator defragments. It compacts nothing itself, since " +
-			"spec.maintenance.compactOnNoSpace is false"
+		return raise + ", or delete keys and compact, and the operator defragments. It compacts nothing itself, " +
+			"since spec.maintenance.compactOnNoSpace is false"
 	case AlarmCorrupt:
 		return "Compare what the members hold, or restore an older backup with an EtcdRestore"
 	default:
