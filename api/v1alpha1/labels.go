@@ -160,6 +160,10 @@ const (
 	// AnnotationFence names members that are stopped while the others are a quorum, with commas between them; on the
 	// EtcdCluster. People write it. Their volumes stay, and no Pod starts there before a name is taken out.
 	AnnotationFence = Group + "/fence"
+	// AnnotationRotateCA replaces the CAs of an EtcdCluster that were made before its time, such as
+	// 2026-01-31T12:00:00Z; on the EtcdCluster. People write it. Clients get 24 hours for each step that they have to
+	// follow, or as long as stands before the time: 1h@2026-01-31T12:00:00Z.
+	AnnotationRotateCA = Group + "/rotate-ca"
 	// AnnotationMoveLeader names the member that leads next and the time of the request: demo-1@2026-01-31T12:00:00Z;
 	// on the EtcdCluster. People write it. It counts for 10 minutes.
 	AnnotationMoveLeader = Group + "/move-leader"
@@ -241,6 +245,27 @@ func (c *EtcdCluster) LeaderAsked() (string, time.Time) {
 		return "", time.Time{}
 	}
 	return name, asked
+}
+
+// overlapUsual is for how long clients may go on with what they read, while a CA is replaced.
+const overlapUsual = 24 * time.Hour
+
+// CARotationAsked is a time, and how long clients get for each step: CAs that were made before that time are replaced.
+// It is zero where the cluster names none, or one that cannot be read.
+func (c *EtcdCluster) CARotationAsked() (asked time.Time, overlap time.Duration) {
+	at, overlap := c.Annotations[AnnotationRotateCA], overlapUsual
+	if given, rest, isGiven := strings.Cut(at, "@"); isGiven {
+		var err error
+		if overlap, err = time.ParseDuration(given); err != nil || overlap < 0 {
+			return time.Time{}, 0
+		}
+		at = rest
+	}
+	asked, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return time.Time{}, 0
+	}
+	return asked.Truncate(time.Second), overlap
 }
 
 func (c *EtcdCluster) timeIn(annotation string) time.Time {

@@ -252,6 +252,18 @@ func TestARequestToLeadThatNamesNoMemberOrNoTimeIsWarnedOf(t *testing.T) {
 	}
 }
 
+func TestATimeForAnotherCAThatIsNoneIsWarnedOf(t *testing.T) {
+	c := typed(t, cluster(t))
+	for value, isGood := range map[string]bool{"2026-01-31T12:00:00Z": true, "1h@2026-01-31T12:00:00Z": true, "0s@2026-01-31T12:00:00Z": true,
+		"-1h@2026-01-31T12:00:00Z": false, "soon@2026-01-31T12:00:00Z": false, "1h@now": false, "now": false, "": false} {
+		c.Annotations = map[string]string{v1alpha1.AnnotationRotateCA: value}
+		got := admission.Warnings(c)
+		if isWarned := len(got) == 1 && strings.Contains(got[0], "replaces no CA. Set it to the time"); isWarned == isGood {
+			t.Errorf("%q: %q", value, got)
+		}
+	}
+}
+
 func TestANameThatNoMemberCanHaveIsWarnedOf(t *testing.T) {
 	c := typed(t, cluster(t))
 	for _, annotation := range []string{v1alpha1.AnnotationReplace, v1alpha1.AnnotationFence} {

@@ -29,12 +29,7 @@ func (i *issuer) ensureCA(ctx context.Context, object facts.Object) error {
 		}
 		return i.remark(ctx, resources.KindSecret, existing)
 	}
-	ports := "clients"
-	if object.Name == resources.PeerCASecret(i.cluster.Name) {
-		ports = "peers"
-	}
-	pair, err := pki.NewCA(fmt.Sprintf("%s of etcd %s/%s", ports, i.cluster.Namespace, i.cluster.Name),
-		i.Now(), 0)
+	pair, err := pki.NewCA(i.nameOfCA(object.Name), i.Now(), 0)
 	if err != nil {
 		return fmt.Errorf("making CA %s: %w", object.Name, err)
 	}
@@ -43,7 +38,7 @@ func (i *issuer) ensureCA(ctx context.Context, object facts.Object) error {
 	if err != nil {
 		return err
 	}
-	if ca, err := caIn(there.(*corev1.Secret)); err == nil {
+	if ca, err := authorityIn(there.(*corev1.Secret)); err == nil {
 		i.keep(object.Name, ca)
 	}
 	return nil
@@ -51,39 +46,46 @@ func (i *issuer) ensureCA(ctx context.Context, object facts.Object) error {
 
 // readCA reads a CA from the API server. One that holds another CA than the change was decided on signs
 // nothing: whether members trust it was not looked at.
-func (s step) readCA(ctx context.Context, name string) (pki.CA, error) {
+func (s step) readCA(ctx context.Context, name string) (authority, error) {
 	found, err := s.find(ctx, resources.KindSecret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	if err != nil {
-		return pki.CA{}, err
+		return authority{}, err
 	}
 	if found == nil {
-		return pki.CA{}, Later{Reason: LaterMissing, Message: fmt.Sprintf("CA %s is not there yet", name)}
+		return authority{}, Later{Reason: LaterMissing, Message: fmt.Sprintf("CA %s is not there yet", name)}
 	}
 	secret := found.(*corev1.Secret)
 	held := pki.Fingerprint(secret.Data[resources.KeyCert])
 	isSeen := func(object facts.Object) bool { return object.Name == name && object.Holds == held }
 	if !slices.ContainsFunc(s.view.Objects, isSeen) {
-		return pki.CA{}, ErrStale
+		return authority{}, ErrStale
 	}
-	ca, err := caIn(secret)
+	ca, err := authorityIn(secret)
 	if err != nil {
-		return pki.CA{}, Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("Secret %s: %v", name, err)}
+		return authority{}, Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("Secret %s: %v", name, err)}
 	}
 	return ca, nil
 }
 
-func caIn(secret *corev1.Secret) (pki.CA, error) {
-	return pki.ParseCA(pki.Pair{Cert: secret.Data[resources.KeyCert], Key: secret.Data[resources.KeyKey]})
+// authority is a CA that signs, with all that its Secret holds: another one may be trusted beside it.
+type authority struct {
+	pki.CA
+	data map[string][]byte
+}
+
+func authorityIn(secret *corev1.Secret) (authority, error) {
+	ca, err := pki.ParseCA(pki.Pair{Cert: secret.Data[resources.KeyCert], Key: secret.Data[resources.KeyKey]})
+	return authority{CA: ca, data: secret.Data}, err
 }
 
 // issuer issues certificates in one step. It reads each CA that it did not make once, when it is first needed.
 type issuer struct {
 	step
 	mu  sync.Mutex
-	cas map[string]pki.CA
+	cas map[string]authority
 }
 
-func (i *issuer) ca(ctx context.Context, name string) (pki.CA, error) {
+func (i *issuer) ca(ctx context.Context, name string) (authority, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if ca, ok := i.cas[name]; ok {
@@ -91,22 +93,22 @@ func (i *issuer) ca(ctx context.Context, name string) (pki.CA, error) {
 	}
 	ca, err := i.readCA(ctx, name)
 	if err != nil {
-		return pki.CA{}, err
+		return authority{}, err
 	}
 	i.put(name, ca)
 	return ca, nil
 }
 
-func (i *issuer) keep(name string, ca pki.CA) {
+func (i *issuer) keep(name string, ca authority) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.put(name, ca)
 }
 
 // put is for callers that hold the lock.
-func (i *issuer) put(name string, ca pki.CA) {
+func (i *issuer) put(name string, ca authority) {
 	if i.cas == nil {
-		i.cas = map[string]pki.CA{}
+		i.cas = map[string]authority{}
 	}
 	i.cas[name] = ca
 }
@@ -167,10 +169,12 @@ func (i *issuer) issue(ctx context.Context, have map[string][]byte,
 		if err != nil {
 			return nil, err
 		}
-		if !bytes.Equal(have[certificate.CAKey], ca.CertPEM()) {
-			changed[certificate.CAKey] = ca.CertPEM()
+		trusted := certificate.Trusts(ca.data)
+		isSame := bytes.Equal(have[certificate.CAKey], trusted)
+		if !isSame {
+			changed[certificate.CAKey] = trusted
 		}
-		if i.isGood(have, certificate, ca) {
+		if i.isGood(have, certificate, ca.CA) && (isSame || len(ca.data[resources.KeyOtherCert]) == 0) {
 			continue
 		}
 		pair, err := ca.Issue(certificate.Leaf, i.Now())

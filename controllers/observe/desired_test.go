@@ -26,7 +26,7 @@ func TestAllThatASpecAsksForIsSeen(t *testing.T) {
 	desired := reflect.ValueOf(desiredOf(&v1alpha1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now, Annotations: map[string]string{
 			v1alpha1.AnnotationOperator: "ops/steward", v1alpha1.AnnotationBeginEmpty: "uid-before",
-			v1alpha1.AnnotationDefragment: "2026-01-31T12:00:00Z",
+			v1alpha1.AnnotationDefragment: "2026-01-31T12:00:00Z", v1alpha1.AnnotationRotateCA: "2026-01-31T12:00:00Z",
 			v1alpha1.AnnotationMoveLeader: "demo-1@" + now.UTC().Format(time.RFC3339)}},
 		Spec: v1alpha1.EtcdClusterSpec{Size: 3, Version: "3.6.16", Paused: true,
 			Maintenance: &v1alpha1.MaintenanceSpec{Window: &v1alpha1.WindowSpec{Schedule: "@daily",

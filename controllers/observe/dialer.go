@@ -234,5 +234,5 @@ func RecordKey(ctx context.Context, secrets SecretReader, cluster types.Namespac
 	case err != nil:
 		return nil, fmt.Errorf("reading Secret %s/%s, for the key of records: %w", cluster.Namespace, name, err)
 	}
-	return backupplan.KeyOf(secret.Data[resources.KeyKey], cluster.Namespace, cluster.Name), nil
+	return backupplan.KeyOf(resources.RecordSecret(secret.Data), cluster.Namespace, cluster.Name), nil
 }

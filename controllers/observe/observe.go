@@ -125,7 +125,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	current := facts.Incarnation{Bootstrap: bootstrap, Membership: membership, Members: replicas}
 	history := o.history(ctx, s, cluster, current)
 	grown := withGrowth(cluster, current, history)
-	desired := s.desired(ctx, grown, desiredOfGrown(cluster, grown, fault, wish, began), current, g.schedules)
+	desired := s.desired(ctx, grown, desiredOfGrown(cluster, grown, fault, wish, began), current, g.schedules, secrets)
 	seen := facts.Observation{
 		Now: began, Ahead: ahead,
 		Cluster: o.identityOf(cluster), Desired: desired,

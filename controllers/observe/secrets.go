@@ -31,13 +31,13 @@ type keyring struct {
 
 	read     map[string]*corev1.Secret // what was read in this look, by name; nil for one that is not there
 	cas      []*corev1.Secret          // ours
-	trusted  map[string][]byte         // certificates of those that members trust, by the name of their Secret
+	trusted  map[string]authority      // those that members trust, by the name of their Secret
 	retained []facts.Retained          // CAs that an earlier cluster left
 }
 
 func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster, addresses []string) *keyring {
 	return &keyring{reader: o.Secrets, cluster: cluster, ours: ownershipOf(cluster), now: o.Now(),
-		domain: o.Domain, addresses: addresses, read: map[string]*corev1.Secret{}, trusted: map[string][]byte{}}
+		domain: o.Domain, addresses: addresses, read: map[string]*corev1.Secret{}, trusted: map[string]authority{}}
 }
 
 // parallelReads bounds how many Secrets are read at a time. A bootstrap waits for these reads, and no cache has them
@@ -129,7 +129,7 @@ func (k *keyring) object(ctx context.Context, name string, witnesses []string) (
 	if err != nil {
 		return object, err
 	}
-	held := k.trusted[name]
+	held := k.trusted[name][resources.KeyCert]
 	if object.Holds, object.Trusted, err = k.trust(ctx, name, held, witnesses); object.IsAnother() {
 		delete(k.trusted, name)
 	}
@@ -139,7 +139,7 @@ func (k *keyring) object(ctx context.Context, name string, witnesses []string) (
 // CA judges a CA's Secret. It belongs to the cluster that its label names, whether it has an owner or
 // not. Whether members trust what it holds is another question.
 func (k *keyring) ca(ctx context.Context, name string) (facts.Object, error) {
-	object := facts.Object{Kind: resources.KindSecret, Name: name, CA: true}
+	object := facts.Object{Kind: resources.KindSecret, Name: name, CA: true, Port: k.port(name)}
 	secret, err := k.secret(ctx, name)
 	switch {
 	case err != nil:
@@ -150,8 +150,8 @@ func (k *keyring) ca(ctx context.Context, name string) (facts.Object, error) {
 		object.State = facts.ObjectCurrent
 		object.Unmarked = resources.MetadataDrift(k.cluster, secret) != ""
 		k.cas = append(k.cas, secret)
-		k.trusted[name] = secret.Data[resources.KeyCert]
-		object.NotAfter = endOf(secret.Data, resources.KeyCert)
+		k.trusted[name] = secret.Data
+		object.NotAfter, object.CAs = endOf(secret.Data, resources.KeyCert), casIn(secret.Data)
 	case k.ours.goesWithAnother(secret):
 		object.State, object.Detail = facts.ObjectTerminating, detailEarlier
 	case k.ours.isRetained(secret):
@@ -183,6 +183,10 @@ func (k *keyring) judge(ctx context.Context, name string, certificates []resourc
 			if end := endOf(secret.Data, c.CertKey); object.NotAfter.IsZero() || end.Before(object.NotAfter) {
 				object.NotAfter = end
 			}
+			if made := pki.Made(secret.Data[c.CertKey]); made.After(object.Made) {
+				object.Made = made
+			}
+			object.Names = object.Names.With(k.port(c.CA), pki.Fingerprints(secret.Data[c.CAKey]))
 		}
 	}
 	return object, nil
@@ -208,10 +212,10 @@ func (k *keyring) drift(data map[string][]byte, certificates []resources.Certifi
 		if !ok {
 			continue
 		}
-		if reason, renew := pki.NeedsRenewal(data[c.CertKey], ca, c.Leaf, k.now); renew {
+		if reason, renew := pki.NeedsRenewal(data[c.CertKey], ca[resources.KeyCert], c.Leaf, k.now); renew {
 			return c.CertKey + ": " + reason
 		}
-		if !bytes.Equal(bytes.TrimSpace(data[c.CAKey]), bytes.TrimSpace(ca)) {
+		if !bytes.Equal(bytes.TrimSpace(data[c.CAKey]), bytes.TrimSpace(c.Trusts(ca))) {
 			return c.CAKey + " is not the certificate of the CA"
 		}
 	}

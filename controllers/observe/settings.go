@@ -27,6 +27,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 	inputs := resources.Inputs(cluster)
 	window, heldSince := windowOf(cluster, now)
 	leader, leaderAsked := cluster.LeaderAsked()
+	rotate, overlap := cluster.CARotationAsked()
 	version, err := etcdutil.ParseVersion(inputs.Version)
 	if err != nil && fault == "" {
 		fault = err.Error()
@@ -53,6 +54,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		Deleting:     cluster.DeletionTimestamp != nil,
 		Restore:      restore,
 		Upkeep:       upkeepOf(cluster, now, heldSince),
+		Rotation:     facts.Rotation{Asked: rotate, Overlap: overlap},
 		Window:       window,
 		Lead:         facts.LeadNow(leader, leaderAsked, now),
 		Operator:     cluster.Annotations[v1alpha1.AnnotationOperator],
@@ -157,7 +159,8 @@ func settingsAt(cluster *v1alpha1.EtcdCluster, stop etcdutil.Version) facts.Sett
 func settingsIn(in resources.RollInputs, version etcdutil.Version) facts.Settings {
 	in.Ephemeral = nil
 	return facts.Settings{Version: version, Inputs: in.Canonical(), QuotaBytes: in.QuotaBytes(),
-		MemoryBytes: in.MemoryBytes(), RestartedAt: in.RestartedAt, Sidecars: in.Sidecars(), Fixed: in.Fixed()}
+		MemoryBytes: in.MemoryBytes(), RestartedAt: in.RestartedAt, Sidecars: in.Sidecars(), Fixed: in.Fixed(),
+		Trust: trustIn(in.Trust)}
 }
 
 // withoutDigest names a version on the way that would run from its tag although others run from their digest.
@@ -216,9 +219,9 @@ const versionPatience = 2 * time.Second
 
 // desired is what members are to run next, once they were asked where they are on the way to what the spec asks for.
 func (s survey) desired(ctx context.Context, cluster *v1alpha1.EtcdCluster, asked facts.Desired,
-	current facts.Incarnation, schedules []facts.Schedule) facts.Desired {
+	current facts.Incarnation, schedules []facts.Schedule, secrets []facts.Object) facts.Desired {
 	s.addVersions(ctx, asked.Target, current.Members)
-	seen := facts.Observation{Now: s.began, Current: current, Schedules: schedules}
+	seen := facts.Observation{Now: s.began, Current: current, Schedules: schedules, Objects: secrets}
 	desired := desiredBy(cluster, s.images, asked, seen)
 	if desired.Needs == etcdutil.NeedCover {
 		s.addSnapshots(ctx, current.Members)
@@ -238,7 +241,7 @@ func desiredBy(cluster *v1alpha1.EtcdCluster, images resources.ImageDefaults, as
 		begins := etcdutil.Progress{Begins: next.Origin.Version}
 		desired.NextSettings = atStop(cluster, asked, begins, facts.Hold{}).Settings
 	}
-	return desired
+	return trusting(desired, seen.Current.TrustOf(seen.Objects))
 }
 
 // DesiredOf is what a cluster asks for at a moment that nothing is asked at: one that is foretold. Fault says why the

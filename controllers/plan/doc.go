@@ -61,7 +61,7 @@
 //  11. replace, shrink, grow, wake-member, move-leader, pod-metadata. A doomed voter does not count, so grow also makes
 //     its successor.
 //  12. fence-member: what a person asks of one member.
-//  13. What the spec asks of members that run: (expand-volume,) check-minor, resize, roll,
+//  13. What the spec asks of members that run: (expand-volume,) roll-ca, check-minor, resize, roll,
 //     enable-downgrade, cover-log, authentication. Then room, where all members serve: compact, defragment; then
 //     member-health, maintenance-window, settled.
 //
@@ -95,7 +95,8 @@
 // again, and none is started meanwhile. I21 a member that a person fenced is stopped only while all others serve. It is
 // not removed while its data is there, and not started while the others are a quorum. I22 no client whom the shared
 // certificate lets in is kept out by authentication that the operator turns on. No user gets rights while it is on, and
-// what people turned on stays on.
+// what people turned on stays on. I23 what a member shows, each one that it meets trusts,
+// while a CA is replaced as well.
 //
 // Package world plays the changes in a toy world and checks these after every step.
 //
@@ -117,7 +118,7 @@
 //   - replace.go: replace, shrink, grow. lead.go: move-leader. fenced.go: fence-member
 //   - alarms.go: alarms, check-room, and what adds entries to the log: cover-log, wake-member
 //   - rollout.go: pod-metadata, resize, roll, cancel-downgrade, enable-downgrade, check-minor
-//   - auth.go: authentication
+//   - auth.go: authentication. trust.go: roll-ca
 //   - growth.go: expand-volume, and whose claim is next
 //   - upkeep.go: compact, defragment. health.go: member-health. window.go: maintenance-window. decide.go: settled
 //   - due.go: no rule, but who is restarted or resized next. succession.go: who is succeeded instead. joining.go: who
@@ -131,6 +132,6 @@
 //   - facts: what was observed, and the questions about them that more than one of the others asks
 //   - judge: how each member is. judgement.go has the table and its words, seen.go what its rows ask
 //   - changes: the closed set of changes, each with its traits, words and vetoes: bootstrap.go, members.go, pods.go,
-//     volumes.go, restore.go, next.go, switch.go. objects.go has also what leads clients: seals, roles, the budget.
-//     etcd.go has also what counts which copies members hold
+//     volumes.go, restore.go, next.go, switch.go, trust.go. objects.go has also what leads clients: seals, roles, the
+//     budget. etcd.go has also what counts which copies members hold
 package plan

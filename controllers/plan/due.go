@@ -125,7 +125,7 @@ func (d *Due) outdated(o judge.Judged) []facts.Replica {
 
 // isOutdated reports whether a recorded member runs, or will run, with other settings than the spec asks for. A stop of
 // a doomed one would be its end. One that does not say what it was made from is not restarted for that, but for the
-// version that it answers with.
+// version that it answers with, or because nothing says whom it trusts while a CA is replaced.
 func isOutdated(o judge.Judged, r facts.Replica) bool {
 	switch {
 	case isBegun(o, r):
@@ -135,7 +135,7 @@ func isOutdated(o judge.Judged, r facts.Replica) bool {
 	case whyMoved(o, r) != "":
 		return true
 	case r.Pod.Settings.IsZero():
-		return answersOther(r, o.Desired.Settings.Version)
+		return answersOther(r, o.Desired.Settings.Version) || o.IsRollingCA()
 	}
 	return r.Settings() != o.Desired.Settings || isBehindVolume(r)
 }

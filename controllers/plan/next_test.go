@@ -1200,7 +1200,7 @@ func silences() []row {
 func allRows() []row {
 	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
 		mislabelled(), sidecarRows(), alarmRows(), crowdedRows(), beginningRows(), clockRows(), corruptionRows(),
-		compareRows(), phaseRows(), trustRows(), waysBack(), upkeepRows(), windowRows(), sleepRows(), growthRows(),
+		compareRows(), phaseRows(), trustRows(), rollCARows(), waysBack(), upkeepRows(), windowRows(), sleepRows(), growthRows(),
 		leadRows(), fencedRows(), authenticated())
 }
 

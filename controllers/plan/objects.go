@@ -201,8 +201,7 @@ func neededSecrets(o pass) []string {
 	}
 	var out []string
 	for _, r := range o.Members {
-		wanted := r.Member != nil || (!o.Membership.Known && r.IsRecorded())
-		if wanted && (r.Secret.State == facts.ObjectAbsent || r.Secret.State == facts.ObjectDrifted ||
+		if o.NeedsCertificates(r) && (r.Secret.State == facts.ObjectAbsent || r.Secret.State == facts.ObjectDrifted ||
 			r.Secret.Unmarked) {
 			out = append(out, r.Name)
 		}

@@ -79,10 +79,10 @@ func startedBefore(o pass, r facts.Replica) bool {
 }
 
 // toldAgain tells a sealed Pod what it was made from: a roll would never find it otherwise. Where nothing fits, the
-// roll finds it by the version that it answers with.
+// roll finds it by the version that it answers with. While a CA is replaced it is restarted: nothing says what it read.
 func toldAgain(o pass, r facts.Replica) *proposal {
 	settings := likelySettings(o, r)
-	if !r.Pod.Settings.IsZero() || !r.IsSealed() || settings.IsZero() {
+	if !r.Pod.Settings.IsZero() || !r.IsSealed() || settings.IsZero() || o.IsRollingCA() {
 		return nil
 	}
 	return act(changes.RestoreInputs{Pod: r.PodRef(), Settings: settings},

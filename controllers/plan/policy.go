@@ -255,6 +255,10 @@ var onRequest = []rule{
 // then roll goes there.
 var follow = []rule{
 	ruleExpandVolume,
+	{"roll-ca",
+		"A CA is replaced while members run: all trust both, then the new one signs, then the old one goes. No " +
+			"step leaves a member or a client without trust in one that it meets.",
+		rollCA, givesWay},
 	{"check-minor",
 		"A minor version is left only once nothing has to be put right first: alarms, space, digests, snapshots, " +
 			"scheduled backups, learners.",

@@ -174,6 +174,8 @@ func difference(c facts.Settings, from facts.Settings) string {
 		return "etcd " + c.Version.String()
 	case c.RestartedAt != from.RestartedAt:
 		return "again, because of etcdsteward.dev/restartedAt"
+	case c.Trust != from.Trust:
+		return "with trust in other CAs"
 	}
 	switch fields := c.Differing(from); len(fields) {
 	case 0:

@@ -89,7 +89,8 @@ func (in Input) fenced() []metav1.Condition {
 // done, or for all that is left to be done later.
 func (in Input) isAtRest(s step) bool {
 	o := in.Observation
-	atRest := []string{facts.ReasonWindow, facts.ReasonAsleep, facts.ReasonFenced, facts.ReasonFenceWaits}
+	atRest := []string{facts.ReasonWindow, facts.ReasonAsleep, facts.ReasonFenced, facts.ReasonFenceWaits,
+		facts.ReasonRollCA}
 	return s.verdict == plan.Settled || slices.Contains(atRest, s.reason) || o.Desired.Paused || o.Desired.Deleting ||
 		in.isDryRun()
 }

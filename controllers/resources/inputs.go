@@ -32,6 +32,16 @@ type RollInputs struct {
 
 	// RestartedAt is for what a person had the members restarted; absent: never.
 	RestartedAt string `json:"restartedAt,omitempty"`
+
+	// Trust are the CAs that etcd reads at its start. No user sets them: they follow the Secrets. Absent: the CAs that
+	// the cluster was made with.
+	Trust *TrustInputs `json:"trust,omitempty"`
+}
+
+// TrustInputs are CAs by their fingerprints, in order. Empty: the one that the cluster was made with.
+type TrustInputs struct {
+	Clients []string `json:"clients,omitempty"`
+	Peers   []string `json:"peers,omitempty"`
 }
 
 // ImageInputs are the settings about the image.

@@ -118,16 +118,17 @@ type Certificate struct {
 	CertKey, KeyKey, CAKey string
 	CA                     string // name of the CA's Secret
 	Leaf                   pki.Leaf
+	ForMember              bool // etcd reads it, and the CAs beside it
 }
 
-// Certificates lists what the Secret of this name holds, nothing for a name that is not the cluster's or is an
+// Certificates lists what the Secret of this name holds, nothing for a name that is not the cluster's or is a
 // CA's. Whether one needs renewal, and what is issued, both follow from it.
 func Certificates(c *v1alpha1.EtcdCluster, secret string) []Certificate {
 	switch secret {
 	case ClientSecret(c.Name):
-		return []Certificate{{KeyCert, KeyKey, KeyCA, CASecret(c.Name), ClientLeaf(c)}}
+		return []Certificate{{KeyCert, KeyKey, KeyCA, CASecret(c.Name), ClientLeaf(c), false}}
 	case OperatorSecret(c.Name):
-		return []Certificate{{KeyCert, KeyKey, KeyCA, CASecret(c.Name), OperatorLeaf()}}
+		return []Certificate{{KeyCert, KeyKey, KeyCA, CASecret(c.Name), OperatorLeaf(), false}}
 	}
 	return nil
 }
@@ -136,8 +137,8 @@ func Certificates(c *v1alpha1.EtcdCluster, secret string) []Certificate {
 // not known; addresses are those of the load balancer.
 func MemberCertificates(c *v1alpha1.EtcdCluster, member, domain string, addresses ...string) []Certificate {
 	return []Certificate{
-		{KeyCert, KeyKey, KeyCA, CASecret(c.Name), MemberServerLeaf(c, member, domain, addresses...)},
-		{KeyPeerCert, KeyPeerKey, KeyPeerCA, PeerCASecret(c.Name), MemberPeerLeaf(c, member, domain)},
+		{KeyCert, KeyKey, KeyCA, CASecret(c.Name), MemberServerLeaf(c, member, domain, addresses...), true},
+		{KeyPeerCert, KeyPeerKey, KeyPeerCA, PeerCASecret(c.Name), MemberPeerLeaf(c, member, domain), true},
 	}
 }
 

@@ -14,7 +14,7 @@
 //
 // etcd reads a leaf and its key again at each handshake, so renewing one needs no restart (the Secret is mounted as a
 // directory). It reads a CA's certificate once, at its start: replacing a CA needs rolls of all
-// members.
+// members, while both CAs are trusted.
 package pki
 
 import (
@@ -54,6 +54,10 @@ type CA struct {
 // NewCA makes a self-signed CA (ECDSA P-256) which signs leaves only, never another CA.
 // A validity of zero or less means DefaultCAValidity.
 func NewCA(commonName string, now time.Time, validity time.Duration) (Pair, error) {
+	return makeCA(commonName, "", now, validity)
+}
+
+func makeCA(commonName, serial string, now time.Time, validity time.Duration) (Pair, error) {
 	if commonName == "" {
 		return Pair{}, errors.New("make a CA: the common name is empty")
 	}
@@ -61,7 +65,7 @@ func NewCA(commonName string, now time.Time, validity time.Duration) (Pair, erro
 		validity = DefaultCAValidity
 	}
 	pair, err := sign(&x509.Certificate{
-		Subject:               pkix.Name{CommonName: commonName},
+		Subject:               pkix.Name{CommonName: commonName, SerialNumber: serial},
 		NotBefore:             now.Add(-clockSkew),
 		NotAfter:              now.Add(validity),
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature,

@@ -187,14 +187,15 @@ func Fingerprint(certPEM []byte) string {
 	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
 }
 
-// IsOf reports whether this CA signed a certificate, or is the one that the certificate's holder trusts. An
+// IsOf reports whether this CA signed a certificate, or is one of those that the certificate's holder trusts. A
 // CA whose certificate was made anew with the same key and name signed what the key signed before.
 func IsOf(certPEM, trustedPEM, caCert []byte) bool {
 	cas, err := readCertificates(caCert)
 	if err != nil {
 		return false
 	}
-	if trusted, err := readCertificates(trustedPEM); err == nil && bytes.Equal(trusted[0].Raw, cas[0].Raw) {
+	isIt := func(trusted *x509.Certificate) bool { return bytes.Equal(trusted.Raw, cas[0].Raw) }
+	if trusted, err := readCertificates(trustedPEM); err == nil && slices.ContainsFunc(trusted, isIt) {
 		return true
 	}
 	certs, err := readCertificates(certPEM)

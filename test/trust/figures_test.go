@@ -73,7 +73,7 @@ var figures = []struct{ code, page, says string }{
 	{"outage = 5 * time.Second",
 		"config/monitoring/alerts.yaml", "from another that crashed, which is 11 s"},
 	{"DefaultCAValidity = 10 * 365 * 24 * time.Hour",
-		"docs/connect.md", "`ca.crt` is good for ten years"},
+		"docs/certificates.md", "A CA lasts ten years"},
 	{"DefaultLeafValidity = 365 * 24 * time.Hour",
 		"docs/connect.md", "after two thirds of a year"},
 }

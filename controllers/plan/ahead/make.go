@@ -13,8 +13,8 @@ import (
 func (w *model) make(c changes.Change) bool {
 	switch c := c.(type) {
 	case changes.AdoptData, changes.VoidBootstrap, changes.NextBootstrap, changes.GoBack, changes.MarkCurrent,
-		changes.MarkFlushed, changes.Compact:
-		return false // what follows depends on what an earlier cluster left, or on what members hold
+		changes.MarkFlushed, changes.Compact, changes.TurnCA:
+		return false // what follows depends on what an earlier cluster left, on what members hold, or on what they trust
 	case changes.StartPreflight:
 		w.o.Preflight = &facts.Preflight{Asked: c.Asked,
 			Task: facts.Task{UID: w.uid(), Created: w.o.Now, Phase: facts.PodPending}}

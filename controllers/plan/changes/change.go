@@ -63,6 +63,7 @@ const (
 	EventFellAsleep       = "FellAsleep"            // it is written down that the cluster sleeps
 	EventWokeUp           = "WokeUp"                // a cluster that slept serves again
 	EventDefragment       = "DefragmentationBegun"  // a Pod was made that has a member defragmented
+	EventCATurned         = "CATurned"              // a CA is made, signs, or is retired, for a roll of CAs
 	EventDowngrade        = "DowngradeSet"          // a downgrade of etcd was enabled, or cancelled
 	EventUsersMade        = "UsersMade"             // the users that authentication needs are there
 	EventAuth             = "AuthenticationSet"     // authentication was turned on, or off

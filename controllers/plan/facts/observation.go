@@ -147,6 +147,7 @@ type Desired struct {
 	ReplaceAfter time.Duration // how long a member must be dead before it is replaced; 0 never
 	Operator     string        // namespace/name of the install that is asked to look after it; empty for none
 	Upkeep       Upkeep        // when members are defragmented
+	Rotation     Rotation      // when CAs are replaced
 	Window       Window        // when members that serve may be stopped for the spec
 	Lead         Lead          // who is to lead, because a person asked for that a moment ago
 	// UID of an earlier cluster of this name: where it left CAs alone, the cluster is to begin without its data
@@ -184,6 +185,7 @@ type Settings struct {
 	Sidecars    string // spec.pod.sidecars; empty for none
 	// Fixed is Inputs without the amounts of CPU and memory, which Kubernetes changes in a Pod that runs.
 	Fixed string
+	Trust Trust // the CAs that etcd reads at its start
 }
 
 // IsZero reports that no settings are written down.
@@ -218,6 +220,10 @@ type Object struct {
 	// of a CA, by fingerprints: the CA in its Secret, and the one that members trust by theirs; empty where
 	// there is none. They are the same where members trust what it signs.
 	Holds, Trusted string
+	Port           Port      // of a CA
+	CAs            CAs       // of a CA: all that its Secret holds; see trust.go
+	Names          Trust     // of certificates: the CAs beside them, which their holder trusts
+	Made           time.Time // of certificates: when the last of them was issued; zero when there is none
 	NotAfter       time.Time // end of the certificate in it; zero when there is none
 }
 

@@ -36,6 +36,7 @@ const (
 	// too many of the volumes that a restore switched over to were lost before they served
 	ReasonRestoreLost = "RestoredDataLost"
 	ReasonFirstQuorum = "FirstQuorum" // the first members start and find each other
+	ReasonRollCA      = "RollCA"      // a step of the roll of a CA waits
 	ReasonCALost      = "CALost"      // the Secret of a CA is gone while members live by it
 	// the Secret of a CA holds another CA than the one that members trust
 	ReasonCAReplaced = "CAReplaced"

@@ -52,6 +52,7 @@ func (w *World) effect(c changes.Change, diesAfter int, refusal error) error {
 	w.checkAction(w.ledger.before, c)
 	w.checkCopies(written, copies, changes.KindOf(c))
 	w.checkInstall(before)
+	w.checkTrust()
 	w.checkIncarnations()
 	w.checkMoved(c, before, err)
 	return err
@@ -102,6 +103,8 @@ func (w *World) carryOut(c changes.Change, effects *budgetOfEffects) error {
 		w.deleteDefrag(c)
 	case changes.Bootstrap:
 		w.bootstrap(c, effects)
+	case changes.TurnCA:
+		return w.turnCA(c)
 	case changes.ApplyObjects:
 		w.makeObjects(c.Objects, c.Secrets, effects)
 	case changes.SetBudget:

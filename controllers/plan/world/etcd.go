@@ -44,6 +44,8 @@ type process struct {
 	neverServes bool // it never serves, whoever is there
 	content     int  // of its disk when it started
 	snapshots   uint64
+	trusts      []string // CAs, that it read at its start
+	shows       string   // the CA of the certificate that it shows
 	ill         illness
 
 	instead string // who answers at its address while it is out of reach

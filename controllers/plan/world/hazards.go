@@ -27,6 +27,7 @@ type Hazards struct {
 	Minors         bool // the user asks for versions of three minors
 	Amounts        bool // the user asks for other amounts of CPU and memory
 	Classes        bool // StorageClasses are withdrawn, and the user asks for others
+	CARolls        bool // a person has the CA replaced, or takes that back
 	OtherCAs       bool // people write another CA into the Secret of the CA
 	Finalizers     bool // finalizers of another controller keep Pods that were asked to go
 	Bloat          bool // much is stored and deleted again
@@ -108,6 +109,7 @@ func (w *World) hazardFaults() []fault {
 			{"LoseWhileWithdrawn", 2, w.loseMember}}},
 		{w.trouble.OtherCAs, []fault{{"ReplaceCA", 4, by(w.ReplaceCA)}, {"PutCABack", 6, by(w.PutCABack)},
 			{"LoseUnderAnotherCA", 2, w.loseMember}}},
+		{w.trouble.CARolls, []fault{{"AskToRollCA", 10, by(w.AskToRollCA)}}},
 		{w.trouble.Growth, []fault{{"Grow", 12, by(w.Grow)}, {"FillDisk", 4, w.FillDisk}}},
 		{w.trouble.Moves, []fault{{"Move", 12, by(w.Move)}}},
 		{w.trouble.WALs, []fault{{"MoveWAL", 12, by(w.MoveWAL)}, {"LoseWAL", 4, w.LoseWAL},

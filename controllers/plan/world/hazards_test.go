@@ -33,6 +33,8 @@ var hazardRuns = []struct {
 		`"Deferred"`}},
 	{"withdrawn-classes", Hazards{Classes: true}, []string{"is withdrawn", "asks for another StorageClass"}},
 	{"other-cas", Hazards{OtherCAs: true}, []string{"holds ca-2 by now", "holds ca-1 again"}},
+	{"rolled-cas", Hazards{CARolls: true, SkewedCaches: true}, []string{"Make a new CA", "sign from now on",
+		"Retire the CA", "Remove the retired CA"}},
 	{"finalizers", Hazards{Finalizers: true}, []string{"a finalizer keeps"}},
 	{"bloat", Hazards{Bloat: true}, []string{"compact Compact", "defragment StartDefrag", "the Pod is killed", "alarms DisarmAlarms",
 		"keeps the room of what is compacted"}},
@@ -79,6 +81,7 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	if hazards.Minors && !spec.Ephemeral {
 		spec.Restore = restoring(spec.Size).Restore
 	}
+	spec.TLS = spec.TLS || hazards.CARolls
 	if hazards.Amounts {
 		spec.Settings.Inputs, spec.Settings.Fixed = "small", "amounts"
 	}

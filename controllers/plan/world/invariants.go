@@ -92,8 +92,8 @@ func (w *World) checkPodDeletion(ref facts.PodRef) {
 // checkStop lets a member be stopped that serves nobody, once for the settings of the spec, unless it would serve when
 // others are back; and the only one as a roll would, even if it came to itself unnoticed.
 func (w *World) checkStop(c *cluster, name string, p pod) {
-	proc, isOutdated := w.procs[p.UID], p.Settings != w.Spec.Settings
-	if w.bootstrapped == 0 && isOutdated && (w.Unheard[p.made] || !w.isAnyRecorded()) {
+	proc, isOutdated := w.procs[p.UID], plain(p.Settings) != w.Spec.Settings
+	if w.bootstrapped == 0 && isOutdated && (w.Unheard[plain(p.made)] || !w.isAnyRecorded()) {
 		return // nobody was ever led to it
 	}
 	if !isOutdated || proc.takesPart() && w.hasQuorum(c) && len(c.voters()) > 1 {
@@ -119,7 +119,10 @@ func (w *World) isAnyRecorded() bool {
 }
 
 // isBad reports settings with which no member serves its clients.
-func (w *World) isBad(c facts.Settings) bool { return w.Broken[c] || w.NeverServes[c] || w.Unheard[c] }
+func (w *World) isBad(c facts.Settings) bool {
+	c = plain(c)
+	return w.Broken[c] || w.NeverServes[c] || w.Unheard[c]
+}
 
 // isNeeded reports a member without which others that come back would be no quorum, if it were given the settings of
 // the spec.
@@ -180,7 +183,7 @@ func (w *World) checkEviction(change changes.EvictPod) {
 // checkRolled says of a settled cluster that every member runs with the settings of the spec.
 func (w *World) checkRolled() {
 	for _, r := range w.Observe().Current.Voters() {
-		if r.Settings() != w.Spec.Settings || r.Pod.Settings != w.Spec.Settings {
+		if plain(r.Settings()) != w.Spec.Settings || plain(r.Pod.Settings) != w.Spec.Settings {
 			w.violate("settled, and %s runs with %v", r.Name, r.Pod.Settings)
 		}
 	}
@@ -256,7 +259,8 @@ func (w *World) isUsable(name string) bool {
 
 // goesOn reports a Pod that does not need to be made anew to serve.
 func (w *World) goesOn(p pod) bool {
-	return !p.HasEnded() && (p.Started || !w.Broken[p.made]) && !w.NeverServes[p.made] && !w.Unheard[p.made]
+	made := plain(p.made)
+	return !p.HasEnded() && (p.Started || !w.Broken[made]) && !w.NeverServes[made] && !w.Unheard[made]
 }
 
 // holds is 1 when the disk holds the data of a voter, and no process on it is ill.
@@ -284,7 +288,7 @@ func (w *World) hasIll(of ...illness) bool {
 func (w *World) hasUnheard() bool {
 	return slices.ContainsFunc(sortedKeys(w.objects.pods), func(name string) bool {
 		p := w.objects.pods[name]
-		return w.procs[p.UID] != nil && w.Unheard[p.made]
+		return w.procs[p.UID] != nil && w.Unheard[plain(p.made)]
 	})
 }
 

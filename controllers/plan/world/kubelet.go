@@ -35,6 +35,7 @@ func (w *World) advance() {
 	w.readiness()
 	w.watch()
 	w.checkLists()
+	w.checkTrust()
 	w.checkIncarnations()
 }
 
@@ -49,13 +50,14 @@ func (w *World) advancePod(name string) {
 		return
 	case !p.Scheduled:
 		w.schedule(name, &p)
-	case w.Broken[p.made] && !p.Started:
+	case w.Broken[plain(p.made)] && !p.Started:
 		p.Waiting, p.Message = "ImagePullBackOff", "image not found"
 	case !p.Running:
 		p.seen, p.Waiting = p.Flags, ""
 		w.run(name, &p)
 	default:
 		p.seen = p.Flags
+		w.showCertificate(p)
 		w.advanceResize(&p)
 		if proc := w.procs[p.UID]; proc != nil && p.seen == facts.FlagsSealed {
 			w.sealed[proc.disk.member] = true
@@ -180,7 +182,8 @@ func (w *World) run(name string, p *pod) {
 	p.Running, p.RunningSince, p.Booted = true, w.Now, true
 	w.started++
 	p.Process = fmt.Sprintf("process-%d", w.started)
-	w.procs[p.UID] = &process{pod: name, disk: d, neverServes: w.NeverServes[p.made], content: d.content}
+	w.procs[p.UID] = &process{pod: name, disk: d, neverServes: w.NeverServes[plain(p.made)], content: d.content}
+	w.readTrust(w.procs[p.UID])
 }
 
 // lastWords are what etcd says of why it stops.

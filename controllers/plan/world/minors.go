@@ -55,7 +55,9 @@ func (w *World) Asks(o facts.Observation) facts.Desired {
 	if w.Windows != nil {
 		o.Desired.Window = w.Windows(o.Now)
 	}
-	return atStop(o)
+	o.Desired.Rotation = w.Rotation
+	o.Desired = atStop(o)
+	return w.trusting(o)
 }
 
 // moveVersion is etcd's monitor: once every listed member runs a higher minor, the cluster is of that version. A

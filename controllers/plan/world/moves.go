@@ -82,7 +82,7 @@ func (w *World) misplaced(v volume, r facts.Replica) string {
 func (w *World) checkPlaced(name string) {
 	v := w.objects.volumes[name]
 	isKnown := w.misplaced(v, w.Observe().Current.Find(name)) != ""
-	if isKnown && v.Settings == w.Spec.Settings && w.ledger.isFresh && !w.trouble.isRaced {
+	if isKnown && plain(v.Settings) == w.Spec.Settings && w.ledger.isFresh && !w.trouble.isRaced {
 		w.violate("%s was evicted for pool %s, and its volume is in %s", name, poolOf(v.Settings), v.pool)
 	}
 }

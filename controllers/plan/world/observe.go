@@ -25,10 +25,16 @@ func (w *World) ObserveStale() facts.Observation {
 	o := w.observe(w.lagging(w.past[len(w.past)-1-back]))
 	if w.sometimes(w.trouble.StaleSpecs, 2, "a stale spec") {
 		o.Desired = w.specs[w.chance(len(w.specs), "spec that is seen", "")]
-		o.Desired = atStop(o)
-		o.Desired.Window, o.Desired.Lead = w.window(), w.lead()
+		o.Desired = w.asks(o)
 	}
 	return o
+}
+
+// asks is what is asked for, by an observation that is whole otherwise.
+func (w *World) asks(o facts.Observation) facts.Desired {
+	o.Desired = atStop(o)
+	o.Desired.Window, o.Desired.Lead, o.Desired.Rotation = w.window(), w.lead(), w.Rotation
+	return w.trusting(o)
 }
 
 func (w *World) observe(from objects) facts.Observation {
@@ -73,8 +79,7 @@ func (w *World) observe(from objects) facts.Observation {
 	w.observeAuth(&o)
 	w.addHashes(&o)
 	w.addSnapshots(&o)
-	o.Desired = atStop(o)
-	o.Desired.Window, o.Desired.Lead = w.window(), w.lead()
+	o.Desired = w.asks(o)
 	for _, in := range append([]facts.Incarnation{o.Current, o.Next}, o.Former...) {
 		slices.SortFunc(in.Members, func(a, b facts.Replica) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	}
@@ -109,11 +114,12 @@ func (w *World) lagging(from objects) objects {
 		return from
 	}
 	other := func() objects { return w.past[w.chance(len(w.past), "moment of another cache", "")] }
-	from.pods, from.volumes, from.bootstrap, from.secrets, from.requests = other().pods, other().volumes,
-		other().bootstrap,
-		other().secrets, other().requests
+	from.pods, from.volumes, from.bootstrap = other().pods, other().volumes, other().bootstrap
+	secrets := other()
+	from.secrets, from.trusts, from.requests = secrets.secrets, secrets.trusts, other().requests
 	services, budget, tasks := other(), other(), other()
 	from.made, from.caOwner, from.ca, from.budget = services.made, services.caOwner, services.ca, budget.budget
+	from.beside = services.beside
 	from.preflight, from.restores, from.defrags = tasks.preflight, tasks.restores, tasks.defrags
 	return from
 }
@@ -148,6 +154,7 @@ func (w *World) replica(from objects, m facts.Membership, answers map[string]*fa
 	r := facts.Replica{Name: name, Ordinal: ordinal, Answer: answers[name], IsUnwanted: name == w.Unwanted,
 		ToFence: name == w.Fenced,
 		Secret:  facts.Object{State: state(from.secrets[name] != ""), UID: secretUID(from, name)}}
+	w.observeCertificates(from, name, &r.Secret)
 	if p, ok := from.pods[name]; ok {
 		copied := w.dated(p)
 		if proc := w.procs[p.UID]; proc != nil && proc.instead != "" {
@@ -187,7 +194,7 @@ func (w *World) answers(from objects) map[string]*facts.Answer {
 	out := map[string]*facts.Answer{}
 	for _, name := range sortedKeys(from.pods) {
 		p := w.procs[from.pods[name].UID]
-		if !p.isHeard() || w.Unheard[from.pods[name].made] || isFormer(from, name) {
+		if !p.isHeard() || w.Unheard[plain(from.pods[name].made)] || isFormer(from, name) {
 			continue
 		}
 		c := w.clusters[p.disk.cluster]

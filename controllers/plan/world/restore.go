@@ -205,7 +205,7 @@ func (w *World) advanceRestore(name string, t restoreTask) {
 		t.Waiting, t.Message = "Unschedulable", "the claim is gone or being deleted"
 	case t.Holds:
 		w.advancePlace(name, &t)
-	case t.Phase == facts.PodPending && w.Broken[t.made]:
+	case t.Phase == facts.PodPending && w.Broken[plain(t.made)]:
 		t.Waiting, t.Message = "ImagePullBackOff", "image not found"
 	case t.Phase == facts.PodPending:
 		w.startRestore(name, &t)

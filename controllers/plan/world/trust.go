@@ -2,20 +2,43 @@ package world
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
 // ownCA is the CA that the cluster was made with. Its Secret may hold another one, once a person wrote that there.
 const ownCA = "ca-1"
 
+// trustIn is which CAs certificates name beside them, and when they were issued.
+type trustIn struct {
+	named []string
+	made  time.Time
+}
+
+// caSecret is what the Secret of the CA holds beside the one that signs: another one, while that takes its place or
+// gives it up.
+type caSecret struct {
+	other    string
+	otherKey bool
+}
+
 // ReplaceCA writes another CA into the Secret of the CA.
 func (w *World) ReplaceCA() {
 	if w.objects.made["demo-ca"] {
-		w.replaced++
-		w.objects.ca = fmt.Sprintf("ca-%d", 1+w.replaced)
+		w.hasForeignCA = true
+		w.objects.ca, w.objects.beside = w.newCA(), caSecret{}
 		w.logf("user: the Secret of the CA holds %s by now", w.objects.ca)
 	}
+}
+
+func (w *World) newCA() string {
+	w.replaced++
+	return fmt.Sprintf("ca-%d", 1+w.replaced)
 }
 
 // PutCABack writes the one there again that members trust.
@@ -26,12 +49,25 @@ func (w *World) PutCABack() {
 	}
 }
 
-// trusted is the CA that the certificates of members are of; "" where there are none. They are all of one: none is
-// issued from another.
+// AskToRollCA is a person who wants another CA, or does not any more.
+func (w *World) AskToRollCA() {
+	w.Rotation = facts.Rotation{}
+	if w.chance(3, "is the CA to be replaced", "") > 0 {
+		now, _ := w.clocks()
+		w.Rotation, w.hasRolled = facts.Rotation{Asked: now}, true
+	}
+	w.logf("a person asks for a CA made after %v", w.Rotation.Asked)
+}
+
+// trusted is the CA that members trust, as their certificates say: the one that is there, if they name it, or the one
+// that theirs are of; "" where there are none.
 func (w *World) trusted(from objects) string {
 	for _, name := range sortedKeys(from.secrets) {
 		_, isVolume := from.volumes[name]
 		if _, isPod := from.pods[name]; isPod || isVolume {
+			if slices.Contains(from.trusts[name].named, from.ca) {
+				return from.ca
+			}
 			return from.secrets[name]
 		}
 	}
@@ -49,14 +85,94 @@ func (w *World) checkCertificates(c *cluster) {
 			w.violate("I9: settled, and %s, which is no member, has certificates", name)
 		}
 	}
+	w.checkTurned()
 }
 
-// observeTrust tells which CA the Secret of the CA holds, and which one members trust.
+// checkTurned holds a cluster that is called settled to what a person asked of its CA.
+func (w *World) checkTurned() {
+	if !w.hasRolled || w.hasForeignCA {
+		return
+	}
+	if made := w.madeAt[w.objects.ca]; made.Before(w.Rotation.Asked) || w.objects.beside != (caSecret{}) {
+		w.violate("I9: settled, and %s, made at %s, signs beside %+v", w.objects.ca, made, w.objects.beside)
+	}
+	for _, name := range sortedKeys(w.objects.pods) {
+		proc := w.procs[w.objects.pods[name].UID]
+		if proc != nil && (!slices.Contains(proc.trusts, w.objects.ca) || slices.ContainsFunc(proc.trusts, w.isReplaced)) {
+			w.violate("I9: settled, and %s trusts %v", name, proc.trusts)
+		}
+	}
+}
+
+// isReplaced reports a CA that is older than the one that signs. A member may trust a later one: a roll that was called
+// off made it, and it never signs again.
+func (w *World) isReplaced(ca string) bool { return w.madeAt[ca].Before(w.madeAt[w.objects.ca]) }
+
+// observeTrust tells which CAs the Secret of the CA holds, and which one members trust.
 func (w *World) observeTrust(from objects, ca *facts.Object) {
 	ca.Trusted = w.trusted(from)
-	if ca.State == facts.ObjectCurrent {
-		ca.Holds = from.ca
+	if ca.State != facts.ObjectCurrent {
+		return
 	}
+	ca.Holds = from.ca
+	if !w.hasRolled {
+		return
+	}
+	ca.Port, ca.CAs[0] = facts.ForPeers, w.fact(from.ca, true)
+	if from.beside.other != "" {
+		ca.CAs[1] = w.fact(from.beside.other, from.beside.otherKey)
+	}
+}
+
+func (w *World) fact(ca string, hasKey bool) facts.CA {
+	made := w.madeAt[ca]
+	return facts.CA{Print: ca, Origin: facts.OriginManaged, IsFirst: ca == ownCA, HasKey: hasKey, Made: made,
+		NotAfter: made.AddDate(10, 0, 0)}
+}
+
+// observeCertificates tells of a member's certificates what they are of and which CAs they name.
+func (w *World) observeCertificates(from objects, name string, secret *facts.Object) {
+	if !w.hasRolled || secret.State != facts.ObjectCurrent {
+		return
+	}
+	has := from.trusts[name]
+	secret.Made, secret.Names = has.made, facts.Trust{}.With(facts.ForPeers, has.named)
+	if from.made["demo-ca"] && w.trusted(from) == from.ca &&
+		(from.secrets[name] != from.ca || !slices.Equal(has.named, from.members())) {
+		secret.State = facts.ObjectDrifted
+	}
+}
+
+// trusting has members read what the Secrets of all of them name.
+func (w *World) trusting(o facts.Observation) facts.Desired {
+	d := o.Desired
+	trust := o.Current.TrustOf(o.Objects)
+	for _, c := range []*facts.Settings{&d.Settings, &d.AtTarget, &d.NextSettings} {
+		if c.IsZero() || trust == (facts.Trust{}) {
+			continue
+		}
+		if c.Trust = trust; c.Fixed != "" {
+			c.Fixed += "|" + trust.Peers
+		}
+	}
+	return d
+}
+
+// plain are settings as a user asks for them.
+func plain(c facts.Settings) facts.Settings {
+	c.Trust = facts.Trust{}
+	c.Fixed, _, _ = strings.Cut(c.Fixed, "|")
+	return c
+}
+
+// members are the CAs that the certificates of members are to name.
+func (o objects) members() []string {
+	out := []string{o.ca}
+	if o.beside.otherKey {
+		out = append(out, o.beside.other)
+	}
+	slices.Sort(out)
+	return out
 }
 
 // issue signs the certificates of a member with the CA that is there, if the operator saw that one. I17: members trust
@@ -68,5 +184,59 @@ func (w *World) issue(name string) {
 	if trusted := w.trusted(w.objects); trusted != "" && trusted != w.objects.ca {
 		w.violate("I17: %s gets certificates of %s, and members trust %s", name, w.objects.ca, trusted)
 	}
+	now, _ := w.clocks()
 	w.objects.secrets[name] = w.objects.ca
+	w.objects.trusts = maps.Clone(w.objects.trusts)
+	w.objects.trusts[name] = trustIn{w.objects.members(), now}
+}
+
+// turnCA makes one turn of the roll of the CA, in one write.
+func (w *World) turnCA(c changes.TurnCA) error {
+	b := &w.objects.beside
+	if w.objects.ca != c.Signs || b.other != c.Other {
+		return errStale
+	}
+	now, _ := w.clocks()
+	switch c.Turn {
+	case facts.TurnWiden:
+		*b = caSecret{w.newCA(), true}
+		w.madeAt[b.other] = now
+	case facts.TurnSwap:
+		w.objects.ca, b.other = b.other, w.objects.ca
+	case facts.TurnNarrow:
+		b.otherKey = false
+	case facts.TurnForget:
+		*b = caSecret{}
+	}
+	return nil
+}
+
+// readTrust is what etcd does at its start: it reads the CAs beside its certificate, which the kubelet has written
+// there by then.
+func (w *World) readTrust(p *process) {
+	p.trusts, p.shows = w.objects.trusts[p.pod].named, w.objects.secrets[p.pod]
+}
+
+// showCertificate has a process show the certificate that the kubelet gives it. That may be long after it was issued.
+func (w *World) showCertificate(p pod) {
+	if proc := w.procs[p.UID]; proc != nil && !p.cutOff {
+		proc.shows = w.objects.secrets[proc.pod]
+	}
+}
+
+// checkTrust is I23: what a member shows, each other one trusts. One that does not would not connect.
+func (w *World) checkTrust() {
+	if w.hasForeignCA || !w.hasRolled {
+		return
+	}
+	for _, id := range sortedIDs(w.clusters) {
+		running := w.running(w.clusters[id])
+		for _, a := range running {
+			for _, b := range running {
+				if a.shows != "" && len(b.trusts) > 0 && !slices.Contains(b.trusts, a.shows) {
+					w.violate("I23: %s shows a certificate of %s, and %s trusts %v", a.pod, a.shows, b.pod, b.trusts)
+				}
+			}
+		}
+	}
 }

@@ -32,6 +32,8 @@ type World struct {
 	Fenced string
 	// Lead is who is to lead, because a person asked for it, and until when.
 	Lead facts.Lead
+	// Rotation is which CAs a person wants replaced.
+	Rotation facts.Rotation
 
 	// Broken names settings whose Pods cannot start, such as an image that does not exist.
 	Broken map[facts.Settings]bool
@@ -48,25 +50,29 @@ type World struct {
 	// Deeds are what happened by the seed.
 	Deeds []Deed
 
-	script     Script // what happens in the place of what the seed draws; nil for that
-	refusing   bool   // Kubernetes admits no new Pod
-	seed       uint64
-	questions  map[question]int // how often each was asked in this step
-	serial     int
-	requested  int // EtcdRestores
-	recreated  int // how often the cluster was
-	replaced   int // how often its CA was
-	started    int // processes
-	objects    objects
-	past       []objects       // what a stale cache may still show
-	specs      []facts.Desired // and what a user asked for then
-	disks      map[string]*disk
-	procs      map[string]*process // by Pod UID
-	clusters   map[etcdutil.ID]*cluster
-	stores     map[facts.WantedBackup]*store
-	nodesFull  bool                 // no node takes a Pod that holds a place
-	sealed     map[etcdutil.ID]bool // members whose kubelet knows the seal
-	recordLost bool                 // somebody deleted the peer Service at least once
+	script    Script // what happens in the place of what the seed draws; nil for that
+	refusing  bool   // Kubernetes admits no new Pod
+	seed      uint64
+	questions map[question]int // how often each was asked in this step
+	serial    int
+	requested int                  // EtcdRestores
+	recreated int                  // how often the cluster was
+	replaced  int                  // how often its CA was, by anybody
+	madeAt    map[string]time.Time // CAs
+	hasRolled bool                 // a person asked for another CA
+	// a person wrote a CA into the Secret, which may cut members off from each other
+	hasForeignCA bool
+	started      int // processes
+	objects      objects
+	past         []objects       // what a stale cache may still show
+	specs        []facts.Desired // and what a user asked for then
+	disks        map[string]*disk
+	procs        map[string]*process // by Pod UID
+	clusters     map[etcdutil.ID]*cluster
+	stores       map[facts.WantedBackup]*store
+	nodesFull    bool                 // no node takes a Pod that holds a place
+	sealed       map[etcdutil.ID]bool // members whose kubelet knows the seal
+	recordLost   bool                 // somebody deleted the peer Service at least once
 	// a directory was emptied before its kubelet knew the seal: the one window that is left
 	unsealedLoss bool
 	// the first cluster ID of this incarnation that was written down; it never changes
@@ -84,11 +90,13 @@ type World struct {
 // objects is the API server's part: plain values, so that a copy is a snapshot.
 type objects struct {
 	bootstrap record.Bootstrap
-	claim     string            // the install that claims the cluster on the peer Service
-	made      map[string]bool   // Services and Secrets that are not a member's
-	caOwner   string            // UID of the object that the CA says it belongs to
-	ca        string            // the CA that the CA's Secret holds
-	secrets   map[string]string // by member: the CA that its certificates are of
+	claim     string             // the install that claims the cluster on the peer Service
+	made      map[string]bool    // Services and Secrets that are not a member's
+	beside    caSecret           // and what it holds beside that
+	trusts    map[string]trustIn // by member: the CAs that its certificates name; never changed in place
+	caOwner   string             // UID of the object that the CA says it belongs to
+	ca        string             // the CA that the CA's Secret holds
+	secrets   map[string]string  // by member: the CA that its certificates are of
 	budget    int
 	pods      map[string]pod
 	volumes   map[string]volume
@@ -141,10 +149,11 @@ func New(seed uint64, spec facts.Desired) *World {
 		seed:        seed,
 		questions:   map[question]int{},
 		objects: objects{
-			made: map[string]bool{}, ca: ownCA, secrets: map[string]string{},
+			made: map[string]bool{}, ca: ownCA, secrets: map[string]string{}, trusts: map[string]trustIn{},
 			pods: map[string]pod{}, volumes: map[string]volume{}, restores: map[string]restoreTask{},
 			defrags: map[string]facts.DefragPod{},
 		},
+		madeAt:   map[string]time.Time{ownCA: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)},
 		disks:    map[string]*disk{},
 		procs:    map[string]*process{},
 		clusters: map[etcdutil.ID]*cluster{},

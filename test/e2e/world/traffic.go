@@ -123,9 +123,12 @@ func (c *Cluster) writeTo(ctx context.Context, url, address string, o client.Opt
 // start begins to write by these names, and returns a context that ends with the writing.
 func (c *Cluster) start(ctx context.Context, names *names, o client.Options) (*Traffic, context.Context) {
 	ginkgo.GinkgoHelper()
-	config, err := c.ClientTLS(ctx)
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	o.TLS, o.Connect, o.Prefix = config, names.connect, keyPrefix+rand.String(6)+"/"
+	if o.TLS == nil {
+		config, err := c.ClientTLS(ctx)
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		o.TLS = config
+	}
+	o.Connect, o.Prefix = names.connect, keyPrefix+rand.String(6)+"/"
 	o.FailedAfter = cmp.Or(o.FailedAfter, standstill)
 	background, stop := context.WithCancel(context.Background())
 	writer, err := client.Start(background, o)

@@ -1,0 +1,59 @@
+package observe
+
+import (
+	"strings"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
+)
+
+// authority is what the Secret of a CA holds.
+type authority = map[string][]byte
+
+func (k *keyring) port(ca string) facts.Port {
+	if ca == resources.PeerCASecret(k.cluster.Name) {
+		return facts.ForPeers
+	}
+	return facts.ForClients
+}
+
+// casIn are the CAs that a Secret holds. What cannot be read is none.
+func casIn(data authority) facts.CAs {
+	return facts.CAs{caIn(data, resources.KeyCert, resources.KeyKey),
+		caIn(data, resources.KeyOtherCert, resources.KeyOtherKey)}
+}
+
+func caIn(data authority, certKey, keyKey string) facts.CA {
+	cert := data[certKey]
+	fingerprint := pki.Fingerprint(cert)
+	if fingerprint == "" {
+		return facts.CA{}
+	}
+	return facts.CA{Print: fingerprint, Origin: facts.OriginManaged, IsFirst: pki.IsFirst(cert),
+		HasKey: len(data[keyKey]) > 0, Made: pki.Made(cert), NotAfter: endOf(data, certKey)}
+}
+
+// trustIn is what a member's Pod is made to read, as it is written down.
+func trustIn(in *resources.TrustInputs) facts.Trust {
+	if in == nil {
+		return facts.Trust{}
+	}
+	return facts.Trust{Clients: strings.Join(in.Clients, " "), Peers: strings.Join(in.Peers, " ")}
+}
+
+// trusting has members read these CAs. The usual ones are not written down: a new release restarts nothing for them.
+func trusting(desired facts.Desired, trust facts.Trust) facts.Desired {
+	if trust == (facts.Trust{}) {
+		return desired
+	}
+	for _, settings := range []*facts.Settings{&desired.Settings, &desired.AtTarget, &desired.NextSettings} {
+		in, err := resources.DecodeInputs(settings.Inputs)
+		if err != nil {
+			continue // there are none, or the spec is refused for them
+		}
+		in.Trust = &resources.TrustInputs{Clients: trust.On(facts.ForClients), Peers: trust.On(facts.ForPeers)}
+		*settings = settingsIn(in, settings.Version)
+	}
+	return desired
+}

@@ -1,0 +1,71 @@
+package world
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+)
+
+// A CA is replaced while clients write. The operator dies after each effect in its turn.
+func TestACAIsReplacedOnTheWayAndEveryMemberTrustsWhatTheOthersShow(t *testing.T) {
+	for _, size := range []int{1, 3} {
+		for _, ephemeral := range []bool{false, true} {
+			spec := Spec3(size)
+			spec.Ephemeral = ephemeral
+			w := settledWorld(t, spec)
+			w.Rotation, w.hasRolled = facts.Rotation{Asked: w.Now}, true
+			for range 2000 {
+				w.Advance()
+				w.take(w.Observe(), 1+w.chance(3, "effects", ""))
+			}
+			d, _ := w.Settle(600)
+			if d.Verdict != plan.Settled || len(w.Violations) > 0 || w.objects.ca == ownCA {
+				t.Fatalf("%d members, ephemeral %v: %s, %s signs: %s\n%s", size, ephemeral, d.Verdict, w.objects.ca, d.Message,
+					firstStory(t, w))
+			}
+		}
+	}
+}
+
+func TestARollOfACAIsCalledOffAtEachOfItsTurns(t *testing.T) {
+	for _, seen := range []string{"Make a new CA", "with trust in other CAs", "sign from now on"} {
+		w := settledWorld(t, Spec3(3))
+		w.Rotation, w.hasRolled = facts.Rotation{Asked: w.Now}, true
+		isSeen := func() bool {
+			return slices.ContainsFunc(w.Log, func(line string) bool { return strings.Contains(line, seen) })
+		}
+		for n := 0; n < 3000 && !isSeen(); n++ {
+			w.Advance()
+			w.Pass()
+		}
+		if !isSeen() {
+			t.Fatalf("it never came to %q\n%s", seen, firstStory(t, w))
+		}
+		w.Rotation = facts.Rotation{}
+		w.Now = w.Now.AddDate(0, 2, 0) // clients had their time
+		d, _ := w.Settle(2000)
+		if d.Verdict != plan.Settled || len(w.Violations) > 0 || w.objects.ca != ownCA {
+			t.Fatalf("called off after %q: %s, %s signs: %s\n%s", seen, d.Verdict, w.objects.ca, d.Message, firstStory(t, w))
+		}
+	}
+}
+
+func settledWorld(t *testing.T, spec facts.Desired) *World {
+	t.Helper()
+	w := New(1, spec)
+	if d, rests := w.Settle(600); !rests || d.Verdict != plan.Settled {
+		t.Fatalf("%s: %s", d.Verdict, d.Message)
+	}
+	return w
+}
+
+// A few of the stories that the soak plays more of.
+func TestNoStoryOfCAsThatAreReplacedCutsAMemberOff(t *testing.T) {
+	k, _ := kindOf("rolled-cas")
+	for s := *first; s < *first+uint64(6**times); s++ {
+		report(t, k, s, k.tell(s, nil).w)
+	}
+}

@@ -1,0 +1,55 @@
+package resources
+
+import "github.com/etcdsteward/etcd-steward/pkg/pki"
+
+// Keys of a CA's Secret while another CA takes its place. Before the swap the other one is the next, and afterwards the
+// one before. Without a key it signs nothing any more, and clients alone still trust it.
+const (
+	KeyOtherCert = "other.crt"
+	KeyOtherKey  = "other.key"
+)
+
+// KeyRecords is what the records of backups are signed with, once the CA is not the first any more. So a backup stays
+// proven that was proven before.
+const KeyRecords = "records.key"
+
+// RecordSecret is what the key for the records of backups is derived from.
+func RecordSecret(data map[string][]byte) []byte {
+	if kept := data[KeyRecords]; len(kept) > 0 {
+		return kept
+	}
+	return data[KeyKey]
+}
+
+// Trusts is the file of CAs that stands beside a certificate, as the Secret of its CA has it.
+func (c Certificate) Trusts(ca map[string][]byte) []byte {
+	if c.ForMember {
+		return MembersTrust(ca)
+	}
+	return ClientsTrust(ca)
+}
+
+// MembersTrust are the CAs that members trust: those that sign, or may.
+func MembersTrust(ca map[string][]byte) []byte {
+	if len(ca[KeyOtherKey]) == 0 {
+		return bundle(ca[KeyCert])
+	}
+	return ClientsTrust(ca)
+}
+
+// ClientsTrust are the CAs that clients and the operator trust: the widest of all, since a client may connect to each
+// member at any time.
+func ClientsTrust(ca map[string][]byte) []byte {
+	if len(ca[KeyOtherCert]) == 0 {
+		return bundle(ca[KeyCert])
+	}
+	return bundle(ca[KeyCert], ca[KeyOtherCert])
+}
+
+// bundle falls back to the CA that signs: what else is there cannot be read.
+func bundle(files ...[]byte) []byte {
+	if all := pki.Bundle(files...); all != nil {
+		return all
+	}
+	return files[0]
+}

@@ -1,0 +1,57 @@
+package world
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+
+	"github.com/etcdsteward/etcd-steward/test/e2e/client"
+)
+
+// reading is how long a client waits for the Secret that it reads for a handshake.
+const reading = 10 * time.Second
+
+// WriteFollowing starts a client that reads the Secret of clients anew for each connection: what it shows, and whom it
+// trusts.
+func (c *Cluster) WriteFollowing(ctx context.Context) *Traffic {
+	ginkgo.GinkgoHelper()
+	names := &names{}
+	endpoints, err := c.endpoints(ctx, names)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	gomega.Expect(endpoints).NotTo(gomega.BeEmpty(), "voters to write to")
+	t, background := c.start(ctx, names, client.Options{Endpoints: endpoints, TLS: c.followingTLS()})
+	t.ended.Go(func() { t.resolve(background) })
+	t.Flow(ctx)
+	return t
+}
+
+func (c *Cluster) followingTLS() *tls.Config {
+	read := func() (*tls.Config, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), reading)
+		defer cancel()
+		return c.ClientTLS(ctx)
+	}
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection verifies, by the CAs that are in the Secret just then
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			fresh, err := read()
+			if err != nil {
+				return nil, err
+			}
+			return &fresh.Certificates[0], nil
+		},
+		VerifyConnection: func(state tls.ConnectionState) error {
+			fresh, err := read()
+			if err != nil {
+				return err
+			}
+			_, err = state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: fresh.RootCAs, DNSName: state.ServerName})
+			return err
+		},
+	}
+}
