@@ -190,7 +190,7 @@ func versionWarnings(c *v1alpha1.EtcdCluster) []string {
 	}
 	var warnings []string
 	if verdict.Tier == etcdutil.TierWarn {
-		warnings = append(warnings, verdict.Reason)
+		warnings = append(warnings, fmt.Sprintf("%s Use %s.", verdict.Reason, verdict.Waypoint))
 	}
 	if open, fixed := etcdutil.Vulnerabilities(version); len(open) > 0 {
 		warnings = append(warnings, fmt.Sprintf("etcd %s has known vulnerabilities: %s. They are fixed in %s. Set "+
@@ -238,12 +238,12 @@ func validateVersion(c *v1alpha1.EtcdCluster, at *field.Path) field.ErrorList {
 		return invalid(at, version, "it must be a released version of etcd with three numbers, such as 3.6.16")
 	}
 	if verdict := etcdutil.Judge(v); verdict.Tier == etcdutil.TierRefuse {
-		why := strings.TrimSuffix(verdict.Reason, ".")
-		// the remedy alone would change its minor, which was not asked for
+		remedy := fmt.Sprintf("Use %s", verdict.Waypoint)
+		// that alone would change its minor, which was not asked for
 		if runs := c.Status.Version; runs != "" && runs != version {
-			why = strings.Replace(why, " Use ", fmt.Sprintf(" Put spec.version back to %s, or use ", runs), 1)
+			remedy = fmt.Sprintf("Put spec.version back to %s, or use %s", runs, verdict.Waypoint)
 		}
-		return field.ErrorList{field.Invalid(at, version, why)}
+		return field.ErrorList{field.Invalid(at, version, verdict.Reason+" "+remedy)}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func authWish(cluster *v1alpha1.EtcdCluster) facts.AuthWish {
 }
 
 // addAuth asks the leader how authentication stands, where the planner has to know: each answer is an entry of raft's
-// log. It asks for users only where authentication is to be turned on.
+// log. It asks for users only before authentication is turned on.
 func (o *Observer) addAuth(ctx context.Context, s survey, seen *facts.Observation) {
 	leader := s.clients[seen.Current.Leader().Name]
 	switch {

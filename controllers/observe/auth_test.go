@@ -38,7 +38,7 @@ func TestMembersAreAskedForAuthenticationOnlyWhereTheSpecOrTheRecordSpeaksOfIt(t
 	}
 	w.cluster.Spec.Auth.Enabled = false
 	if o := w.look(); o.Auth != (facts.Auth{Known: true}) || o.Desired.Auth != facts.AuthOff {
-		t.Errorf("where it is to be off it sees %+v", o.Auth)
+		t.Errorf("where the spec says that it is off it sees %+v", o.Auth)
 	}
 	w.network.Inject(etcdfake.Fault{Method: "Authentication", Nth: 1})
 	if o := w.look(); o.Auth.Known || o.Auth.Why == "" {

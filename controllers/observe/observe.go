@@ -127,8 +127,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	grown := withGrowth(cluster, current, history)
 	desired := s.desired(ctx, grown, desiredOfGrown(cluster, grown, fault, wish, began), current, g.schedules, secrets)
 	seen := facts.Observation{
-		Now: began, Ahead: ahead,
-		Cluster: o.identityOf(cluster), Desired: desired,
+		Now: began, Ahead: ahead, Cluster: o.identityOf(cluster), Desired: desired,
 		ClaimedBy: claim, DataClaim: data, TakenOver: g.takenOver(),
 		Preflight: g.preflight(cluster, o.Images),
 		Objects: slices.Concat(secrets, g.services(cluster, ours, current.LeadsByRole(began)),

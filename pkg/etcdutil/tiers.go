@@ -23,7 +23,7 @@ const (
 // Verdict is what is thought of a version.
 type Verdict struct {
 	Tier     Tier
-	Reason   string  // a sentence for people; empty when the version is fine
+	Reason   string  // a sentence for people about the version alone; empty when the version is fine
 	Waypoint Version // the version to go to instead: of the same minor, or the nearest known one
 }
 
@@ -68,18 +68,17 @@ func Judge(v Version) Verdict {
 	if !ok {
 		nearest := nearestMinor(v)
 		return Verdict{TierRefuse,
-			fmt.Sprintf("etcd %s is of a minor this operator does not know; it knows %s. Use %s.",
-				v, strings.Join(KnownMinors(), ", "), nearest.waypoint), nearest.waypoint}
+			fmt.Sprintf("etcd %s is of a minor this operator does not know; it knows %s.",
+				v, strings.Join(KnownMinors(), ", ")), nearest.waypoint}
 	}
 	for _, d := range refusals {
 		if v.SameMinor(d.fixed) && !v.AtLeast(d.fixed) {
-			return Verdict{TierRefuse, fmt.Sprintf("etcd %s is not accepted: %s (fixed in %s). Use %s.",
-				v, d.what, d.fixed, known.waypoint), known.waypoint}
+			return Verdict{TierRefuse, fmt.Sprintf("etcd %s is not accepted: %s (fixed in %s).",
+				v, d.what, d.fixed), known.waypoint}
 		}
 	}
 	if !v.AtLeast(known.waypoint) {
-		return Verdict{TierWarn, fmt.Sprintf("etcd %s has known defects: %s. Use %s.", v, known.why, known.waypoint),
-			known.waypoint}
+		return Verdict{TierWarn, fmt.Sprintf("etcd %s has known defects: %s.", v, known.why), known.waypoint}
 	}
 	return Verdict{Tier: TierFine, Waypoint: known.waypoint}
 }

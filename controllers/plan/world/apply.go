@@ -82,7 +82,7 @@ func (w *World) carryOut(c changes.Change, effects *budgetOfEffects) error {
 		w.objects.claim = w.Cluster.Operator
 	case changes.AdoptData:
 		w.adopt(c, effects)
-	case changes.BeginBootstrap, changes.VoidBootstrap, changes.NextBootstrap, changes.RecordBootstrap:
+	case changes.BeginBootstrap, changes.VoidBootstrap, changes.NextBootstrap, changes.RecordBootstrap, changes.OwnAuth:
 		return w.carryOutBootstrap(c)
 	case changes.FallAsleep:
 		return w.fallAsleep()
@@ -90,8 +90,6 @@ func (w *World) carryOut(c changes.Change, effects *budgetOfEffects) error {
 		w.stopMembers(c, effects)
 	case changes.WakeUp:
 		return w.wakeUp()
-	case changes.OwnAuth:
-		return w.ownAuth(c)
 	case changes.BeginNext, changes.PrepareNext, changes.DropNext, changes.SwitchOver, changes.GoBack,
 		changes.MarkFormer, changes.MarkCurrent, changes.MarkFlushed:
 		w.carryOutInPlace(c, effects)
@@ -170,6 +168,8 @@ func (w *World) carryOutBootstrap(c changes.Change) error {
 		w.checkBootstrapped(c.ClusterID)
 		w.checkOrigin(c.ClusterID)
 		w.checkApproval()
+	case changes.OwnAuth:
+		return w.ownAuth(c)
 	default:
 	}
 	return nil
