@@ -105,8 +105,8 @@ func (p program) root() *cobra.Command {
 		p.statusCommand(), p.membersCommand(), p.eventsCommand(), p.logsCommand(), p.planCommand(), p.reportCommand(),
 		p.backupCommand(), p.restoreCommand(), p.restartCommand(), p.defragmentCommand(), p.maintainCommand(),
 		p.replaceCommand(), p.moveLeaderCommand(), p.fenceCommand(), p.unfenceCommand(), p.rotateCACommand(),
-		p.hibernateCommand(), p.wakeCommand(), p.pauseCommand(), p.resumeCommand(), p.connectCommand(), p.lintCommand(), p.fioCommand(),
-		p.completionCommand(), p.versionCommand(),
+		p.hibernateCommand(), p.wakeCommand(), p.pauseCommand(), p.resumeCommand(), p.connectCommand(),
+		p.lintCommand(), p.fioCommand(), p.completionCommand(), p.versionCommand(),
 	)
 	p.complete(root)
 	return root

@@ -16,9 +16,10 @@ func (p program) rotateCACommand() *cobra.Command {
 		Use: "rotate-ca CLUSTER", Short: "Replace the CAs of a cluster while it runs", Args: oneCluster,
 		Example: "  kubectl etcd-steward rotate-ca demo\n" +
 			"  kubectl etcd-steward rotate-ca demo --overlap 1h",
-		Long: "Writes the time into the annotation " + v1alpha1.AnnotationRotateCA + " on the EtcdCluster. The operator " +
-			"then makes new CAs, and restarts members one at a time. Each is restarted twice: once to trust both CAs, " +
-			"and once to trust the new one alone. Clients have to read the Secret of clients again after each step.",
+		Long: "Writes the time into the annotation " + v1alpha1.AnnotationRotateCA + " on the EtcdCluster. The " +
+			"operator then makes new CAs, and restarts members one at a time. Each is restarted twice: once to trust " +
+			"both CAs, and once to trust the new one alone. Clients have to read the Secret of clients again after " +
+			"each step.",
 		RunE: p.onCluster(func(c *cobra.Command, s *session, name string) error {
 			said, err := s.rotateCA(c.Context(), name, overlap)
 			if err != nil {
@@ -49,8 +50,8 @@ func (s *session) rotateCA(ctx context.Context, name string, overlap time.Durati
 	if held := heldBack(c); held != "" {
 		says = held + "replaces the CAs."
 	}
-	return fmt.Sprintf("New CAs of EtcdCluster %[1]s are asked for. %[2]s Clients get %[3]s to read Secret "+
-			"%[1]s-client-tls after each step. `kubectl describe etcd %[1]s` shows which step is next. To call it off: "+
-			"`kubectl annotate etcd %[1]s %[4]s-`.", name, says, overlap, v1alpha1.AnnotationRotateCA), s.annotate(ctx, c,
-			v1alpha1.AnnotationRotateCA, overlap.String()+"@"+asked)
+	said := fmt.Sprintf("New CAs of EtcdCluster %[1]s are asked for. %[2]s Clients get %[3]s to read Secret "+
+		"%[1]s-client-tls after each step. `kubectl describe etcd %[5]s` shows which step is next. To call it off: "+
+		"`kubectl annotate etcd %[5]s %[4]s-`.", name, says, overlap, v1alpha1.AnnotationRotateCA, named(c))
+	return said, s.annotate(ctx, c, v1alpha1.AnnotationRotateCA, overlap.String()+"@"+asked)
 }

@@ -114,8 +114,8 @@ func Warnings(c *v1alpha1.EtcdCluster) []string {
 	}
 	value, isRotated := c.Annotations[v1alpha1.AnnotationRotateCA]
 	if asked, _ := c.CARotationAsked(); isRotated && asked.IsZero() {
-		warnings = append(warnings, fmt.Sprintf("The annotation %s is %.80q and replaces no CA. Set it to the time, such "+
-			"as 2026-01-31T12:00:00Z, or to 1h@2026-01-31T12:00:00Z for another overlap than 24h.",
+		warnings = append(warnings, fmt.Sprintf("The annotation %s is %.80q and replaces no CA. Set it to the time, "+
+			"such as 2026-01-31T12:00:00Z, or to 1h@2026-01-31T12:00:00Z for another overlap than 24h.",
 			v1alpha1.AnnotationRotateCA, value))
 	}
 	warnings = append(warnings, noNames(c, v1alpha1.AnnotationReplace, c.ReplaceAsked())...)

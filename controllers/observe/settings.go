@@ -219,12 +219,12 @@ const versionPatience = 2 * time.Second
 
 // desired is what members are to run next, once they were asked where they are on the way to what the spec asks for.
 func (s survey) desired(ctx context.Context, cluster *v1alpha1.EtcdCluster, asked facts.Desired,
-	current facts.Incarnation, schedules []facts.Schedule, secrets []facts.Object) facts.Desired {
-	s.addVersions(ctx, asked.Target, current.Members)
-	seen := facts.Observation{Now: s.began, Current: current, Schedules: schedules, Objects: secrets}
+	seen facts.Observation) facts.Desired {
+	seen.Now = s.began
+	s.addVersions(ctx, asked.Target, seen.Current.Members)
 	desired := desiredBy(cluster, s.images, asked, seen)
 	if desired.Needs == etcdutil.NeedCover {
-		s.addSnapshots(ctx, current.Members)
+		s.addSnapshots(ctx, seen.Current.Members)
 		desired = desiredBy(cluster, s.images, asked, seen)
 	}
 	return desired

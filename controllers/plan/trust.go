@@ -47,7 +47,8 @@ func turnOf(ca facts.Object, turn facts.Turn) changes.TurnCA {
 func whyTurn(o pass, ca facts.Object, turn facts.Turn) string {
 	switch {
 	case turn == facts.TurnWiden && ca.CAs[0].Made.Before(o.Desired.Rotation.Asked):
-		return "the annotation etcdsteward.dev/rotate-ca asks for another one. All trust both, before the new one signs."
+		return "the annotation etcdsteward.dev/rotate-ca asks for another one. All trust both, before the new one " +
+			"signs."
 	case turn == facts.TurnWiden:
 		return fmt.Sprintf("that one ends on %s. All trust both, before the new one signs.",
 			ca.CAs[0].NotAfter.UTC().Format(time.DateOnly))

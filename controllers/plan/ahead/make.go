@@ -14,7 +14,7 @@ func (w *model) make(c changes.Change) bool {
 	switch c := c.(type) {
 	case changes.AdoptData, changes.VoidBootstrap, changes.NextBootstrap, changes.GoBack, changes.MarkCurrent,
 		changes.MarkFlushed, changes.Compact, changes.TurnCA:
-		return false // what follows depends on what an earlier cluster left, on what members hold, or on what they trust
+		return false // what follows depends on what an earlier cluster left, or on what members hold or trust
 	case changes.StartPreflight:
 		w.o.Preflight = &facts.Preflight{Asked: c.Asked,
 			Task: facts.Task{UID: w.uid(), Created: w.o.Now, Phase: facts.PodPending}}

@@ -170,7 +170,7 @@ const (
 	settledFor = 3 * time.Minute
 	// expiring is the part of its life, one in so many, before whose end a CA is replaced by itself.
 	expiring = 5
-	// overlapUnasked is the overlap of a roll that no person asked for, and overlapBack that of one that was called off.
+	// overlapUnasked is the overlap of a roll that no person asked for, overlapBack that of one that was called off.
 	overlapUnasked, overlapBack = 30 * 24 * time.Hour, 24 * time.Hour
 )
 

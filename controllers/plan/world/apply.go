@@ -200,6 +200,7 @@ const kindSecret = "Secret"
 func (w *World) beginBootstrap(c changes.BeginBootstrap) {
 	if !w.objects.bootstrap.Exists() {
 		w.objects.bootstrap, w.objects.claim = record.Bootstrap(c), w.Cluster.Operator
+		w.goOnWith(c.Incarnation)
 		switch {
 		case c.ClusterID != 0:
 			w.checkBootstrapped(c.ClusterID)
@@ -207,6 +208,20 @@ func (w *World) beginBootstrap(c changes.BeginBootstrap) {
 			w.checkBeginning(c.Origin)
 		}
 	}
+}
+
+// goOnWith has an incarnation go on that a restore had ended: the record of the switch to the next one is lost, and the
+// volumes say the one before. That ends a next one in which clients wrote.
+func (w *World) goOnWith(incarnation string) {
+	if !w.hasEnded(incarnation) {
+		return
+	}
+	for _, c := range w.clusters {
+		if c.writes > 0 {
+			w.ended[c.incarnation] = true
+		}
+	}
+	w.ended[incarnation] = false
 }
 
 // isOnVolumes reports an incarnation that the volumes say the past of: the record that began it is lost.

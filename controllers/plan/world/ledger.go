@@ -60,7 +60,8 @@ func newLedger() ledger {
 
 // mostEffects is how often one kind of change may be made while nothing but time changes. What fails by chance and is
 // tried again after a rest stays below it. The most are two of the budget for each of five ephemeral members, in each
-// of the three rolls from an old 3.5 to 3.7.
+// of the three rolls from an old 3.5 to 3.7. Each turn of a CA begins anew: two of four restart members, and their
+// number is bound like that of any change.
 const mostEffects = 40
 
 // checkMoved is I8 and the bound on effects: what succeeds on a look at the world as it is changes something, or it
@@ -72,6 +73,9 @@ func (w *World) checkMoved(c changes.Change, before snapshot, err error) {
 	}
 	if !isChanged || w.ledger.effects == nil {
 		return
+	}
+	if _, isTurn := c.(changes.TurnCA); isTurn {
+		w.ledger.effects = map[string]int{changes.KindOf(c): w.ledger.effects[changes.KindOf(c)]}
 	}
 	w.ledger.effects[changes.KindOf(c)]++
 	if w.ledger.effects[changes.KindOf(c)] == mostEffects {

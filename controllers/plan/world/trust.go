@@ -98,7 +98,10 @@ func (w *World) checkTurned() {
 	}
 	for _, name := range sortedKeys(w.objects.pods) {
 		proc := w.procs[w.objects.pods[name].UID]
-		if proc != nil && (!slices.Contains(proc.trusts, w.objects.ca) || slices.ContainsFunc(proc.trusts, w.isReplaced)) {
+		if proc == nil {
+			continue
+		}
+		if !slices.Contains(proc.trusts, w.objects.ca) || slices.ContainsFunc(proc.trusts, w.isReplaced) {
 			w.violate("I9: settled, and %s trusts %v", name, proc.trusts)
 		}
 	}

@@ -102,9 +102,9 @@ func TestMembersOfRealEtcdServeOnWhileTheirCAIsReplaced(t *testing.T) {
 	}
 }
 
-func authority(t *testing.T, make func(string, time.Time, time.Duration) (pki.Pair, error), now time.Time) pki.CA {
+func authority(t *testing.T, made func(string, time.Time, time.Duration) (pki.Pair, error), now time.Time) pki.CA {
 	t.Helper()
-	pair, err := make("demo peers", now, 0)
+	pair, err := made("demo peers", now, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
