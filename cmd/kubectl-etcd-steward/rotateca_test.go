@@ -18,7 +18,7 @@ func TestNewCAsAreAskedForByTheAnnotationThatTheOperatorReads(t *testing.T) {
 		overlap time.Duration // 0: nothing is written
 	}{
 		{nil, nil, "The operator replaces the CAs now. Clients get 24h0m0s to read Secret demo-client-tls", 24 * time.Hour},
-		{nil, []string{"--overlap", "90s"}, "To call it off: `kubectl annotate etcd demo etcdsteward.dev/rotate-ca-`", 90 * time.Second},
+		{nil, []string{"--overlap", "90s"}, "To call it off: `kubectl annotate etcd demo -n prod etcdsteward.dev/rotate-ca-`", 90 * time.Second},
 		{nil, []string{"--overlap", "-1h"}, "clients cannot get less than no time", 0},
 		{func(c *v1alpha1.EtcdCluster) { c.Spec.Paused = true }, nil, "once you set it to false, the operator replaces the CAs.",
 			24 * time.Hour},
