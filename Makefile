@@ -146,7 +146,7 @@ test-unit: ## What needs no cluster, with real etcd and a real store.
 
 .PHONY: test
 test: fit ## The gate, which CI runs: every phase even if one fails, then all failures.
-	@$(GATE) tools check-tree localkube-build test-unit test-core
+	@$(GATE) tools check-tree localkube-build test-core+test-unit
 GATE = go run ./test/gate -lock '$(CACHE)/gate.lock'
 
 .PHONY: test-all
@@ -325,7 +325,7 @@ test-plain: bin/etcd bin/promtool $(S3_SERVER)
 
 .PHONY: test-server
 test-server: bin/etcd
-	@mkdir -p bin/tests; $(WITH_ETCD) $(GO_TEST) -skip='$(ON_SERVER)' -o bin/tests/ $(WITH_SERVER:%=./%)
+	@$(WITH_ETCD) $(GO_TEST) -skip='$(ON_SERVER)' $(WITH_SERVER:%=./%)
 
 .PHONY: test-world
 test-world: # from its directory, so that what it found is shown and never taken from a cache

@@ -1,12 +1,14 @@
 // Gate runs the phases of `make test` one after the other, all of them even if one fails, and ends with what failed and
 // the commands that repeat it.
 //
-//	go run ./test/gate -lock ~/.cache/etcd-steward/gate.lock tools check test-unit test-core
+//	go run ./test/gate -lock ~/.cache/etcd-steward/gate.lock tools check test-core+test-unit
 //
-// A phase is a target of the Makefile.
+// A phase is a target of the Makefile, or several with + between: the first one has the machine, and the others get what
+// it leaves. What they print is shown when they end.
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -16,6 +18,9 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -31,7 +36,7 @@ func main() {
 
 var errRed = errors.New("make test: failed, see above")
 
-func run(lock string, targets []string) error {
+func run(lock string, phases []string) error {
 	release, err := hold(lock)
 	if err != nil {
 		return err
@@ -40,9 +45,9 @@ func run(lock string, targets []string) error {
 	// make and what it started get the signal of a terminal as well. What they had to say until then is summed up.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	report := report{}
-	for _, target := range targets {
-		report.phases = append(report.phases, play(ctx, target))
+	report := report{began: time.Now()}
+	for _, targets := range phases {
+		report.phases = append(report.phases, playTogether(ctx, strings.Split(targets, "+"))...)
 		if ctx.Err() != nil {
 			break
 		}
@@ -81,18 +86,47 @@ func hold(path string) (release func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// play runs one target, shows what it prints, and reads the failures out of it.
-func play(ctx context.Context, target string) phase {
-	fmt.Printf("== %s\n", target)
+// playTogether runs the first target, and the others with what it leaves of the machine.
+func playTogether(ctx context.Context, targets []string) []phase {
+	phases, printed := make([]phase, len(targets)), make([]bytes.Buffer, len(targets))
+	var others sync.WaitGroup
+	for i, target := range targets[1:] {
+		others.Go(func() { phases[1+i] = play(ctx, target, &printed[1+i], "nice", "-n", meekness) })
+	}
+	phases[0] = play(ctx, targets[0], os.Stdout)
+	others.Wait()
+	for i := range targets[1:] {
+		_, _ = printed[1+i].WriteTo(os.Stdout)
+	}
+	return phases
+}
+
+// meekness is how nice the others are: they get a tenth of a core that the first one could fill.
+const meekness = "10"
+
+// play runs one target, shows what it prints, and reads the failures out of it. It has a session of its own, because
+// Linux weighs whole sessions against each other (autogroup, in sched(7)), and because make on its own passes a signal
+// on to none of its grandchildren.
+func play(ctx context.Context, target string, shown io.Writer, before ...string) phase {
+	_, _ = fmt.Fprintf(shown, "== %s\n", target)
 	began := time.Now()
 	reader := &reader{phase: target}
-	cmd := exec.CommandContext(ctx, "make", "--no-print-directory", "--keep-going", target)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	line := append(before, "make", "--no-print-directory", "--keep-going", target)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = time.Minute
-	cmd.Stdout = io.MultiWriter(os.Stdout, reader)
+	cmd.Stdout = io.MultiWriter(shown, reader)
 	cmd.Stderr = cmd.Stdout
-	err := cmd.Run()
+	err := cmd.Start()
+	if err == nil && len(before) > 0 {
+		group := filepath.Join("/proc", strconv.Itoa(cmd.Process.Pid), "autogroup")
+		_ = os.WriteFile(group, []byte(meekness), 0) // where Linux has none, the processes alone are weighed
+	}
+	if err == nil {
+		err = cmd.Wait()
+	}
 	p := phase{name: target, seconds: int(time.Since(began).Seconds()), failed: err != nil, reader: reader}
-	fmt.Println("== " + p.String())
+	_, _ = fmt.Fprintln(shown, "== "+p.String())
 	return p
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // module is the path before a package's directory.
@@ -128,7 +129,10 @@ func storyFailure(text string) failure {
 }
 
 // report is what all phases came to.
-type report struct{ phases []phase }
+type report struct {
+	began  time.Time
+	phases []phase
+}
 
 func (r report) isRed() bool {
 	return slices.ContainsFunc(r.phases, func(p phase) bool { return p.failed })
@@ -136,12 +140,10 @@ func (r report) isRed() bool {
 
 func (r report) print(out io.Writer) {
 	_, _ = fmt.Fprintln(out, "\nphases:")
-	total := 0
 	for _, p := range r.phases {
 		_, _ = fmt.Fprintln(out, "  "+p.String())
-		total += p.seconds
 	}
-	_, _ = fmt.Fprintf(out, "  all: %d s\n", total)
+	_, _ = fmt.Fprintf(out, "  all: %d s\n", int(time.Since(r.began).Seconds()))
 	r.printFindings(out)
 	if !r.isRed() {
 		return
