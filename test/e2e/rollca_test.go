@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
@@ -89,4 +90,51 @@ func awaitCAs(ctx context.Context, c *world.Cluster, holds func(name string, hel
 			return holds(name, held)
 		}).WithTimeout(12*time.Minute).Should(BeTrue(), name)
 	}
+}
+
+var _ = Describe("A CA that ends within two years", Label("operator"), func() {
+	ownOperator()
+
+	It("is replaced by itself while clients write, and clients get 30 days unless a person says otherwise", perCARoll, func(ctx context.Context) {
+		cluster, before := createUnderCAs(ctx, "ending", time.Now().AddDate(-9, 0, 0))
+		asked := time.Now()
+		traffic := cluster.WriteFollowing(ctx)
+		traffic.During(ctx, func() {
+			awaitCAs(ctx, cluster, func(name string, held []string) bool { return len(held) == 2 && held[0] == before[name] })
+			Eventually(ctx, func() (string, error) {
+				object, err := cluster.Get(ctx)
+				if err != nil || object.Status.NextStep == nil {
+					return "", err
+				}
+				return object.Status.NextStep.Message, nil
+			}).WithTimeout(5 * time.Minute).Should(ContainSubstring("Until then: " + time.Now().AddDate(0, 0, 30).UTC().Format("2006-01-")))
+			annotate(ctx, cluster, v1alpha1.AnnotationRotateCA, `"0s@`+asked.UTC().Format(time.RFC3339)+`"`)
+			awaitCAs(ctx, cluster, func(name string, held []string) bool { return len(held) == 1 && held[0] != before[name] })
+			cluster.AwaitReady(ctx, 3)
+		})
+		Expect(traffic.Finish(ctx).Failed).To(BeZero())
+	})
+})
+
+// createUnderCAs has a cluster begin with CAs that were made at another time, as one does over CAs that were kept.
+func createUnderCAs(ctx context.Context, name string, made time.Time) (*world.Cluster, map[string]string) {
+	GinkgoHelper()
+	earlier := story.Create(ctx, name, 1)
+	earlier.AwaitReady(ctx, 1)
+	left := uidOf(ctx, &v1alpha1.EtcdCluster{}, key(name))
+	deleteCluster(ctx, earlier)
+	Expect(kube.Client.Delete(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: meta(story.Namespace, earlier.Member(0))})).To(Succeed())
+	Eventually(ctx, func() map[string]types.UID { return volumes(ctx, earlier) }).Should(BeEmpty())
+	for _, ca := range []string{resources.CASecret(name), resources.PeerCASecret(name)} {
+		pair, err := pki.NewCA(ca, made, 0)
+		Expect(err).NotTo(HaveOccurred())
+		secret := secretOf(ctx, ca)
+		secret.Data = map[string][]byte{resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key, resources.KeyCA: pair.Cert}
+		Expect(kube.Client.Update(ctx, secret)).To(Succeed())
+	}
+	cluster := story.Create(ctx, name, 3, func(c *v1alpha1.EtcdCluster) {
+		c.Annotations = map[string]string{v1alpha1.AnnotationBeginEmpty: string(left)}
+	})
+	cluster.AwaitReady(ctx, 3)
+	return cluster, signingCAs(ctx, cluster)
 }
