@@ -96,12 +96,12 @@ func (in Input) isAtRest(s step) bool {
 }
 
 // ready is True when everything that the spec asks for is so, and was seen to be so. A paused cluster may be ready: it
-// is looked at as ever.
+// is looked at as ever. So may one that gives clients days to follow a CA, which no spec asks for.
 func (in Input) ready(s step) metav1.Condition {
 	o := in.Observation
 	status, reason, message := metav1.ConditionFalse, s.reason, s.message+s.also
 	switch {
-	case o.Desired.Paused && !o.Desired.Deleting && isComplete(o):
+	case (o.Desired.Paused || s.reason == facts.ReasonRollCA) && !o.Desired.Deleting && isComplete(o):
 		status = metav1.ConditionTrue
 		message += " " + allHealthy(o)
 	case o.Desired.Paused:

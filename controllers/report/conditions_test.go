@@ -173,6 +173,27 @@ func TestAPausedClusterIsReadyOnlyWhenAllIsAsTheSpecAsks(t *testing.T) {
 	}
 }
 
+func TestAClusterIsReadyWhileClientsHaveDaysToFollowACA(t *testing.T) {
+	for _, row := range []struct {
+		change func(*scene)
+		want   metav1.ConditionStatus
+	}{
+		{func(*scene) {}, metav1.ConditionTrue},
+		{func(w *scene) { w.podGone("demo-1") }, metav1.ConditionFalse},
+	} {
+		w := demo(3, begin).settled()
+		row.change(w)
+		in := w.input()
+		in.Decision = plan.Decision{Verdict: plan.Wait, Rule: "roll-ca", Reason: facts.ReasonRollCA, Message: "A CA is replaced."}
+		conditions := Status(in).Conditions
+		ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+		if ready.Status != row.want || ready.Reason != facts.ReasonRollCA ||
+			meta.FindStatusCondition(conditions, v1alpha1.ConditionReconciling) != nil {
+			t.Errorf("%+v", conditions)
+		}
+	}
+}
+
 func TestNothingIsReadyThatWasNotSeen(t *testing.T) {
 	in := demo(3, begin).settled().unreadable("no answer").input()
 	in.Decision = plan.Decision{Verdict: plan.Settled, Rule: plan.RuleSettled, Reason: facts.ReasonSettled,
