@@ -218,6 +218,15 @@ func TestTheBackupsOfAClusterAreListedTheNewestFirst(t *testing.T) {
 	golden(t, "backups.txt", plugin(t, fleet(t), "backup", "ls", "demo").out)
 }
 
+func TestABackupThatDoesNotGetOnIsListedWithWhatItWaitsFor(t *testing.T) {
+	got := plugin(t, sessionOf(objects(t, "stalled"), interceptor.Funcs{}), "backup", "ls", "demo")
+	for _, want := range []string{"Starting: MountFailed", "EtcdBackup nightly waits: Secret s3-credentials is missing."} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("want %q in\n%s", want, got.out)
+		}
+	}
+}
+
 func TestTheBackupsOfAClusterThatIsGoneAreListed(t *testing.T) {
 	got := plugin(t, fleet(t), "backup", "ls", "other")
 	if got.code != 0 || !strings.Contains(got.out, "Of a cluster of this name that is gone: other.") {

@@ -223,6 +223,9 @@ func (p page) lastBackup() string {
 		lines = append(lines, fmt.Sprintf("The newest proven backup has all writes until %s (%s), revision %d.",
 			date(at.Time.Time), ago(at.Time.Time, p.now), at.Revision))
 	}
+	for _, b := range p.Backup.Waiting {
+		lines = append(lines, fmt.Sprintf("EtcdBackup %s has waited %s: %s", b.Name, age(b.Since.Time, p.now), b.Message))
+	}
 	return strings.Join(lines, "\n")
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
@@ -97,8 +99,16 @@ type expiry struct {
 type backups struct {
 	Last   *lastBackup            `json:"last,omitempty"`
 	Proven *v1alpha1.RestorePoint `json:"lastProven,omitempty"`
+	// Waiting are those that do not get on, the oldest first.
+	Waiting []waitingBackup `json:"waiting,omitempty"`
 	// Message says why EtcdBackups could not be read.
 	Message string `json:"message,omitempty"`
+}
+
+type waitingBackup struct {
+	Name    string      `json:"name"`
+	Since   metav1.Time `json:"since"`
+	Message string      `json:"message"`
 }
 
 type lastBackup struct {
@@ -228,8 +238,14 @@ func backupsOf(in seen) backups {
 		return b
 	}
 	for _, one := range in.backups {
+		if !isOf(in.cluster, one) {
+			continue
+		}
+		if _, why := backupplan.Waits(&one); why != "" {
+			b.Waiting = append(b.Waiting, waitingBackup{one.Name, one.CreationTimestamp, why})
+		}
 		started := one.Status.StartedAt
-		if started == nil || !isTrue(one.Status.Conditions, v1alpha1.BackupComplete) || !isOf(in.cluster, one) {
+		if started == nil || !isTrue(one.Status.Conditions, v1alpha1.BackupComplete) {
 			continue
 		}
 		if b.Last == nil || b.Last.StartedAt.Before(started) {
@@ -237,6 +253,9 @@ func backupsOf(in seen) backups {
 				Verified: isTrue(one.Status.Conditions, v1alpha1.BackupVerified), Largest: one.Status.Largest}
 		}
 	}
+	slices.SortFunc(b.Waiting, func(x, y waitingBackup) int {
+		return cmp.Or(x.Since.Compare(y.Since.Time), cmp.Compare(x.Name, y.Name))
+	})
 	return b
 }
 
