@@ -19,6 +19,7 @@ import (
 const (
 	stateHealthy      = "Healthy"
 	stateChanging     = "Changing"
+	stateBlocked      = "Blocked"
 	stateNotReady     = "NotReady"
 	stateDegraded     = "Degraded"
 	stateStalled      = "Stalled"
@@ -42,6 +43,7 @@ type summary struct {
 	Namespace    string                  `json:"namespace"`
 	Available    bool                    `json:"available"`
 	Health       verdict                 `json:"health"`
+	Data         string                  `json:"data,omitempty"`
 	Quorum       quorum                  `json:"quorum"`
 	Size         sizes                   `json:"size"`
 	NextStep     *v1alpha1.NextStep      `json:"nextStep,omitempty"`
@@ -136,7 +138,7 @@ func summarize(in seen) summary {
 	target := cmp.Or(status.TargetVersion, c.Spec.Version)
 	return summary{
 		Name: c.Name, Namespace: c.Namespace, NextStep: status.NextStep, Operator: in.operator,
-		Available: isAvailable(in), Health: healthOf(in), Quorum: quorumOf(status),
+		Available: isAvailable(in), Health: healthOf(in), Quorum: quorumOf(status), Data: dataOf(in),
 		Size:         sizes{Wanted: c.Spec.Size, Voters: status.Size, Ready: status.ReadyMembers},
 		Version:      versions{Current: status.Version, Target: target, Path: status.UpgradePath},
 		Roll:         roll{Updated: status.UpdatedMembers, Members: len(status.Members), Sidecars: status.Sidecars},
@@ -181,6 +183,8 @@ func healthOf(in seen) verdict {
 		return verdict{stateDegraded, message(v1alpha1.ConditionDegraded)}
 	case isTrue(conditions, v1alpha1.ConditionReady):
 		return verdict{stateHealthy, message(v1alpha1.ConditionReady)}
+	case isTrue(conditions, v1alpha1.ConditionReconciling) && isBlocked(in.cluster.Status.NextStep):
+		return verdict{stateBlocked, "The cluster serves. The next step cannot be taken yet: see there for what helps."}
 	case isTrue(conditions, v1alpha1.ConditionReconciling):
 		return verdict{stateChanging, "The cluster serves, and the operator changes it."}
 	}
