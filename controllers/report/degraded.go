@@ -149,10 +149,10 @@ func (in Input) noLoadBalancer() string {
 	if service == nil || service.Type != corev1.ServiceTypeLoadBalancer || len(in.Observation.LoadBalancer) > 0 {
 		return ""
 	}
-	said := fmt.Sprintf("Service %s has no address of a load balancer, so status.endpoints has none for clients "+
-		"outside. Your platform gives the address: `kubectl describe service %s` may say why it does not. Where there "+
-		"are no load balancers, choose another way in: "+
-		pages.Docs+"docs/connect.md#from-outside.", in.Cluster.Name, in.Cluster.Name)
+	said := fmt.Sprintf("Service %[1]s has no address of a load balancer, so status.endpoints has none for clients "+
+		"outside. Your platform gives the address: `kubectl describe service %[1]s -n %[2]s` may say why it does not. "+
+		"Where there are no load balancers, choose another way in: "+
+		pages.Docs+"docs/connect.md#from-outside.", in.Cluster.Name, in.Cluster.Namespace)
 	if !in.hasRested(slowLoadBalancer) && !in.hasWarned(said) {
 		return ""
 	}
