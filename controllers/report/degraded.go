@@ -129,7 +129,7 @@ const slowLoadBalancer = 3 * time.Minute
 // where one node or zone carries so many members that the others are no quorum.
 func (in Input) warnings() []string {
 	all := append(slices.Clone(in.Warnings), in.largerVolumes(), in.noLoadBalancer(), in.onePlace(),
-		in.noSuchLeader())
+		in.noSuchLeader(), in.authKept())
 	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
 
@@ -157,6 +157,16 @@ func (in Input) noLoadBalancer() string {
 		return ""
 	}
 	return said
+}
+
+// authKept tells that authentication stays on although the spec no longer has the field that turned it on.
+func (in Input) authKept() string {
+	o := in.Observation
+	if o.Desired.Auth != facts.AuthAsItIs || !o.Current.Bootstrap.Auth {
+		return ""
+	}
+	return "spec.auth is gone. It turned etcd's authentication on, which stays on: to take a field out never opens the " +
+		"data to more clients. To turn it off, set spec.auth.enabled to false. To keep it, set that to true."
 }
 
 // noSuchLeader tells of a request to lead that names no member. It keeps nothing from being as the spec asks.
