@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 )
 
 // backupRow is an EtcdBackup in a list.
@@ -26,8 +27,9 @@ type backupRow struct {
 	// Time is that of its data, or of its object before the snapshot has begun.
 	Time  metav1.Time `json:"time"`
 	Stage string      `json:"stage,omitempty"`
-	// Reason says why it failed.
+	// Reason says why it failed, or does not get on, and Waits the latter in sentences.
 	Reason    string `json:"reason,omitempty"`
+	Waits     string `json:"waits,omitempty"`
 	Verified  bool   `json:"verified"`
 	Revision  int64  `json:"revision,omitempty"`
 	SizeBytes int64  `json:"sizeBytes,omitempty"`
@@ -92,6 +94,7 @@ func rowOf(b v1alpha1.EtcdBackup, isEarlier bool) backupRow {
 	row := backupRow{Name: b.Name, Time: b.CreationTimestamp, Stage: b.Status.Stage, Revision: b.Status.Revision,
 		Verified: isTrue(b.Status.Conditions, v1alpha1.BackupVerified), SizeBytes: b.Status.SizeBytes,
 		Store: inWords(b.Spec.Store), Key: b.Status.Key, IsEarlier: isEarlier}
+	row.Reason, row.Waits = backupplan.Waits(&b)
 	if b.Status.StartedAt != nil {
 		row.Time = *b.Status.StartedAt
 	}
@@ -135,16 +138,19 @@ func printBackups(out io.Writer, rows []backupRow, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	var earlier []string
+	var earlier, notes []string
 	for _, b := range rows {
 		if b.IsEarlier {
 			earlier = append(earlier, b.Name)
 		}
+		if b.Waits != "" {
+			notes = append(notes, fmt.Sprintf("EtcdBackup %s waits: %s", b.Name, b.Waits))
+		}
 	}
-	if len(earlier) == 0 {
-		return nil
+	if len(earlier) > 0 {
+		notes = append(notes, "Of a cluster of this name that is gone: "+strings.Join(earlier, ", ")+".")
 	}
-	return printNotes(out, []string{"Of a cluster of this name that is gone: " + strings.Join(earlier, ", ") + "."})
+	return printNotes(out, notes)
 }
 
 func numberOf(n int64) string {

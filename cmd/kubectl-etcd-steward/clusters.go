@@ -97,10 +97,14 @@ func (p page) margin() string {
 }
 
 func (p page) versionInShort() string {
-	if v := p.Version; v.Current != "" && v.Target != "" && v.Target != v.Current {
+	v := p.Version
+	switch {
+	case p.isVersionRefused():
+		return v.Current + ", not " + v.Target
+	case v.Current != "" && v.Target != "" && v.Target != v.Current:
 		return v.Current + " to " + v.Target
 	}
-	return p.Version.Current
+	return v.Current
 }
 
 // backupInShort is the age of the newest backup.

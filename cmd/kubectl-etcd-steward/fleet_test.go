@@ -45,7 +45,7 @@ func TestALineOfAClusterSaysWhatIsNotAsItShouldBe(t *testing.T) {
 	}{
 		"degraded":    {"demo  Degraded  0       3.6.16   2/3    Wait: CatchingUp  60m, not verified  272d", 0},
 		"rolling":     {"demo  Changing  1       3.5.35 to 3.7.3  3/3    Act: RollOut  <none>       275d", 0},
-		"stalled":     {"Refuse: SpecRefused  <none>       expired", 0},
+		"stalled":     {"Blocked: SpecRefused  <none>       expired", 0},
 		"quorum-lost": {"demo  NotAvailable  Lost    3.6.16   0/3", exitNotAvailable},
 		"new":         {"demo  Unknown  Unknown  <none>   0/3    <none>     <none>       <none>", exitNotAvailable},
 		"operator-gone": {"etcd-steward-system/etcd-steward does not run: its Lease was last renewed",
@@ -216,6 +216,15 @@ func TestEventsNameWhatTellsWhoseTheyAreAndCannotBeRead(t *testing.T) {
 
 func TestTheBackupsOfAClusterAreListedTheNewestFirst(t *testing.T) {
 	golden(t, "backups.txt", plugin(t, fleet(t), "backup", "ls", "demo").out)
+}
+
+func TestABackupThatDoesNotGetOnIsListedWithWhatItWaitsFor(t *testing.T) {
+	got := plugin(t, sessionOf(objects(t, "stalled"), interceptor.Funcs{}), "backup", "ls", "demo")
+	for _, want := range []string{"Starting: MountFailed", "EtcdBackup nightly waits: Secret s3-credentials is missing."} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("want %q in\n%s", want, got.out)
+		}
+	}
 }
 
 func TestTheBackupsOfAClusterThatIsGoneAreListed(t *testing.T) {

@@ -104,6 +104,10 @@ func (s *session) foretell(ctx context.Context, name string, m manifest) (foreto
 			told.Notes = append(told.Notes, standingOf(&r, nil, false))
 		}
 	}
+	if now := c.Status.NextStep; m.file == "" && isBlocked(now) && !unseen(c) && len(f.Steps) > 0 &&
+		f.Steps[0].Rule == now.Rule {
+		told.Notes = append(told.Notes, "The first step cannot be taken yet: "+now.Message)
+	}
 	for _, step := range f.Steps {
 		told.Steps = append(told.Steps, stepOf(step))
 	}

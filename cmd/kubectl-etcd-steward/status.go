@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/plan"
 )
 
 type statusOptions struct{ all, everywhere, watch bool }
@@ -109,18 +110,22 @@ type page struct {
 
 // print writes the page: what matters most at three in the morning stands first.
 func (p page) print(out io.Writer) error {
-	var text bytes.Buffer
+	var (
+		text bytes.Buffer
+		told telling
+	)
 	fmt.Fprintf(&text, "EtcdCluster %s in namespace %s\n\n", p.Name, p.Namespace)
 	for _, l := range []struct{ key, value string }{
-		{"Health", sentence(p.Health.State, p.Health.Message)},
+		{"Health", sentence(p.Health.State, told.say(p.Health.Message, "Health"))},
+		{"Data", p.data()},
 		{"Quorum", sentence(p.Quorum.State, p.Quorum.Message)},
-		{"Next step", p.nextStep()},
+		{"Next step", p.nextStep(&told)},
 		{"Restore", p.restore()},
 		{"Operator", sentence(p.Operator.State, p.Operator.Message)},
 		{"Version", p.version()},
 		{"Roll", p.roll()},
 		{"Certificates", p.certificates()},
-		{"Last backup", p.lastBackup()},
+		{"Last backup", p.lastBackup(&told)},
 		{"Database", p.database()},
 		{"Largest", p.largest()},
 	} {
@@ -130,7 +135,7 @@ func (p page) print(out io.Writer) error {
 		fmt.Fprintf(&text, "%-14s%s\n", l.key+":", strings.ReplaceAll(l.value, "\n", "\n"+strings.Repeat(" ", 14)))
 	}
 	p.printMembers(&text)
-	p.printConditions(&text)
+	p.printConditions(&text, &told)
 	_, err := out.Write(text.Bytes())
 	return err
 }
@@ -138,7 +143,7 @@ func (p page) print(out io.Writer) error {
 // sentence is a word and what it means.
 func sentence(word, text string) string { return strings.TrimSuffix(word+". "+text, ". ") }
 
-func (p page) nextStep() string {
+func (p page) nextStep(told *telling) string {
 	step, since := p.NextStep, ""
 	if step == nil {
 		return "Unknown. The operator has not looked at this cluster yet."
@@ -146,19 +151,30 @@ func (p page) nextStep() string {
 	if !step.Since.IsZero() {
 		since = fmt.Sprintf(" since %s (%s)", date(step.Since.Time), ago(step.Since.Time, p.now))
 	}
-	lines := fmt.Sprintf("%s%s, by rule %s\n%s", inShort(step), since, step.Rule, step.Message)
+	lines := fmt.Sprintf("%s%s, by rule %s", inShort(step), since, step.Rule)
+	if says := told.say(step.Message, "the next step"); !isReference(says) {
+		lines += "\n" + says
+	}
 	if p.unseen {
 		lines += "\nThe operator has not seen the newest change of the spec yet."
 	}
 	return lines
 }
 
-// inShort is a step in a word or two.
+// inShort is a step in a word or two. Who refuses may be Kubernetes, etcd or the operator: the message says it.
 func inShort(step *v1alpha1.NextStep) string {
-	if step.Reason == step.Verdict {
-		return step.Verdict
+	verdict := step.Verdict
+	if isBlocked(step) {
+		verdict = stateBlocked
 	}
-	return step.Verdict + ": " + step.Reason
+	if step.Reason == verdict {
+		return verdict
+	}
+	return verdict + ": " + step.Reason
+}
+
+func isBlocked(step *v1alpha1.NextStep) bool {
+	return step != nil && step.Verdict == string(plan.Refuse)
 }
 
 func (p page) version() string {
@@ -168,16 +184,28 @@ func (p page) version() string {
 		return sentence("Unknown", wanted(v.Target))
 	case len(v.Path) > 0:
 		return fmt.Sprintf("%s is the lowest that runs. Still to come: %s.", v.Current, strings.Join(v.Path, ", "))
+	case p.isVersionRefused():
+		return fmt.Sprintf("%s is the lowest that runs. The spec asks for %s, and no member moves to it: see the next step.",
+			v.Current, v.Target)
 	case v.Target != "" && v.Target != v.Current:
 		return v.Current + " is the lowest that runs. " + wanted(v.Target)
 	}
 	return v.Current
 }
 
+// isVersionRefused reports members that stay at their version, although the spec asks for another one.
+func (p page) isVersionRefused() bool {
+	v := p.Version
+	return v.Current != "" && v.Target != "" && v.Target != v.Current && len(v.Path) == 0 && isBlocked(p.NextStep)
+}
+
 func wanted(target string) string { return "The spec asks for " + target + "." }
 
 func (p page) roll() string {
 	text := fmt.Sprintf("%d of %d members run with the settings of the spec.", p.Roll.Updated, p.Roll.Members)
+	if p.Roll.Members != int(p.Size.Wanted) && p.Roll.Members > 0 {
+		text += fmt.Sprintf(" The spec asks for %d.", p.Size.Wanted)
+	}
 	if s := p.Roll.Sidecars; s != nil {
 		text += fmt.Sprintf(" %d of %d Pods have its sidecars, and in %d all are ready.", s.Updated, s.Matched, s.Ready)
 	}
@@ -208,7 +236,7 @@ func (p page) restore() string {
 	return strings.Join(lines, "\n")
 }
 
-func (p page) lastBackup() string {
+func (p page) lastBackup(told *telling) string {
 	var lines []string
 	switch last := p.Backup.Last; {
 	case p.Backup.Message != "":
@@ -222,6 +250,9 @@ func (p page) lastBackup() string {
 	if at := p.Backup.Proven; at != nil {
 		lines = append(lines, fmt.Sprintf("The newest proven backup has all writes until %s (%s), revision %d.",
 			date(at.Time.Time), ago(at.Time.Time, p.now), at.Revision))
+	}
+	for _, b := range p.Backup.Waiting {
+		lines = append(lines, fmt.Sprintf("EtcdBackup %s has waited %s: %s", b.Name, age(b.Since.Time, p.now), told.say(b.Message, "Last backup")))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -243,7 +274,7 @@ func (p page) printMembers(text *bytes.Buffer) {
 		"DB SIZE", "IN USE", "CERTIFICATE")) // into memory
 }
 
-func (p page) printConditions(text *bytes.Buffer) {
+func (p page) printConditions(text *bytes.Buffer, told *telling) {
 	switch {
 	case p.NextStep == nil:
 		return // there are none yet
@@ -257,8 +288,14 @@ func (p page) printConditions(text *bytes.Buffer) {
 	}
 	text.WriteString("\nConditions that are not as they should be:\n")
 	for _, c := range p.Conditions {
-		fmt.Fprintf(text, "  %s is %s since %s (%s), %s:\n    %s\n", c.Type, c.Status, date(c.LastTransitionTime.Time),
-			ago(c.LastTransitionTime.Time, p.now), c.Reason, c.Message)
+		says := told.say(c.Message, c.Type)
+		if isReference(says) {
+			says = " " + strings.ToLower(says[:1]) + says[1:]
+		} else {
+			says = "\n    " + says
+		}
+		fmt.Fprintf(text, "  %s is %s since %s (%s), %s:%s\n", c.Type, c.Status, date(c.LastTransitionTime.Time),
+			ago(c.LastTransitionTime.Time, p.now), c.Reason, says)
 	}
 }
 

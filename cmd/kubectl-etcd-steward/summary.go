@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
@@ -17,6 +19,7 @@ import (
 const (
 	stateHealthy      = "Healthy"
 	stateChanging     = "Changing"
+	stateBlocked      = "Blocked"
 	stateNotReady     = "NotReady"
 	stateDegraded     = "Degraded"
 	stateStalled      = "Stalled"
@@ -40,6 +43,7 @@ type summary struct {
 	Namespace    string                  `json:"namespace"`
 	Available    bool                    `json:"available"`
 	Health       verdict                 `json:"health"`
+	Data         string                  `json:"data,omitempty"`
 	Quorum       quorum                  `json:"quorum"`
 	Size         sizes                   `json:"size"`
 	NextStep     *v1alpha1.NextStep      `json:"nextStep,omitempty"`
@@ -97,8 +101,16 @@ type expiry struct {
 type backups struct {
 	Last   *lastBackup            `json:"last,omitempty"`
 	Proven *v1alpha1.RestorePoint `json:"lastProven,omitempty"`
+	// Waiting are those that do not get on, the oldest first.
+	Waiting []waitingBackup `json:"waiting,omitempty"`
 	// Message says why EtcdBackups could not be read.
 	Message string `json:"message,omitempty"`
+}
+
+type waitingBackup struct {
+	Name    string      `json:"name"`
+	Since   metav1.Time `json:"since"`
+	Message string      `json:"message"`
 }
 
 type lastBackup struct {
@@ -126,7 +138,7 @@ func summarize(in seen) summary {
 	target := cmp.Or(status.TargetVersion, c.Spec.Version)
 	return summary{
 		Name: c.Name, Namespace: c.Namespace, NextStep: status.NextStep, Operator: in.operator,
-		Available: isAvailable(in), Health: healthOf(in), Quorum: quorumOf(status),
+		Available: isAvailable(in), Health: healthOf(in), Quorum: quorumOf(status), Data: dataOf(in),
 		Size:         sizes{Wanted: c.Spec.Size, Voters: status.Size, Ready: status.ReadyMembers},
 		Version:      versions{Current: status.Version, Target: target, Path: status.UpgradePath},
 		Roll:         roll{Updated: status.UpdatedMembers, Members: len(status.Members), Sidecars: status.Sidecars},
@@ -171,6 +183,8 @@ func healthOf(in seen) verdict {
 		return verdict{stateDegraded, message(v1alpha1.ConditionDegraded)}
 	case isTrue(conditions, v1alpha1.ConditionReady):
 		return verdict{stateHealthy, message(v1alpha1.ConditionReady)}
+	case isTrue(conditions, v1alpha1.ConditionReconciling) && isBlocked(in.cluster.Status.NextStep):
+		return verdict{stateBlocked, "The cluster serves. The next step cannot be taken yet: see there for what helps."}
 	case isTrue(conditions, v1alpha1.ConditionReconciling):
 		return verdict{stateChanging, "The cluster serves, and the operator changes it."}
 	}
@@ -228,8 +242,14 @@ func backupsOf(in seen) backups {
 		return b
 	}
 	for _, one := range in.backups {
+		if !isOf(in.cluster, one) {
+			continue
+		}
+		if _, why := backupplan.Waits(&one); why != "" {
+			b.Waiting = append(b.Waiting, waitingBackup{one.Name, one.CreationTimestamp, why})
+		}
 		started := one.Status.StartedAt
-		if started == nil || !isTrue(one.Status.Conditions, v1alpha1.BackupComplete) || !isOf(in.cluster, one) {
+		if started == nil || !isTrue(one.Status.Conditions, v1alpha1.BackupComplete) {
 			continue
 		}
 		if b.Last == nil || b.Last.StartedAt.Before(started) {
@@ -237,6 +257,9 @@ func backupsOf(in seen) backups {
 				Verified: isTrue(one.Status.Conditions, v1alpha1.BackupVerified), Largest: one.Status.Largest}
 		}
 	}
+	slices.SortFunc(b.Waiting, func(x, y waitingBackup) int {
+		return cmp.Or(x.Since.Compare(y.Since.Time), cmp.Compare(x.Name, y.Name))
+	})
 	return b
 }
 

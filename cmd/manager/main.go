@@ -79,6 +79,7 @@ func run(args []string) error {
 		return fmt.Errorf("finding the API server: %w", err)
 	}
 	config.UserAgent = "etcd-steward/" + version
+	config.WarningHandlerWithContext = newWarnings()
 	clock := &kit.ServerClock{}
 	config.Wrap(clock.Wrap)
 	lock, err := newLock(config, o.leaderElect, beginAnew)

@@ -50,7 +50,7 @@ func ValidateExisting(c *v1alpha1.EtcdCluster) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := validateName(c.Name)
 	errs = append(errs, validateSize(&c.Spec, spec.Child("size"))...)
-	errs = append(errs, validateVersion(c, spec.Child("version"))...)
+	errs = append(errs, validateVersion(c.Spec.Version, spec.Child("version"))...)
 	errs = append(errs, validateExtraArgs(&c.Spec, spec.Child("etcd", "extraArgs"))...)
 	errs = append(errs, validateOrigin(&c.Spec, spec.Child("bootstrap"))...)
 	errs = append(errs, validatePod(c.Spec.Pod, spec.Child("pod"))...)
@@ -231,19 +231,13 @@ func validateSize(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.ErrorLis
 	return nil
 }
 
-func validateVersion(c *v1alpha1.EtcdCluster, at *field.Path) field.ErrorList {
-	version := c.Spec.Version
+func validateVersion(version string, at *field.Path) field.ErrorList {
 	v, err := etcdutil.ParseVersion(version)
 	if err != nil {
 		return invalid(at, version, "it must be a released version of etcd with three numbers, such as 3.6.16")
 	}
 	if verdict := etcdutil.Judge(v); verdict.Tier == etcdutil.TierRefuse {
-		remedy := fmt.Sprintf("Use %s", verdict.Waypoint)
-		// that alone would change its minor, which was not asked for
-		if runs := c.Status.Version; runs != "" && runs != version {
-			remedy = fmt.Sprintf("Put spec.version back to %s, or use %s", runs, verdict.Waypoint)
-		}
-		return field.ErrorList{field.Invalid(at, version, verdict.Reason+" "+remedy)}
+		return field.ErrorList{field.Invalid(at, version, fmt.Sprintf("%s Use %s", verdict.Reason, verdict.Waypoint))}
 	}
 	return nil
 }

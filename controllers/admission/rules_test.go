@@ -162,21 +162,6 @@ func TestEverySentenceOfTheOperatorEndsUpInTheMessage(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotHaveAVersionIsToldTheOneThatRunsBeforeAnotherMinor(t *testing.T) {
-	c := typed(t, cluster(t, `spec: {version: "3.9.0"}`))
-	const known = "etcd 3.9.0 is of a minor this operator does not know; it knows 3.5, 3.6, 3.7. "
-	for runs, want := range map[string]string{
-		"":       known + "Use 3.7.3",
-		"3.9.0":  known + "Use 3.7.3",
-		"3.6.16": known + "Put spec.version back to 3.6.16, or use 3.7.3",
-	} {
-		c.Status.Version = runs
-		if got := admission.Message(admission.ValidateExisting(c)); got != want {
-			t.Errorf("where %q runs: %q, want %q", runs, got, want)
-		}
-	}
-}
-
 func TestAStoredTimeThatTheSchemaRefusesIsToldWithTheOneThatCounts(t *testing.T) {
 	for change, want := range map[string]string{
 		"spec: {repair: {replaceAfter: 5s}}": "spec.repair.replaceAfter is 5s, and counts as 5m0s. Set it to at least 30s, or to 0 for never.",

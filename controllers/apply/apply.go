@@ -69,6 +69,11 @@ type Applier struct {
 // members for others is rehearsed before that look, since webhooks may take their time.
 func (a *Applier) Apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen Seen, change changes.Change,
 	look Look) error {
+	return step{Applier: a, cluster: cluster, view: seen}.withRemedy(a.apply(ctx, cluster, seen, change, look))
+}
+
+func (a *Applier) apply(ctx context.Context, cluster *v1alpha1.EtcdCluster, seen Seen, change changes.Change,
+	look Look) error {
 	if err := (step{Applier: a, cluster: cluster, view: seen}).rehearse(ctx, change); err != nil {
 		return withNothingStopped(err, seen, change)
 	}

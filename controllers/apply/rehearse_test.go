@@ -149,7 +149,7 @@ func TestARehearsalThatFailsSaysWhatHelpsAndThatNothingWasStopped(t *testing.T) 
 			" demo-0 stays a member until Kubernetes admits demo-3: make room, or change what refuses it." + same},
 	} {
 		for text, remedy := range map[string]string{
-			lowered: "limited: pods=0. Raise the ResourceQuota.",
+			lowered: "limited: pods=0. Raise the ResourceQuota: kubectl describe quota -n prod shows what is used.",
 			`admission webhook "policy.example.com" denied the request: no`: "no. Have that policy or webhook admit it.",
 		} {
 			row.world.admission = func(*corev1.Pod) error { return forbidden(text) }

@@ -64,7 +64,7 @@ func (r *Reconciler) recordKey(ctx context.Context, b *v1alpha1.EtcdBackup,
 func backupOf(b *v1alpha1.EtcdBackup) backupplan.Backup {
 	out := backupplan.Backup{
 		Cluster: b.Spec.ClusterRef.Name, Created: b.CreationTimestamp.Time, Deadline: b.Spec.DeadlineOrDefault(),
-		Verify:   b.Spec.IsVerified(),
+		Verify: b.Spec.IsVerified(), Secrets: secretsOf(b.Spec.Store),
 		Deleting: b.DeletionTimestamp != nil,
 		Marked: b.Labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByValue &&
 			b.Labels[v1alpha1.LabelInstance] == b.Spec.ClusterRef.Name,
@@ -79,6 +79,22 @@ func backupOf(b *v1alpha1.EtcdBackup) backupplan.Backup {
 		}
 	}
 	return out
+}
+
+// secretsOf are the Secrets that a store is reached with, and the keys that they have to have.
+func secretsOf(store v1alpha1.BackupStore) []backupplan.Secret {
+	credentials, cas := resources.StoreSecrets(store)
+	keys := "the key manifest-key"
+	switch {
+	case store.S3 != nil:
+		keys = "the keys access-key-id and secret-access-key"
+	case store.GCS != nil:
+		keys = "the key service-account.json"
+	case store.Azure != nil:
+		keys = "the keys account-name and account-key"
+	}
+	secrets := []backupplan.Secret{{Name: credentials, Keys: keys}, {Name: cas, Keys: "the key " + resources.KeyCA}}
+	return slices.DeleteFunc(secrets, func(s backupplan.Secret) bool { return s.Name == "" })
 }
 
 // recordKeyNow is that key as it is, and not as it is remembered.

@@ -490,7 +490,7 @@ func TestWhatKeepsThePodFromStartingIsSaidWithinHalfAMinute(t *testing.T) {
 			pod := w.Pod("p1")
 			w.Report(pod, corev1.PodPending, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}})
 			w.Warn(pod, "FailedMount", `MountVolume.SetUp failed for volume "credentials" : secret "s3" not found`)
-		}, "MountFailed", `secret "s3" not found`},
+		}, "MountFailed", "Secret s3 is missing. Create it in this namespace"},
 		{"a claim that does not exist", func(w *backupWorld) {
 			pod := w.Pod("p1")
 			pod.Status.Phase = corev1.PodPending

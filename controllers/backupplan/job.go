@@ -173,9 +173,8 @@ func jobSuspended(o Observation) *Decision {
 	if !o.Job.Exists || !o.Job.Suspended {
 		return nil
 	}
-	return waits(StageStarting, ReasonSuspended,
-		"The backup's Job is suspended (spec.suspend of the Job), as queues for Jobs do until "+
-			"there is room.").troubled()
+	return o.heldUp(StageStarting, Trouble{ReasonSuspended,
+		"The backup's Job is suspended (spec.suspend of the Job), as queues for Jobs do until there is room."})
 }
 
 // attemptLingers ends a Pod of which a step failed and something else goes on running: no other is made before.
@@ -208,8 +207,8 @@ func jobRunning(o Observation) *Decision {
 	case runs:
 		d.Stage, d.Reason, d.Message = stages[step.Name], ReasonRunning, doing[step.Name]
 	case latest.Trouble != nil && o.Now.Sub(latest.waitsSince()) >= patience:
-		d.Stage, d.Reason, d.Message, d.Trouble = stageOf(*latest), latest.Trouble.Reason,
-			words.Bounded(latest.Trouble.Message), true
+		held := o.heldUp(stageOf(*latest), *latest.Trouble)
+		d.Stage, d.Reason, d.Message, d.Trouble = held.Stage, held.Reason, held.Message, true
 	default:
 		d.Stage, d.Reason, d.Message = stageOf(*latest), ReasonStarting, "The next step of the backup is starting."
 	}
@@ -223,7 +222,7 @@ func jobRunning(o Observation) *Decision {
 // noPod is a Job whose Pod is refused, or not made yet.
 func noPod(o Observation) *Decision {
 	if t := o.Job.Trouble; t != nil && o.Now.Sub(o.Job.Created) >= patience {
-		return waits(StageStarting, t.Reason, t.Message).troubled()
+		return o.heldUp(StageStarting, *t)
 	}
 	return waits(StageStarting, ReasonStarting, "The backup's Job was created.")
 }

@@ -231,8 +231,8 @@ func deadlineExceeded(o Observation) *Decision {
 // late says what was in the way until the deadline.
 func (o Observation) late() string {
 	message := fmt.Sprintf("The backup was not complete %s after its creation.", o.Backup.Deadline)
-	if o.Backup.Said != "" {
-		message += " Before: " + o.Backup.Said
+	if said := strings.TrimSuffix(o.Backup.Said, o.goesOn()); said != "" {
+		message += " Before: " + said
 	}
 	return message
 }

@@ -198,9 +198,10 @@ func TestNext(t *testing.T) {
 			StageStarting, ReasonStarting, RecordJob{UID: "job-1"}, "", false},
 		{"a Job without a Pod is starting", seen(recordedJob), StageStarting, ReasonStarting, nil, "", false},
 		{"a Job whose Pod is refused says why", seen(recordedJob, func(o *Observation) { o.Job.Trouble = &Trouble{ReasonQuotaExceeded, "exceeded quota: pods"} }),
-			StageStarting, ReasonQuotaExceeded, nil, "exceeded quota", true},
+			StageStarting, ReasonQuotaExceeded, nil, "exceeded quota: pods. The backup goes on by itself once that is put right, and fails at " +
+				"2026-05-01T12:59:00Z if it is not.", true},
 		{"a Job that is suspended says so, and what to do about it nobody else tells",
-			seen(recordedJob, func(o *Observation) { o.Job.Suspended = true }), StageStarting, ReasonSuspended, nil, "is suspended", true},
+			seen(recordedJob, func(o *Observation) { o.Job.Suspended = true }), StageStarting, ReasonSuspended, nil, "until there is room. The backup goes on by itself", true},
 		{"a Job that Kubernetes has a minute to end is not given up", seen(recordedJob, func(o *Observation) { o.Now = now.Add(59*time.Minute + 59*time.Second) }),
 			StageStarting, ReasonStarting, nil, "", false},
 		{"a Job that nobody ends is not waited for",
@@ -222,7 +223,14 @@ func TestNext(t *testing.T) {
 		{"between two steps the next one is shown", seen(recordedJob, with(attempt(StepDone, StepWaits, StepWaits, StepWaits))),
 			StageFetch, ReasonStarting, nil, "", false},
 		{"a Pod that does not start says why", seen(recordedJob, with(attempt().troubled(facts.ReasonNotMounted, `secret "s3" not found`))),
-			StageStarting, facts.ReasonNotMounted, nil, `secret "s3" not found`, true},
+			StageStarting, facts.ReasonNotMounted, nil, "Secret s3 is missing. Create it in this namespace. The backup goes on by itself", true},
+		{"a Secret that is missing is named with the keys that it needs",
+			seen(recordedJob, with(attempt().troubled(facts.ReasonNotMounted, `MountVolume.SetUp failed for volume "credentials" : secret "s3" not found`)),
+				func(o *Observation) {
+					o.Backup.Secrets = []Secret{{"roots", "the key ca.crt"}, {"s3", "the keys access-key-id and secret-access-key"}}
+				}),
+			StageStarting, facts.ReasonNotMounted, nil, "Secret s3 is missing. Create it in this namespace with the keys access-key-id and " +
+				"secret-access-key. The backup goes on by itself once that is put right, and fails at 2026-05-01T12:59:00Z if it is not.", true},
 		{"a Pod that is a second old is given time", seen(recordedJob, with(attempt().troubled(ReasonUnschedulable, "no node").young())),
 			StageStarting, ReasonStarting, nil, "", false},
 		{"an attempt that failed is said while another is made", seen(recordedJob, with(attempt(StepBroken).broken(refusedByStore))),
@@ -268,8 +276,8 @@ func TestNext(t *testing.T) {
 			StageFailed, ReasonStepFailed, RecordOutcome{}, "", false},
 		{"a Pod that was evicted is called so", seen(gaveUp("BackoffLimitExceeded"), with(attempt().lost("Evicted: the node was low on resource"))),
 			StageFailed, ReasonPodLost, RecordOutcome{}, "low on resource", false},
-		{"a Job past its deadline says what was in the way", seen(gaveUp("DeadlineExceeded"), func(o *Observation) { o.Backup.Said = `secret "s3" not found` }),
-			StageFailed, ReasonDeadlineExceeded, RecordOutcome{}, `Before: secret "s3" not found`, false},
+		{"a Job past its deadline says what was in the way", seen(gaveUp("DeadlineExceeded"), func(o *Observation) { o.Backup.Said = "Secret s3 is missing." + o.goesOn() }),
+			StageFailed, ReasonDeadlineExceeded, RecordOutcome{}, "after its creation. Before: Secret s3 is missing.", false},
 		{"a Job that failed without a Pod to ask fails with Kubernetes' words", seen(gaveUp("BackoffLimitExceeded")),
 			StageFailed, ReasonJobFailed, RecordOutcome{}, "BackoffLimitExceeded: as Kubernetes says", false},
 

@@ -36,6 +36,7 @@ type Backup struct {
 	Marked    bool     // a schedule made it, and others can take it for theirs
 	ClaimOf   string   // the member whose own volume the backup would write to; empty: nobody's
 	Said      string   // what its condition said last: shown when nothing else is known, and never decided from
+	Secrets   []Secret // that its store is reached with
 	RecordErr string   // why the record cannot be read; empty when it can, and when there is none
 	Ended     *Outcome // what its status says came of it: decided from only where the record was taken away, or damaged
 }

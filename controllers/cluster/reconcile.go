@@ -27,6 +27,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/admission"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -296,11 +297,12 @@ var whatBacksUp = predicate.Funcs{
 	},
 }
 
-// lastGood says when what backs a cluster up was last complete, and last proven.
+// lastGood says when what backs a cluster up was last complete, and last proven, and why a backup does not get on.
 func lastGood(object client.Object) []string {
 	switch o := object.(type) {
 	case *v1alpha1.EtcdBackup:
-		return []string{shown(o.Status.CompletedAt), shown(o.Status.VerifiedAt)}
+		_, why := backupplan.Waits(o)
+		return []string{shown(o.Status.CompletedAt), shown(o.Status.VerifiedAt), why}
 	case *v1alpha1.EtcdBackupSchedule:
 		return []string{shown(o.Status.LastSuccessfulTime), shown(o.Status.LastProvenTime)}
 	}

@@ -40,26 +40,52 @@ func schedulesOf(ctx context.Context, reader client.Reader, cluster *v1alpha1.Et
 	return out, nil
 }
 
+// addBackups adds what is known of the cluster's backups: which one is proven, and which one does not get on.
+func (o *Observer) addBackups(ctx context.Context, cluster *v1alpha1.EtcdCluster, g *gathered) error {
+	if o.Backups == nil {
+		return nil
+	}
+	var backups v1alpha1.EtcdBackupList
+	// Nothing of what is listed is changed, and a namespace may have thousands.
+	err := o.Backups.List(ctx, &backups, client.InNamespace(cluster.Namespace), client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return fmt.Errorf("listing the EtcdBackups of %s: %w", cluster.Namespace, err)
+	}
+	g.heldUp = heldUpOf(cluster, backups.Items)
+	g.proven, err = o.provenOf(ctx, cluster, backups.Items)
+	return err
+}
+
+// heldUpOf is the newest backup of the cluster that does not get on, as its own status says; nil where there is none.
+func heldUpOf(cluster *v1alpha1.EtcdCluster, backups []v1alpha1.EtcdBackup) *facts.HeldUp {
+	var newest *facts.HeldUp
+	for i := range backups {
+		b := &backups[i]
+		_, why := backupplan.Waits(b)
+		isNewer := newest == nil || newest.Created.Before(b.CreationTimestamp.Time)
+		if why != "" && isNewer && b.Spec.ClusterRef.Name == cluster.Name {
+			newest = &facts.HeldUp{Name: b.Name, Created: b.CreationTimestamp.Time, Why: why}
+		}
+	}
+	return newest
+}
+
 // provenOf is the newest backup of the cluster that was proven; nil when none is known. The signed record of its
 // EtcdBackup says so, or that of the last test restore on its schedule. What a status says counts for nothing.
-func (o *Observer) provenOf(ctx context.Context, cluster *v1alpha1.EtcdCluster) (*facts.Backup, error) {
+func (o *Observer) provenOf(ctx context.Context, cluster *v1alpha1.EtcdCluster,
+	backups []v1alpha1.EtcdBackup) (*facts.Backup, error) {
 	var (
 		schedules v1alpha1.EtcdBackupScheduleList
-		backups   v1alpha1.EtcdBackupList
 		newest    = newestProven{created: cluster.CreationTimestamp.Time, now: o.Now()}
 	)
-	// Nothing of what is listed is changed, and a namespace may have thousands.
-	scope := []client.ListOption{client.InNamespace(cluster.Namespace), client.UnsafeDisableDeepCopy}
-	if err := o.Backups.List(ctx, &schedules, scope...); err != nil {
+	err := o.Backups.List(ctx, &schedules, client.InNamespace(cluster.Namespace), client.UnsafeDisableDeepCopy)
+	if err != nil {
 		return nil, fmt.Errorf("listing the EtcdBackupSchedules of %s: %w", cluster.Namespace, err)
-	}
-	if err := o.Backups.List(ctx, &backups, scope...); err != nil {
-		return nil, fmt.Errorf("listing the EtcdBackups of %s: %w", cluster.Namespace, err)
 	}
 	tests := those(schedules.Items, func(s *v1alpha1.EtcdBackupSchedule) bool {
 		return s.Spec.ClusterRef.Name == cluster.Name && s.Annotations[v1alpha1.AnnotationTestSignature] != ""
 	})
-	signed := those(backups.Items, func(b *v1alpha1.EtcdBackup) bool {
+	signed := those(backups, func(b *v1alpha1.EtcdBackup) bool {
 		return b.Spec.ClusterRef.Name == cluster.Name && b.Annotations[v1alpha1.AnnotationBackupSignature] != ""
 	})
 	if len(tests)+len(signed) == 0 {

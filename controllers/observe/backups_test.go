@@ -69,6 +69,30 @@ func TestTheNewestProvenBackupOfThisVeryClusterIsSeen(t *testing.T) {
 	}
 }
 
+func TestTheNewestBackupOfTheClusterThatDoesNotGetOnIsSeen(t *testing.T) {
+	w := newBootstrappedWorld(t)
+	put := func(name, cluster, reason string, age time.Duration) {
+		w.put(&v1alpha1.EtcdBackup{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: name, CreationTimestamp: metav1.Time{Time: w.now.Add(-age)}},
+			Spec:       v1alpha1.EtcdBackupSpec{ClusterRef: v1alpha1.ClusterReference{Name: cluster}},
+			Status: v1alpha1.EtcdBackupStatus{Stage: backupplan.StageStarting, Conditions: []metav1.Condition{
+				{Type: v1alpha1.BackupComplete, Reason: reason, Message: name + " says why."}}},
+		})
+	}
+	put("runs", "demo", backupplan.ReasonRunning, time.Minute)
+	put("of-another", "other", backupplan.ReasonQuotaExceeded, time.Minute)
+	if seen := w.look().HeldUp; seen != nil {
+		t.Errorf("%+v", seen)
+	}
+	put("older", "demo", backupplan.ReasonQuotaExceeded, time.Hour)
+	put("nightly", "demo", backupplan.ReasonQuotaExceeded, 10*time.Minute)
+	put("oldest", "demo", backupplan.ReasonQuotaExceeded, 2*time.Hour)
+	seen := w.look().HeldUp
+	if seen == nil || seen.Name != "nightly" || seen.Why != "nightly says why." || w.now.Sub(seen.Created).Round(time.Minute) != 10*time.Minute {
+		t.Errorf("%+v", seen)
+	}
+}
+
 func TestABackupOfAnEarlierClusterIsSeenBeforeTheBootstrapAlone(t *testing.T) {
 	w := newWorld(t)
 	put := func(name, cluster, namespace, recorded string) {

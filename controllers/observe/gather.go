@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -44,6 +45,7 @@ type gathered struct {
 	policy        *networkingv1.NetworkPolicy
 	schedules     []facts.Schedule // that back the cluster up
 	proven        *facts.Backup    // the newest backup that was proven
+	heldUp        *facts.HeldUp    // the newest one that does not get on
 
 	otherPods    []corev1.Pod                   // under this cluster's label and not ours
 	otherVolumes []corev1.PersistentVolumeClaim // the same
@@ -104,12 +106,7 @@ func (o *Observer) gatherOthers(ctx context.Context, group *errgroup.Group, clus
 		g.schedules, err = schedulesOf(ctx, o.Reader, cluster, o.Now())
 		return err
 	})
-	group.Go(func() (err error) {
-		if o.Backups != nil {
-			g.proven, err = o.provenOf(ctx, cluster)
-		}
-		return err
-	})
+	group.Go(func() error { return o.addBackups(ctx, cluster, g) })
 	group.Go(func() (err error) {
 		g.peerService, err = o.peerService(ctx, cluster)
 		return err
@@ -233,11 +230,24 @@ func LastWarning(ctx context.Context, live client.Reader, namespace string, uid 
 	var last *corev1.Event
 	for i := range list.Items {
 		event := &list.Items[i]
-		if event.Type == corev1.EventTypeWarning && (last == nil || lastSeen(event).After(lastSeen(last))) {
+		if event.Type == corev1.EventTypeWarning && (last == nil || saysMore(event, last)) {
 			last = event
 		}
 	}
 	return last
+}
+
+// unmounted begins what the kubelet says every two minutes of volumes that it cannot mount: which ones, and never why
+// (kubernetes/kubernetes:pkg/kubelet/volumemanager/volume_manager.go).
+const unmounted = "Unable to attach or mount volumes"
+
+// saysMore reports an event that is newer than another one, or as old as may be and names a cause that that one lacks.
+func saysMore(event, last *corev1.Event) bool {
+	isVague := func(e *corev1.Event) bool { return strings.HasPrefix(e.Message, unmounted) }
+	if isVague(event) != isVague(last) {
+		return isVague(last)
+	}
+	return lastSeen(event).After(lastSeen(last))
 }
 
 // lastSeen is when an event last happened; its author filled in one of several fields.

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,5 +33,18 @@ func TestAPodOfARestoreIsAskedOfKubernetesByItsOwnUID(t *testing.T) {
 	}
 	if progress := AskProgress()(t.Context(), ""); progress != nil {
 		t.Errorf("a Pod without an address has moved %+v", progress)
+	}
+}
+
+func TestAWarningThatNamesACauseIsToldRatherThanANewerOneThatNamesNone(t *testing.T) {
+	at := func(minute int, message string) *corev1.Event {
+		return &corev1.Event{Message: message, LastTimestamp: metav1.NewTime(time.Date(2026, 5, 4, 12, minute, 0, 0, time.UTC))}
+	}
+	cause, vague := at(1, `secret "s3" not found`), at(9, "Unable to attach or mount volumes: unmounted volumes=[credentials]")
+	if !saysMore(cause, vague) || saysMore(vague, cause) {
+		t.Error("the one that names no cause is told")
+	}
+	if newer := at(2, "no such device"); !saysMore(newer, cause) || saysMore(cause, newer) {
+		t.Error("of two causes the older one is told")
 	}
 }

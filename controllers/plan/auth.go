@@ -19,11 +19,13 @@ func authentication(o pass) *proposal {
 			"again, and until then turns it neither on nor off.", o.Auth.Why).yielding()
 	case o.Desired.Auth == facts.AuthOn:
 		return turnAuthOn(o)
-	case o.Bootstrap.Auth && o.Auth.On:
-		return act(changes.DisableAuth{}, "the spec asks for it no more. Every client that a certificate lets in may "+
-			"then read and write all keys. Users and roles stay.")
-	case o.Bootstrap.Auth:
+	case o.Bootstrap.Auth && !o.Auth.On:
 		return act(changes.OwnAuth{}, "the spec asks for none.")
+	case o.Desired.Auth == facts.AuthAsItIs:
+		return nil // what no longer stands in the spec lets no one in: report tells of it
+	case o.Bootstrap.Auth:
+		return act(changes.DisableAuth{}, "spec.auth.enabled is false. Every client that a certificate lets in may "+
+			"then read and write all keys. Users and roles stay.")
 	case o.Auth.On:
 		return refuse(facts.ReasonAuthByHand, "spec.auth.enabled is false, and etcd's authentication is on. It was "+
 			"turned on with etcdctl, or came with a backup, so the operator leaves it on. Turn it off with etcdctl "+

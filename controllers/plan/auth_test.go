@@ -40,9 +40,8 @@ func authenticated() []row {
 			"it is on already. Users stay as they are"),
 		{"it is not turned on while a member is away", ownsAuth(hasUsers(on)).edit(1, silent), Refuse, "member-health",
 			facts.ReasonNotReady, "", "demo-1"},
-		act("taken out of the spec it is turned off", hasAuthOn(ownsAuth(asItIs)), "DisableAuth",
-			"the spec asks for it no more"),
-		act("so it is with false", hasAuthOn(ownsAuth(off)), "DisableAuth", "Users and roles stay"),
+		settled("taken out of the spec it stays on", hasAuthOn(ownsAuth(asItIs))),
+		act("false turns it off", hasAuthOn(ownsAuth(off)), "DisableAuth", "Users and roles stay"),
 		act("and once it is off, that is written down", ownsAuth(asItIs), "OwnAuth",
 			"authentication is off for the spec"),
 		settled("then nothing is left of it", asItIs),
@@ -60,7 +59,8 @@ func authenticated() []row {
 
 // guardedAuth are rows of who keeps clients out, and lets them in.
 func guardedAuth() []guardRow {
-	asked, off := asking(settledWorld(3), facts.AuthOn), asking(settledWorld(3), facts.AuthOff)
+	asked, off, gone := asking(settledWorld(3), facts.AuthOn), asking(settledWorld(3), facts.AuthOff),
+		asking(settledWorld(3), facts.AuthAsItIs)
 	ready := ownsAuth(hasUsers(asked))
 	plain := desire(ready, func(d *facts.Desired) { d.TLS = false })
 	isOn := hasAuthOn(ownsAuth(off))
@@ -82,7 +82,8 @@ func guardedAuth() []guardRow {
 		{"for a spec that asks for authentication", ready, enable, ownsAuth(hasUsers(off)), enable, "spec.auth.enabled is not true"},
 		{"it is turned off where it was turned on for the spec", isOn, disable, hasAuthOn(off), disable,
 			"people turned it on"},
-		{"and for a spec that asks for it no more", isOn, disable, hasAuthOn(ready), disable, "spec.auth.enabled is true"},
+		{"and for a spec that asks for it no more", isOn, disable, hasAuthOn(ready), disable, "spec.auth.enabled is not false"},
+		{"and not where it was taken out of the spec", isOn, disable, hasAuthOn(ownsAuth(gone)), disable, "spec.auth.enabled is not false"},
 		{"authentication is turned off by who knows the list", isOn, disable, isOn.blind(), disable, "the member list is not known"},
 		{"it is called the spec's where that asks for it", asked, own, off, own, "spec.auth.enabled is not true"},
 		{"and no more the spec's once it is off", ownsAuth(off), disown, isOn, disown, "may still be on"},

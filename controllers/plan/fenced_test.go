@@ -20,8 +20,8 @@ func fencedRows() []row {
 		return row{name, o, Wait, "fence-member", facts.ReasonFenceWaits, "", "It runs on, because " + says}
 	}
 	stays := func(name string, o scene) row {
-		return row{name, o, Wait, "member-health", facts.ReasonFenced, "", "Member demo-1 is fenced: it is stopped, and its volume " +
-			"is kept for you. The others are a quorum. Until it is back no other one that serves is restarted, moved or removed. To have it back, " +
+		return row{name, o, Wait, "member-health", facts.ReasonFenced, "", "Member demo-1 is fenced: a person had it stopped, and its volume " +
+			"is kept. The others are a quorum. Until it is back no other one that serves is restarted, moved or removed. To have it back, " +
 			"take its name out of the annotation etcdsteward.dev/fence, as kubectl etcd-steward unfence demo-1 -n default does."}
 	}
 	return []row{

@@ -181,8 +181,8 @@ func sidecarTrouble(o pass, r facts.Replica) *proposal {
 		says += ". No other member is restarted with the same settings meanwhile"
 	}
 	return wait(facts.ReasonSidecar, "Sidecar %[1]s of %[2]s %[3]s. The member serves on, and clients reach it. "+
-		"Correct or remove the sidecar in spec.pod.sidecars; kubectl logs %[2]s -c %[1]s shows what it prints.",
-		sidecar.Name, r.Name, says)
+		"Correct or remove the sidecar in spec.pod.sidecars; kubectl logs %[2]s -n %[4]s -c %[1]s shows what it prints.",
+		sidecar.Name, r.Name, says, o.Cluster.Namespace)
 }
 
 // onNode names the node of a member's Pod, as a part of a sentence, or "".
@@ -282,7 +282,7 @@ func afterStop(o pass, r facts.Replica) string {
 	case reason == etcdutil.ExitDiskFull:
 		return whenFull(o, r)
 	}
-	return fmt.Sprintf("kubectl logs %s -c etcd --previous shows its whole log.", r.Name)
+	return fmt.Sprintf("kubectl logs %s -n %s -c etcd --previous shows its whole log.", r.Name, o.Cluster.Namespace)
 }
 
 func joinNames[T any](items []T, name func(T) string) string {

@@ -748,9 +748,14 @@ func rows() []row {
 			facts.ReasonVersions, "", "on their way to etcd 3.7.3. They go on once each of them answers"},
 		{"but a version that is refused is on no one's way",
 			desire(settledWorld(3).edit(2, readyFor(time.Second)), func(d *facts.Desired) {
-				d.Target, d.Fault = newer.Version, "no such version"
+				d.Target, d.Fault = newer.Version, "no such size"
 			}), Refuse, "spec-refused",
-			facts.ReasonSpecRefused, "", "no such version. Until then members keep the settings that they have."},
+			facts.ReasonSpecRefused, "", "no such size. Until then members keep the settings that they have."},
+		{"where the version itself is refused, the one that runs is named",
+			desire(settledWorld(3).edit(2, readyFor(time.Second)), func(d *facts.Desired) {
+				d.Target, d.Fault = etcdutil.Version{Major: 3, Minor: 9}, "no such version. Use 3.7.3"
+			}), Refuse, "spec-refused", facts.ReasonSpecRefused, "",
+			"no such version. Use 3.7.3. Or put spec.version back to 3.6.16, which members run. Until then members keep"},
 		{"nor where one has not caught up, so that no downgrade is enabled",
 			toLower().edit(1, func(r *facts.Replica) { r.Answer.Applied = 0 }), Refuse, "member-health",
 			facts.ReasonVersions, "", "They go on once demo-1 has all that was committed"},

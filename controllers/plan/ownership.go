@@ -10,6 +10,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // claimRests is how long an install that took a cluster over waits. By then what the other one had begun is over: a
@@ -169,10 +170,24 @@ func specRefused(o pass) *proposal {
 	}
 	fault := strings.TrimSuffix(o.Desired.Fault, ".") + "."
 	if o.IsAlive() || needsNothing(o) {
-		return refuse(facts.ReasonSpecRefused, "%s Until then members keep the settings that they have.",
-			fault).byHuman().yielding()
+		return refuse(facts.ReasonSpecRefused, "%s%s Until then members keep the settings that they have.",
+			fault, versionBack(o)).byHuman().yielding()
 	}
 	return refuse(facts.ReasonSpecRefused, "%s", fault).byHuman()
+}
+
+// versionBack says what members run where the version of the spec is refused, as a sentence with a space in front, or
+// "": what is accepted instead may be another minor, which was not asked for.
+func versionBack(o pass) string {
+	runs := o.Progress().Members
+	isRefused := !o.Desired.Target.IsZero() && etcdutil.Judge(o.Desired.Target).Tier == etcdutil.TierRefuse
+	if !isRefused || len(runs) == 0 {
+		return ""
+	}
+	if lowest := slices.MinFunc(runs, etcdutil.Version.Compare); lowest != o.Desired.Target {
+		return fmt.Sprintf(" Or put spec.version back to %s, which members run.", lowest)
+	}
+	return ""
 }
 
 func nameTaken(o pass) *proposal {

@@ -275,7 +275,7 @@ var follow = []rule{
 		coverLog, givesWay},
 	{"authentication",
 		"etcd's authentication is turned on once every member serves and the users of operator and clients are " +
-			"there. It is turned off only if it was turned on for the spec.",
+			"there. It is turned off only where the spec says false, and it was turned on for the spec.",
 		authentication, givesWay},
 }
 

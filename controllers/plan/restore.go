@@ -202,8 +202,9 @@ func restoreFailure(o pass, r facts.Replica) *proposal {
 		return nil
 	}
 	return taskRefused(r.Restoring.Task, facts.ReasonRestoreFailed, "The backup could not be restored on the volume "+
-		"of %s: %s. It is tried again %s. kubectl logs %s-restore --all-containers says more.",
-		r.Name, r.Restoring.WhyFailed(), taskRetry(r.Restoring.Task, o, "the Pod "+r.Name+"-restore"), r.Name)
+		"of %s: %s. It is tried again %s. kubectl logs %s-restore -n %s --all-containers says more.",
+		r.Name, r.Restoring.WhyFailed(), taskRetry(r.Restoring.Task, o, "the Pod "+r.Name+"-restore"), r.Name,
+		o.Cluster.Namespace)
 }
 
 // restoreRef names a restore Pod by its member.
@@ -289,6 +290,11 @@ func taskProgress(t facts.Task) string {
 	return ""
 }
 
+// warnings is the command that shows why a Pod of a task does not start.
+func warnings(o pass) string {
+	return fmt.Sprintf("kubectl get events -n %s --field-selector type=Warning", o.Cluster.Namespace)
+}
+
 // taskTrouble waits for a task that has not ended, and says what keeps it from starting.
 func taskTrouble(t facts.Task, o pass, reason string, deadline time.Duration, says string) *proposal {
 	if why := facts.StartReason(t.Waiting); why != "" {
@@ -296,7 +302,7 @@ func taskTrouble(t facts.Task, o pass, reason string, deadline time.Duration, sa
 		return p.due(o, t.Created, facts.StartDeadline)
 	}
 	if !t.Started && o.Now.Sub(t.Created) > facts.StartDeadline {
-		says += " Its Pod has not started for long; kubectl describe pod says why."
+		says += " Its Pod has not started for long; " + warnings(o) + " says why."
 		deadline = facts.StartDeadline
 	}
 	return wait(reason, "%s", says).due(o, t.Created, deadline)

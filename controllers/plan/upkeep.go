@@ -275,7 +275,7 @@ func defragFailed(o pass) *proposal {
 		case p.NeverRan(o.Now):
 			return refuse(facts.ReasonDefragment, "%s could not be defragmented: its Pod did not start%s Clients are "+
 				"led to the member. The operator tries again an hour after that, or as soon as you delete the Pod.",
-				r.Name, whyUnstarted(p.Task)).yielding()
+				r.Name, whyUnstarted(o, p.Task)).yielding()
 		case p.HasFailed():
 			return refuse(facts.ReasonDefragment, "%s could not be defragmented: %s. Nothing is lost, and it serves. "+
 				"The operator tries again after %s, while it is due.", r.Name, p.WhyFailed(),
@@ -286,9 +286,9 @@ func defragFailed(o pass) *proposal {
 }
 
 // whyUnstarted says what kept a Pod from starting, behind what it did not do.
-func whyUnstarted(t facts.Task) string {
+func whyUnstarted(o pass, t facts.Task) string {
 	if t.Message == "" {
-		return ". Look at its events: kubectl describe pod has them."
+		return ". Look at its events: " + warnings(o) + " has them."
 	}
 	return fmt.Sprintf(" (%s): %s", t.Waiting, howToStart(t.Waiting, t.Message))
 }

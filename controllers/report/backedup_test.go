@@ -78,6 +78,29 @@ func TestAClusterSaysHowItIsBackedUp(t *testing.T) {
 	}
 }
 
+func TestABackupThatDoesNotGetOnIsToldWhereNoneIsGood(t *testing.T) {
+	const told = "EtcdBackup nightly has waited since 2026-05-04T09:50:00Z: Secret s3 is missing."
+	for _, row := range []struct {
+		name      string
+		schedules []facts.Schedule
+		proven    *facts.Backup
+		want      string // of the message
+	}{
+		{"none is good", nil, nil, told + " No other backup of this EtcdCluster was restored and compared. An EtcdBackupSchedule, which"},
+		{"the good one is too old", nil, &facts.Backup{Time: begin.Add(-49 * time.Hour)}, told + " The newest backup"},
+		{"the first one is to come", []facts.Schedule{{Name: "hourly", New: true}}, nil, told + " The first backup"},
+		{"one is good", nil, &facts.Backup{Time: begin.Add(-time.Hour)}, "What was written"},
+	} {
+		w := demo(3, begin).settled()
+		w.o.Schedules, w.o.Proven = row.schedules, row.proven
+		w.o.HeldUp = &facts.HeldUp{Name: "nightly", Created: time.Date(2026, 5, 4, 9, 50, 0, 0, time.UTC), Why: "Secret s3 is missing"}
+		got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionBackedUp)
+		if got == nil || !strings.HasPrefix(got.Message, row.want) {
+			t.Errorf("%s: %+v", row.name, got)
+		}
+	}
+}
+
 func TestAClusterOfWhichNothingCanBeSaidDoesNotSayThatItIsBackedUp(t *testing.T) {
 	in := demo(3, begin).settled().input()
 	in.IsBlind = true

@@ -311,3 +311,24 @@ func TestAClusterThatTakesNoWritesIsNotAvailableAndTheAlarmIsTheReason(t *testin
 		}
 	}
 }
+
+func TestAuthenticationThatNoLongerStandsInTheSpecIsWarnedOf(t *testing.T) {
+	for name, row := range map[string]struct {
+		wish   facts.AuthWish
+		isOwn  bool
+		isTold bool
+	}{
+		"it was taken out":        {facts.AuthAsItIs, true, true},
+		"it is asked for":         {facts.AuthOn, true, false},
+		"it is about to be off":   {facts.AuthOff, true, false},
+		"the spec never spoke of": {facts.AuthAsItIs, false, false},
+	} {
+		w := demo(3, begin).settled()
+		w.o.Desired.Auth, w.o.Current.Bootstrap.Auth = row.wish, row.isOwn
+		got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionUpToDate)
+		isTold := got.Reason == ReasonCurrentWarned && strings.Contains(got.Message, "To turn it off, set spec.auth.enabled to false.")
+		if isTold != row.isTold || got.Status != metav1.ConditionTrue {
+			t.Errorf("%s: %s/%s: %s", name, got.Status, got.Reason, got.Message)
+		}
+	}
+}

@@ -129,7 +129,7 @@ const slowLoadBalancer = 3 * time.Minute
 // where one node or zone carries so many members that the others are no quorum.
 func (in Input) warnings() []string {
 	all := append(slices.Clone(in.Warnings), in.largerVolumes(), in.noLoadBalancer(), in.onePlace(),
-		in.noSuchLeader())
+		in.noSuchLeader(), in.authKept())
 	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
 
@@ -149,14 +149,24 @@ func (in Input) noLoadBalancer() string {
 	if service == nil || service.Type != corev1.ServiceTypeLoadBalancer || len(in.Observation.LoadBalancer) > 0 {
 		return ""
 	}
-	said := fmt.Sprintf("Service %s has no address of a load balancer, so status.endpoints has none for clients "+
-		"outside. Your platform gives the address: `kubectl describe service %s` may say why it does not. Where there "+
-		"are no load balancers, choose another way in: "+
-		pages.Docs+"docs/connect.md#from-outside.", in.Cluster.Name, in.Cluster.Name)
+	said := fmt.Sprintf("Service %[1]s has no address of a load balancer, so status.endpoints has none for clients "+
+		"outside. Your platform gives the address: `kubectl describe service %[1]s -n %[2]s` may say why it does not. "+
+		"Where there are no load balancers, choose another way in: "+
+		pages.Docs+"docs/connect.md#from-outside.", in.Cluster.Name, in.Cluster.Namespace)
 	if !in.hasRested(slowLoadBalancer) && !in.hasWarned(said) {
 		return ""
 	}
 	return said
+}
+
+// authKept tells that authentication stays on although the spec no longer has the field that turned it on.
+func (in Input) authKept() string {
+	o := in.Observation
+	if o.Desired.Auth != facts.AuthAsItIs || !o.Current.Bootstrap.Auth {
+		return ""
+	}
+	return "spec.auth is gone. It turned etcd's authentication on, which stays on: to take a field out never opens the " +
+		"data to more clients. To turn it off, set spec.auth.enabled to false. To keep it, set that to true."
 }
 
 // noSuchLeader tells of a request to lead that names no member. It keeps nothing from being as the spec asks.

@@ -234,7 +234,7 @@ func (in Input) backedUp(s step) metav1.Condition {
 			"The cluster sleeps: nothing is written, and no backup is taken.")
 	}
 	if reason, why := in.whyNotBackedUp(); why != "" {
-		return is(v1alpha1.ConditionBackedUp, metav1.ConditionFalse, reason, why)
+		return is(v1alpha1.ConditionBackedUp, metav1.ConditionFalse, reason, join(in.heldUp(), why))
 	}
 	switch {
 	case o.Proven != nil:
@@ -247,13 +247,28 @@ func (in Input) backedUp(s step) metav1.Condition {
 				"EtcdBackupSchedule has spec.verify: false.")
 	}
 	return is(v1alpha1.ConditionBackedUp, metav1.ConditionUnknown, ReasonFirstBackup,
-		"The first backup is still to come.")
+		join(in.heldUp(), "The first backup is still to come."))
+}
+
+// heldUp tells of a backup that does not get on, or "".
+func (in Input) heldUp() string {
+	held := in.Observation.HeldUp
+	if held == nil {
+		return ""
+	}
+	return fmt.Sprintf("EtcdBackup %s has waited since %s: %s", held.Name, words.Format(held.Created),
+		sentence(held.Why))
 }
 
 // whyNotBackedUp says why no backup is as new as it should be, and what helps, or "".
 func (in Input) whyNotBackedUp() (reason, why string) {
 	o := in.Observation
-	if o.Proven == nil && len(o.Schedules) == 0 {
+	switch {
+	case o.Proven != nil || len(o.Schedules) > 0:
+	case o.HeldUp != nil:
+		return ReasonNoBackup, "No other backup of this EtcdCluster was restored and compared. An EtcdBackupSchedule, " +
+			"which this cluster does not have, takes further ones by itself."
+	default:
 		return ReasonNoBackup, "No EtcdBackupSchedule backs this cluster up, and no backup was restored and compared " +
 			"since this EtcdCluster was created. Create an EtcdBackupSchedule. If the cluster needs no backups, set " +
 			"spec.backups.expected: false."

@@ -262,7 +262,7 @@ func mountStore(store v1alpha1.BackupStore, readOnly bool) reach {
 		one := mount(volume, path, readOnly)
 		m = reach{append(m.args, arg), append(m.mounts, one.mounts...), append(m.volumes, one.volumes...)}
 	}
-	credentials, cas := storeSecrets(store)
+	credentials, cas := StoreSecrets(store)
 	if credentials != "" {
 		add(mountedSecret(credentialsVolume, credentials), credentialsMount, true, "--credentials-dir="+
 			credentialsMount)
@@ -296,8 +296,8 @@ func storeJSON(store v1alpha1.BackupStore) string {
 	return record.JSON(shown)
 }
 
-// storeSecrets are the names of the Secrets that a store is reached with; empty for none.
-func storeSecrets(store v1alpha1.BackupStore) (credentials, cas string) {
+// StoreSecrets are the names of the Secrets that a store is reached with; empty for none.
+func StoreSecrets(store v1alpha1.BackupStore) (credentials, cas string) {
 	name := func(ref *v1alpha1.StoreSecretReference) string {
 		if ref == nil {
 			return ""

@@ -57,7 +57,7 @@ var rooms = []room{
 		path: "cmd/kubectl-etcd-steward",
 		enters: []string{"controllers/admission", "controllers/forecast", "controllers/plan", "controllers/plan/ahead",
 			"controllers/plan/changes", "controllers/plan/facts", "controllers/resources", "controllers/scheduleplan",
-			"controllers/pages", "config/crd", "api"},
+			"controllers/backupplan", "controllers/pages", "config/crd", "api"},
 		foreign: []string{"*"},
 		never:   slices.Concat(connections, reconcilers, wings),
 	},

@@ -80,6 +80,9 @@ var _ = Describe("A spec that turns authentication on and off", Label("auth", "o
 		traffic.During(ctx, func() {
 			cluster.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Auth = nil })
 			cluster.AwaitReady(ctx, 3)
+			Expect(cluster.AuthIsOn(ctx)).To(BeTrue())
+			cluster.Change(ctx, withAuth(false))
+			cluster.AwaitReady(ctx, 3)
 			Expect(cluster.AuthIsOn(ctx)).To(BeFalse())
 		})
 		Expect(killedAt(stop)).To(ContainElements("MakeUsers", "OwnAuth", "EnableAuth", "DisableAuth"))

@@ -39,10 +39,10 @@ var auth = []mutant{
 		Test: guardRow("it is turned off where it was turned on for the spec"),
 	},
 	{
-		Name: "the guard lets authentication be turned off that the spec asks for", Peer: "",
-		From: "case o.Desired.Auth == facts.AuthOn:\n\t\treturn accessAtRisk(\"spec.auth.enabled is true.\")",
-		To:   "case false:\n\t\treturn accessAtRisk(\"spec.auth.enabled is true.\")",
-		Test: guardRow("and for a spec that asks for it no more"),
+		Name: "the guard lets authentication be turned off where no spec says that it is off", Peer: "",
+		From: "case o.Desired.Auth != facts.AuthOff:\n\t\treturn accessAtRisk(",
+		To:   "case o.Desired.Auth == facts.AuthOn:\n\t\treturn accessAtRisk(",
+		Test: guardRow("and not where it was taken out of the spec"),
 	},
 	{
 		Name: "authentication is turned on before every voter was asked for the users", Peer: "",

@@ -90,11 +90,11 @@ func (DisableAuth) words() Words {
 	return says("Turn", "Turns", "Turned", "etcd's authentication off", EventAuth)
 }
 
-// veto opens to everyone only what the operator itself had closed.
+// veto opens to everyone only what the operator itself had closed, and only where a person asks for that.
 func (DisableAuth) veto(o facts.View) Veto {
 	switch {
-	case o.Desired.Auth == facts.AuthOn:
-		return accessAtRisk("spec.auth.enabled is true.")
+	case o.Desired.Auth != facts.AuthOff:
+		return accessAtRisk("spec.auth.enabled is not false.")
 	case !o.Bootstrap.Auth:
 		return accessAtRisk("people turned it on.")
 	case !o.Membership.Known:

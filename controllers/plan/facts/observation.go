@@ -46,6 +46,8 @@ type Observation struct {
 	Schedules []Schedule
 	// Proven is the newest backup that was restored and compared; nil when none is known. A restore begins above it.
 	Proven *Backup
+	// HeldUp is the newest EtcdBackup of the cluster that does not get on; nil when none is known. It is for display.
+	HeldUp *HeldUp
 	// BackupLeft names a complete EtcdBackup of a cluster of this name while none is bootstrapped; empty where there is
 	// none
 	BackupLeft string
@@ -69,6 +71,13 @@ type Backup struct {
 	Revision int64
 	Time     time.Time // when the snapshot started: what was written before is in it
 	Largest  string    // which prefixes of keys take most, as a part of a sentence; for display
+}
+
+// HeldUp is an EtcdBackup that something holds up.
+type HeldUp struct {
+	Name    string
+	Created time.Time
+	Why     string // by its own status, in sentences
 }
 
 // Identity names the object that is looked after.

@@ -241,9 +241,9 @@ func isHeldBack(_ Judged, r facts.Replica) bool {
 	return IsUnheard(r) && !r.Pod.Started && (!r.Pod.Scheduled || r.Pod.Waiting != "")
 }
 
-func heldBack(_ Judged, r facts.Replica) string {
-	return fmt.Sprintf("its Pod is held back (%s), and etcd was never started in it: kubectl describe pod says why",
-		processReason(r))
+func heldBack(o Judged, r facts.Replica) string {
+	return fmt.Sprintf("its Pod is held back (%s), and etcd was never started in it: kubectl describe pod %s -n %s says why",
+		processReason(r), r.Name, o.Cluster.Namespace)
 }
 
 func crashesWith(reasons ...etcdutil.ExitReason) func(Judged, facts.Replica) bool {

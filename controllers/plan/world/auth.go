@@ -74,7 +74,7 @@ func (w *World) commitAuth(c *cluster, change changes.Change) {
 		c.auth.isOn = true
 	case changes.DisableAuth:
 		w.holdAuth(!c.auth.byPeople, "authentication that people turned on is turned off")
-		w.holdAuth(w.Spec.Auth != facts.AuthOn, "authentication that the spec asks for is turned off")
+		w.holdAuth(w.Spec.Auth == facts.AuthOff, "authentication is turned off unasked")
 		c.auth.isOn = false
 	default:
 	}
@@ -97,14 +97,19 @@ func (w *World) ownAuth(c changes.OwnAuth) error {
 	return nil
 }
 
-// checkAuth is I9: authentication is as the spec asks.
+// checkAuth is I9: authentication is as the spec asks. One that says nothing leaves it as it is.
 func (w *World) checkAuth(c *cluster) {
-	isAsked := w.Spec.Auth == facts.AuthOn
-	switch {
-	case isAsked != w.objects.bootstrap.Auth, isAsked && !c.auth.isOn:
-		w.violate("I9: settled, and authentication is on: %v, for the spec: %v; it asks for it: %v", c.auth.isOn,
-			w.objects.bootstrap.Auth, isAsked)
-	case w.Spec.Auth == facts.AuthOff && c.auth.isOn:
-		w.violate("I9: settled, and authentication is on, which the spec says is off")
+	isOwned, isOn := w.objects.bootstrap.Auth, c.auth.isOn
+	isSo := isOn || !isOwned
+	switch w.Spec.Auth {
+	case facts.AuthOn:
+		isSo = isOn && isOwned
+	case facts.AuthOff:
+		isSo = !isOn && !isOwned
+	case facts.AuthAsItIs:
+	}
+	if !isSo {
+		w.violate("I9: settled, and authentication is on: %v, for the spec: %v; it asks for %q", isOn, isOwned,
+			w.Spec.Auth)
 	}
 }

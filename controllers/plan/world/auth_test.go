@@ -18,6 +18,10 @@ func TestAuthenticationIsTurnedOnAndOffAndTheUsersComeFirst(t *testing.T) {
 			t.Fatalf("seed %d: it is not on\n%s", seed, firstStory(t, w))
 		}
 		w.Spec.Auth = facts.AuthAsItIs
+		if d, _ := w.Settle(600); d.Verdict != plan.Settled || !w.written().auth.isOn || !w.objects.bootstrap.Auth {
+			t.Fatalf("seed %d: taken out of the spec it does not stay on\n%s", seed, firstStory(t, w))
+		}
+		w.Spec.Auth = facts.AuthOff
 		w.expectMoved(t, seed)
 		if c := w.written(); c.auth.isOn || w.objects.bootstrap.Auth || w.started != started {
 			t.Fatalf("seed %d: it is on, or a member was restarted\n%s", seed, firstStory(t, w))
