@@ -69,6 +69,8 @@ RACED := controllers/kit controllers/kit/jobs controllers/observe pkg/etcdutil/c
 	pkg/etcdutil/fake pkg/pki cmd/agent test/e2e/client test/e2e/world
 # These run without: Azure's SDK rewinds a body while net/http may still send it, and memory is bounded in what is shipped.
 NOT_RACED := ^(TestAnAzureThatFailsIsNamedAndHoldsNoBackup|TestMemoryStaysBoundedAtAnySize)$$
+# Programs that only tests use are linked without what a debugger reads, which is a third of the work of linking.
+STRIPPED := -ldflags='-s -w'
 # These start real servers: all of them and every release of etcd with FULL=1, which `make test-all` sets.
 SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server
 # These take a minute or two each, and begin before the rest.
@@ -78,7 +80,8 @@ APART := controllers/plan/world test/arrows test/docwords test/needs test/mutant
 	test/trust test/gcsserver test/azureserver
 # These try each of many moments or chances: the gate some of them, and all with FULL=1.
 STRIDING := controllers/admission controllers/apply controllers/cluster controllers/observe controllers/report controllers/scheduleplan
-# These need a real API server, and run beside the core stories. Their packages are linked once: that takes longer than they do.
+# These need a real API server, and run beside the core stories. Their packages are linked once, before both: that takes longer
+# than they do.
 ON_SERVER := ^TestARealServer
 WITH_SERVER := controllers/admission controllers/apply test/policy
 
@@ -146,7 +149,7 @@ test-unit: ## What needs no cluster, with real etcd and a real store.
 
 .PHONY: test
 test: fit ## The gate, which CI runs: every phase even if one fails, then all failures.
-	@$(GATE) tools check-tree localkube-build test-core+test-unit
+	@$(GATE) tools check-tree+bin/tests localkube-build test-core+test-unit
 GATE = go run ./test/gate -lock '$(CACHE)/gate.lock'
 
 .PHONY: test-all
@@ -324,8 +327,18 @@ test-plain: bin/etcd bin/promtool $(S3_SERVER)
 	@$(WITH_ETCD) $(GO_TEST) -p 4 -skip='$(ON_SERVER)' $(SERVED:%=./%) $(LONG:%=./%) $$(go list ./... | grep -v $(patsubst %,-e '/%$$',$(RACED) $(APART) $(WITH_SERVER)))
 
 .PHONY: test-server
-test-server: bin/etcd
-	@$(WITH_ETCD) $(GO_TEST) -skip='$(ON_SERVER)' $(WITH_SERVER:%=./%)
+test-server: bin/etcd bin/tests # and says what `go test` does
+	@$(WITH_ETCD) for package in $(WITH_SERVER); do \
+		program=$(BIN)/tests/$${package##*/}.test verdict=ok; \
+		(cd $$package && GOGC=1600 $$program -test.skip='$(ON_SERVER)' -test.timeout=12m) >$$program.log 2>&1 || \
+			{ cat $$program.log; verdict=FAIL failed=1; }; \
+		printf '%s\t%s\n' $$verdict "$$(go list ./$$package)"; \
+	done; [ -z "$${failed:-}" ]
+
+# What is as it must be is left alone: the core stories and the unit tests, which run side by side, both ask.
+.PHONY: bin/tests
+bin/tests:
+	@mkdir -p $@; go test -vet=off $(STRIPPED) -c -o $@/ $(WITH_SERVER:%=./%)
 
 .PHONY: test-world
 test-world: # from its directory, so that what it found is shown and never taken from a cache
@@ -362,8 +375,8 @@ test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS) bin/golangci-lint bin/hugo
 	@$(SUBMAKE) test-spread
 
 .PHONY: test-core
-test-core: $(LOCALKUBE) $(S3_SERVER) $(E2E_TEST) bin/ginkgo
-	@mkdir -p bin/tests test/reports; go test -vet=off -c -o bin/tests/ $(WITH_SERVER:%=./%)
+test-core: $(LOCALKUBE) $(S3_SERVER) $(E2E_TEST) bin/ginkgo bin/tests
+	@mkdir -p test/reports
 	@$(call on-operator,{ for package in $(WITH_SERVER); do (cd $$package && \
 			$(BIN)/tests/$${package##*/}.test -test.run='$(ON_SERVER)' -test.timeout=12m) || failed=1; done; \
 			[ -z "$${failed:-}" ]; } >test/reports/server.log 2>&1 & server=$$!; \
@@ -480,14 +493,14 @@ test-families:
 	[ -z "$${failed:-}" ]
 
 $(E2E_TEST): FORCE
-	@go test -vet=off -c -o $@ ./test/e2e
+	@go test -vet=off $(STRIPPED) -c -o $@ ./test/e2e
 
 bin/ginkgo: go.mod
-	@mkdir -p bin && go build -o $@ github.com/onsi/ginkgo/v2/ginkgo
+	@mkdir -p bin && go build $(STRIPPED) -o $@ github.com/onsi/ginkgo/v2/ginkgo
 
 $(LOCALKUBE): FORCE
 	@mkdir -p bin; [ -x $@ ] || echo "building localkube: seconds, or some minutes the first time on a machine"
-	@go build -C test/localkube -o $@ .
+	@go build -C test/localkube $(STRIPPED) -o $@ .
 
 # It needs no root: with it unit tests try real etcd on any Linux.
 .PHONY: etcd

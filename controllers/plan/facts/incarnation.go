@@ -227,11 +227,14 @@ func BudgetFor(o View, voters int) int {
 	return etcdutil.Quorum(voters + len(o.Membership.VotingStrangers()))
 }
 
-// Filter returns the items that are to be kept.
+// Filter returns the items that are to be kept. It makes room once: replicas are large, and each pass filters them often.
 func Filter[T any](items []T, keep func(T) bool) []T {
 	var out []T
-	for _, item := range items {
+	for i, item := range items {
 		if keep(item) {
+			if out == nil {
+				out = make([]T, 0, len(items)-i)
+			}
 			out = append(out, item)
 		}
 	}
