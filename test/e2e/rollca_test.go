@@ -96,8 +96,8 @@ var _ = Describe("A CA that ends within two years", Label("operator"), func() {
 	ownOperator()
 
 	It("is replaced by itself while clients write, and clients get 30 days unless a person says otherwise", perCARoll, func(ctx context.Context) {
-		cluster, before := createUnderCAs(ctx, "ending", time.Now().AddDate(-9, 0, 0))
-		asked := time.Now()
+		asked := time.Now() // for no CA that is made meanwhile
+		cluster, before := createUnderCAs(ctx, "ending", asked.AddDate(-9, 0, 0))
 		traffic := cluster.WriteFollowing(ctx)
 		traffic.During(ctx, func() {
 			awaitCAs(ctx, cluster, func(name string, held []string) bool { return len(held) == 2 && held[0] == before[name] })
