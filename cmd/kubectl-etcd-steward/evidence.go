@@ -141,9 +141,11 @@ func (v evidenceView) print(out io.Writer) error {
 	if e := v.Evidence; e == nil {
 		text.WriteString("Evidence:     None. The operator shows it once an EtcdRestore names the cluster.\n")
 	} else {
-		fmt.Fprintf(&text, "Evidence:     %s, by which an approval names all that stands here\nQuorum:       %s\n", e.Digest, v.quorum())
+		fmt.Fprintf(&text, "Evidence:     %s, by which an approval names all that stands here\nQuorum:       %s\n",
+			e.Digest, v.quorum())
 		if e.Revision > 0 {
-			fmt.Fprintf(&text, "Revision:     %d is the newest that a member has told. Its data may be newer.\n", e.Revision)
+			fmt.Fprintf(&text, "Revision:     %d is the newest that a member has told. Its data may be newer.\n",
+				e.Revision)
 		}
 		fmt.Fprintf(&text, "Message:      %s\n", cmp.Or(e.Message, none))
 		v.printMembers(&text)

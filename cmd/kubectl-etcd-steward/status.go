@@ -185,7 +185,8 @@ func (p page) version() string {
 	case len(v.Path) > 0:
 		return fmt.Sprintf("%s is the lowest that runs. Still to come: %s.", v.Current, strings.Join(v.Path, ", "))
 	case p.isVersionRefused():
-		return fmt.Sprintf("%s is the lowest that runs. The spec asks for %s, and no member moves to it: see the next step.",
+		return fmt.Sprintf("%s is the lowest that runs. The spec asks for %s, and no member moves to it: see the next "+
+			"step.",
 			v.Current, v.Target)
 	case v.Target != "" && v.Target != v.Current:
 		return v.Current + " is the lowest that runs. " + wanted(v.Target)
@@ -252,7 +253,8 @@ func (p page) lastBackup(told *telling) string {
 			date(at.Time.Time), ago(at.Time.Time, p.now), at.Revision))
 	}
 	for _, b := range p.Backup.Waiting {
-		lines = append(lines, fmt.Sprintf("EtcdBackup %s has waited %s: %s", b.Name, age(b.Since.Time, p.now), told.say(b.Message, "Last backup")))
+		lines = append(lines, fmt.Sprintf("EtcdBackup %s has waited %s: %s", b.Name, age(b.Since.Time, p.now),
+			told.say(b.Message, "Last backup")))
 	}
 	return strings.Join(lines, "\n")
 }

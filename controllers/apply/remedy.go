@@ -28,8 +28,8 @@ func (s step) withRemedy(err error) error {
 		return refused
 	case ofLimitRange.MatchString(refused.Message):
 		return refused.and(fmt.Sprintf("A LimitRange of the namespace asks for that: kubectl describe limitrange -n "+
-			"%s shows it. Change it, or what the spec asks for. Members that run meet it as well once they restart: drain "+
-			"no node before that.", s.cluster.Namespace))
+			"%s shows it. Change it, or what the spec asks for. Members that run meet it as well once they restart: "+
+			"drain no node before that.", s.cluster.Namespace))
 	}
 	return err
 }
@@ -42,8 +42,8 @@ func (s step) moreQuota(refusal string) string {
 	if size == 0 || !countsPods.MatchString(refusal) {
 		return says
 	}
-	says += fmt.Sprintf(" The cluster needs room for %d Pods: %d members, one that joins before another one leaves, and one "+
-		"task such as a backup.", size+2, size)
+	says += fmt.Sprintf(" The cluster needs room for %d Pods: %d members, one that joins before another one leaves, "+
+		"and one task such as a backup.", size+2, size)
 	if 0 < voters && voters < size {
 		says += fmt.Sprintf(" Or put spec.size back to %d.", voters)
 	}

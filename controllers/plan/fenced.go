@@ -77,9 +77,9 @@ func fenced(o pass, r facts.Replica) *proposal {
 	if !o.IsKeptDown(r) {
 		return nil
 	}
-	p := wait(facts.ReasonFenced, "Member %s is fenced: a person had it stopped, and its volume is kept. The others are "+
-		"a quorum. Until it is back no other one that serves is restarted, moved or removed. "+unfence, r.Name, r.Name,
-		o.Cluster.Namespace)
+	p := wait(facts.ReasonFenced, "Member %s is fenced: a person had it stopped, and its volume is kept. The others "+
+		"are a quorum. Until it is back no other one that serves is restarted, moved or removed. "+unfence, r.Name,
+		r.Name, o.Cluster.Namespace)
 	p.Recheck = recheckSettled
 	return p.answering()
 }

@@ -181,7 +181,8 @@ func sidecarTrouble(o pass, r facts.Replica) *proposal {
 		says += ". No other member is restarted with the same settings meanwhile"
 	}
 	return wait(facts.ReasonSidecar, "Sidecar %[1]s of %[2]s %[3]s. The member serves on, and clients reach it. "+
-		"Correct or remove the sidecar in spec.pod.sidecars; kubectl logs %[2]s -n %[4]s -c %[1]s shows what it prints.",
+		"Correct or remove the sidecar in spec.pod.sidecars; kubectl logs %[2]s -n %[4]s -c %[1]s shows what it "+
+		"prints.",
 		sidecar.Name, r.Name, says, o.Cluster.Namespace)
 }
 

@@ -165,8 +165,8 @@ func (in Input) authKept() string {
 	if o.Desired.Auth != facts.AuthAsItIs || !o.Current.Bootstrap.Auth {
 		return ""
 	}
-	return "spec.auth is gone. It turned etcd's authentication on, which stays on: to take a field out never opens the " +
-		"data to more clients. To turn it off, set spec.auth.enabled to false. To keep it, set that to true."
+	return "spec.auth is gone. It turned etcd's authentication on, which stays on: to take a field out never opens " +
+		"the data to more clients. To turn it off, set spec.auth.enabled to false. To keep it, set that to true."
 }
 
 // noSuchLeader tells of a request to lead that names no member. It keeps nothing from being as the spec asks.

@@ -266,8 +266,8 @@ func (in Input) whyNotBackedUp() (reason, why string) {
 	switch {
 	case o.Proven != nil || len(o.Schedules) > 0:
 	case o.HeldUp != nil:
-		return ReasonNoBackup, "No other backup of this EtcdCluster was restored and compared. An EtcdBackupSchedule, " +
-			"which this cluster does not have, takes further ones by itself."
+		return ReasonNoBackup, "No other backup of this EtcdCluster was restored and compared. An " +
+			"EtcdBackupSchedule, which this cluster does not have, takes further ones by itself."
 	default:
 		return ReasonNoBackup, "No EtcdBackupSchedule backs this cluster up, and no backup was restored and compared " +
 			"since this EtcdCluster was created. Create an EtcdBackupSchedule. If the cluster needs no backups, set " +

@@ -242,7 +242,8 @@ func isHeldBack(_ Judged, r facts.Replica) bool {
 }
 
 func heldBack(o Judged, r facts.Replica) string {
-	return fmt.Sprintf("its Pod is held back (%s), and etcd was never started in it: kubectl describe pod %s -n %s says why",
+	return fmt.Sprintf("its Pod is held back (%s), and etcd was never started in it: kubectl describe pod %s -n %s "+
+		"says why",
 		processReason(r), r.Name, o.Cluster.Namespace)
 }
 
