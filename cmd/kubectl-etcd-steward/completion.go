@@ -60,7 +60,7 @@ const answerWithin = 5 * time.Second
 func (p program) complete(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		p.complete(c)
-		_, argument, _ := strings.Cut(c.Use, " ")
+		argument := strings.Fields(c.Use + " -")[1]
 		if c.ValidArgs == nil && argument != "FILE..." { // a shell completes files itself
 			c.ValidArgsFunction = p.completing(namesThere[strings.Trim(argument, "[]")])
 		}

@@ -11,17 +11,19 @@ import (
 
 func TestNamesAreCompleted(t *testing.T) {
 	for typed, want := range map[string]string{
-		"status ":         "demo demo-big",
-		"members ":        "demo demo-big",
-		"backup ls ":      "demo demo-big",
-		"plan ":           "demo demo-big",
-		"fence ":          "demo-0 demo-1 demo-2",
-		"move-leader d":   "demo-0 demo-1 demo-2",
-		"status demo ":    "",
-		"version ":        "",
-		"completion ":     "bash fish powershell zsh",
-		"logs demo --fol": "--follow",
-		"sta":             "status",
+		"status ":            "demo demo-big",
+		"members ":           "demo demo-big",
+		"backup ls ":         "demo demo-big",
+		"plan ":              "demo demo-big",
+		"fence ":             "demo-0 demo-1 demo-2",
+		"move-leader d":      "demo-0 demo-1 demo-2",
+		"status demo ":       "",
+		"version ":           "",
+		"completion ":        "bash fish powershell zsh",
+		"logs demo --fol":    "--follow",
+		"ctl ":               "demo demo-big",
+		"ctl demo --member ": "demo-0 demo-1 demo-2",
+		"sta":                "status",
 	} {
 		got := plugin(t, fleet(t), append([]string{"__complete"}, strings.Split(typed, " ")...)...)
 		var offered []string

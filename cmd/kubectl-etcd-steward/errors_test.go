@@ -18,7 +18,7 @@ import (
 func TestAClusterThatIsNotThereIsAnsweredWithThoseThatAre(t *testing.T) {
 	s := sessionOf(objects(t, "healthy"), interceptor.Funcs{})
 	for _, command := range []string{"status", "report", "backup", "restart", "defragment", "maintain", "hibernate", "wake",
-		"members", "events", "logs"} {
+		"members", "events", "logs", "certificates"} {
 		got := plugin(t, s, command, "dmeo")
 		const want = "there is no EtcdCluster dmeo in namespace prod. The namespace has: demo"
 		if got.code != exitFailed || !strings.Contains(got.errOut, want) {

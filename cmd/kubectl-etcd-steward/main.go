@@ -1,5 +1,6 @@
 // Command kubectl-etcd_steward is a plugin of kubectl: `kubectl etcd-steward status demo`. It reads and writes objects
-// of the API server alone. It runs nothing inside a Pod, talks to no etcd, and reads no Secret.
+// of the API server alone, and runs nothing inside a Pod. Only `ctl` talks to etcd, and only `ctl` and `certificates`
+// read Secrets.
 package main
 
 import (
@@ -7,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"os/signal"
 	"regexp"
 	"strings"
@@ -18,6 +21,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"go.etcd.io/etcd/etcdctl/v3/ctlv3"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -48,12 +52,17 @@ const (
 	exitStepsAhead   = 3
 	exitNotSettled   = 4
 	exitTooSlow      = 2
+	exitInterrupted  = 130 // as a shell says it of a program that a signal ended
 )
 
 // errNotAvailable ends `status` of a cluster that does not serve, after the page has said so.
 var errNotAvailable = errors.New("the cluster is not available")
 
 func main() {
+	if os.Args[0] == etcdctlName {
+		ctlv3.MustStart()
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, argumentsOf(os.Args), program{connect: connect, in: os.Stdin, out: os.Stdout, errOut: os.Stderr}))
@@ -71,9 +80,12 @@ func run(ctx context.Context, args []string, p program) int {
 	root := p.root() //nolint:contextcheck // cobra hands the context on to each command
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	var ended *exec.ExitError
 	switch {
 	case err == nil:
 		return 0
+	case errors.As(err, &ended): // etcdctl, which has said why
+		return codeOf(ended)
 	case errors.Is(err, errNotAvailable):
 		return exitNotAvailable
 	case errors.Is(err, errStepsAhead):
@@ -89,6 +101,7 @@ func run(ctx context.Context, args []string, p program) int {
 
 // root is the command above all others, with kubectl's own flags.
 func (p program) root() *cobra.Command {
+	cobra.EnablePrefixMatching = false // etcdctl turns it on
 	p.flags = genericclioptions.NewConfigFlags(true)
 	root := &cobra.Command{
 		Use:           "kubectl-etcd_steward",
@@ -106,7 +119,8 @@ func (p program) root() *cobra.Command {
 		p.backupCommand(), p.restoreCommand(), p.restartCommand(), p.defragmentCommand(), p.maintainCommand(),
 		p.replaceCommand(), p.moveLeaderCommand(), p.fenceCommand(), p.unfenceCommand(), p.rotateCACommand(),
 		p.hibernateCommand(), p.wakeCommand(), p.pauseCommand(), p.resumeCommand(), p.connectCommand(),
-		p.lintCommand(), p.fioCommand(), p.completionCommand(), p.versionCommand(),
+		p.certificatesCommand(), p.ctlCommand(), p.lintCommand(), p.fioCommand(), p.completionCommand(),
+		p.versionCommand(),
 	)
 	p.complete(root)
 	return root
@@ -151,6 +165,7 @@ type session struct {
 
 	namespace string
 	logs      func(ctx context.Context, pod client.ObjectKey, o *corev1.PodLogOptions) (io.ReadCloser, error)
+	dial      func(ctx context.Context, pod client.ObjectKey) (net.Conn, error) // where etcd serves clients
 	now       func() time.Time
 }
 
@@ -180,7 +195,8 @@ func connect(flags *genericclioptions.ConfigFlags) (*session, error) {
 	logs := func(ctx context.Context, pod client.ObjectKey, o *corev1.PodLogOptions) (io.ReadCloser, error) {
 		return pods.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, o).Stream(ctx)
 	}
-	return &session{WithWatch: objects, namespace: namespace, logs: logs, now: clock.now}, nil
+	return &session{WithWatch: objects, namespace: namespace, logs: logs, now: clock.now,
+		dial: forwarding(config, pods.CoreV1().RESTClient())}, nil
 }
 
 // newScheme knows the kinds that are read as Go types; a report reads the others as they come.

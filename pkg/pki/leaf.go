@@ -80,6 +80,11 @@ func (c candidate) isOld() bool {
 	return c.cert.NotAfter.Before(c.ca.NotAfter) && c.cert.NotAfter.Sub(c.now) < c.want.validity()/3
 }
 
+// RenewedFrom is when a certificate of the usual lifetime is old: NeedsRenewal says so from then on.
+func RenewedFrom(cert *x509.Certificate) time.Time {
+	return cert.NotAfter.Add(-DefaultLeafValidity / 3)
+}
+
 func texts(ips []net.IP) []string {
 	var out []string
 	for _, ip := range ips {

@@ -67,3 +67,28 @@ func Fingerprints(file []byte) []string {
 	}
 	return prints
 }
+
+// Read is the first certificate of a PEM file.
+func Read(certPEM []byte) (*x509.Certificate, error) {
+	certs, err := readCertificates(certPEM)
+	if err != nil {
+		return nil, err
+	}
+	return certs[0], nil
+}
+
+// SignerOf is the fingerprint of the CA that signed a certificate, of those in these PEM files; empty where none did.
+func SignerOf(cert *x509.Certificate, files ...[]byte) string {
+	for _, file := range files {
+		cas, err := readCertificates(file)
+		if err != nil {
+			continue
+		}
+		for _, ca := range cas {
+			if cert.CheckSignatureFrom(ca) == nil {
+				return Fingerprint(encodeCertificate(ca.Raw))
+			}
+		}
+	}
+	return ""
+}

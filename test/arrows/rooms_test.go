@@ -38,7 +38,7 @@ var reconcilers = []string{
 var wings = []string{module + "/controllers/apply", module + "/controllers/cluster", module + "/controllers/backup",
 	module + "/controllers/schedule"}
 
-// connections are what the kubectl plugin could reach an etcd by. It knows etcd's errors by name, and no more.
+// connections are what could reach an etcd. What looks and what foretells know etcd's errors by name, and no more.
 var connections = []string{"go.etcd.io/etcd/client/", "go.etcd.io/etcd/server/", "google.golang.org/grpc/internal/transport",
 	module + "/pkg/etcdutil/client/dial"}
 
@@ -54,12 +54,15 @@ var rooms = []room{
 		foreign: []string{"*"},
 	},
 	{
+		// It has etcdctl in it, for ctl. What it foretells by connects to nothing: see controllers/forecast.
 		path: "cmd/kubectl-etcd-steward",
 		enters: []string{"controllers/admission", "controllers/forecast", "controllers/plan", "controllers/plan/ahead",
 			"controllers/plan/changes", "controllers/plan/facts", "controllers/resources", "controllers/scheduleplan",
-			"controllers/backupplan", "controllers/pages", "config/crd", "api"},
+			"controllers/backupplan", "controllers/pages", "config/crd", "api", "pkg/pki", "pkg/etcdutil"},
 		foreign: []string{"*"},
-		never:   slices.Concat(connections, reconcilers, wings),
+		never: slices.Concat(reconcilers, wings,
+			[]string{"go.etcd.io/etcd/server/", module + "/pkg/etcdutil/client/dial"}),
+		shuns: connections,
 	},
 	{path: "controllers"}, // a hall without code
 	{

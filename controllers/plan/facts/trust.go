@@ -180,9 +180,10 @@ func (r Rotation) IsDue(ca CA, now time.Time) bool {
 	return isAsked || ca.endsSoon(now)
 }
 
-func (ca CA) endsSoon(now time.Time) bool {
-	return ca.NotAfter.Sub(now) < ca.NotAfter.Sub(ca.Made)/expiring
-}
+func (ca CA) endsSoon(now time.Time) bool { return now.After(ca.ReplacedFrom()) }
+
+// ReplacedFrom is when a CA is replaced by itself.
+func (ca CA) ReplacedFrom() time.Time { return ca.NotAfter.Add(-ca.NotAfter.Sub(ca.Made) / expiring) }
 
 // overlapOf is the overlap for the earlier of two CAs.
 func (r Rotation) overlapOf(earlier CA, now time.Time) time.Duration {
