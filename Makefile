@@ -65,8 +65,8 @@ GO_TEST = GOGC=1600 go test -vet=off -timeout=12m
 # of pointers, which bbolt fails by design where it reads a damaged file.
 RACE := $(if $(or $(CI),$(shell command -v "$$(go env CC)")),-race -gcflags=go.etcd.io/bbolt/...=-d=checkptr=0)
 RACE_TEST = $(if $(RACE),CGO_ENABLED=1) $(GO_TEST) $(RACE)
-RACED := controllers/kit controllers/kit/jobs controllers/observe pkg/etcdutil/client pkg/etcdutil/client/dial \
-	pkg/etcdutil/fake pkg/pki cmd/agent test/e2e/client test/e2e/world
+RACED := controllers/observe cmd/agent controllers/kit controllers/kit/jobs pkg/etcdutil/client pkg/etcdutil/client/dial \
+	pkg/etcdutil/fake pkg/pki test/e2e/client test/e2e/world
 # These run without: Azure's SDK rewinds a body while net/http may still send it, and memory is bounded in what is shipped.
 NOT_RACED := ^(TestAnAzureThatFailsIsNamedAndHoldsNoBackup|TestMemoryStaysBoundedAtAnySize)$$
 # Programs that only tests use are linked without what a debugger reads, which is a third of the work of linking.
@@ -143,9 +143,10 @@ check: tables check-tree ## The cheap tests that need nothing: formatting, files
 check-tree:
 	@$(SUBMAKE) --keep-going --jobs=2 --output-sync=target pages gofmt verify-generated verify-kustomize arrows words lint
 
+# Three at a time: each begins with a package that keeps one core busy for long, and none of those may be left alone at the end.
 .PHONY: test-unit
 test-unit: ## What needs no cluster, with real etcd and a real store.
-	@$(SUBMAKE) --keep-going --jobs=2 --output-sync=target test-plain test-world test-server test-raced test-localkube
+	@$(SUBMAKE) --keep-going --jobs=3 --output-sync=target test-plain test-world test-raced test-server test-localkube
 
 .PHONY: test
 test: fit ## The gate, which CI runs: every phase even if one fails, then all failures.

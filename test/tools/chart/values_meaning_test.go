@@ -294,7 +294,7 @@ func TestPoliciesLookAtTheOperatorsAccountAlone(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			policies := 0
-			for _, o := range rendered(t, "ops", "--set", row.set) {
+			for _, o := range rendered(t, "ops", withoutCRDs("--set", row.set)...) {
 				if o["kind"] != "ValidatingAdmissionPolicy" {
 					continue
 				}
@@ -318,7 +318,7 @@ func TestTheRightToReadMetricsIsOfWhomTheServiceMonitorAsksAsAndOfTheScraperThat
 		"monitoring.serviceMonitor=true,monitoring.scraper.serviceAccount=prom": {"mine-metrics-reader ops", "prom monitoring"},
 	} {
 		var bound []string
-		for _, o := range rendered(t, "ops", "--set", set+",fullnameOverride=mine") {
+		for _, o := range rendered(t, "ops", withoutCRDs("--set", set+",fullnameOverride=mine")...) {
 			if name, _ := sub(o, "metadata")["name"].(string); o["kind"] == "ClusterRoleBinding" && strings.HasSuffix(name, "-metrics-reader") {
 				for _, s := range list(o["subjects"]) {
 					bound = append(bound, fmt.Sprint(s["name"], " ", s["namespace"]))
@@ -332,7 +332,7 @@ func TestTheRightToReadMetricsIsOfWhomTheServiceMonitorAsksAsAndOfTheScraperThat
 }
 
 func TestPrometheusExpectsTheOperatorInItsOwnNamespace(t *testing.T) {
-	for _, o := range rendered(t, "ops", "--set", "monitoring.serviceMonitor=true") {
+	for _, o := range rendered(t, "ops", withoutCRDs("--set", "monitoring.serviceMonitor=true")...) {
 		if o["kind"] != "ServiceMonitor" {
 			continue
 		}
