@@ -73,8 +73,9 @@ NOT_RACED := ^(TestAnAzureThatFailsIsNamedAndHoldsNoBackup|TestMemoryStaysBounde
 STRIPPED := -ldflags='-s -w'
 # These start real servers: all of them and every release of etcd with FULL=1, which `make test-all` sets.
 SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server
-# These take a minute or two each, and begin before the rest.
-LONG := controllers/cluster controllers/plan
+# These and the simulator only compute: nothing in them waits or looks at a clock. The gate runs them beside the core stories,
+# which mostly wait. The longest begin.
+COMPUTED := controllers/cluster controllers/plan controllers/plan/ahead controllers/report controllers/schedule controllers/scheduleplan
 # These have targets of their own. What tests the bench and the demo is tested with them.
 APART := controllers/plan/world test/arrows test/docwords test/needs test/mutants test/docs test/e2e test/bench test/demo \
 	test/trust test/gcsserver test/azureserver
@@ -143,14 +144,25 @@ check: tables check-tree ## The cheap tests that need nothing: formatting, files
 check-tree:
 	@$(SUBMAKE) --keep-going --jobs=2 --output-sync=target pages gofmt verify-generated verify-kustomize arrows words lint
 
-# Three at a time: each begins with a package that keeps one core busy for long, and none of those may be left alone at the end.
 .PHONY: test-unit
 test-unit: ## What needs no cluster, with real etcd and a real store.
-	@$(SUBMAKE) --keep-going --jobs=3 --output-sync=target test-plain test-world test-raced test-server test-localkube
+	@$(SUBMAKE) --keep-going --jobs=3 --output-sync=target $(PROMPT) $(COMPUTING)
+
+# What waits for servers, looks at clocks or looks for races. Three at a time: each begins with a package that keeps one core busy
+# for long, and none of those may be left alone at the end.
+.PHONY: test-prompt
+test-prompt:
+	@$(SUBMAKE) --keep-going --jobs=3 --output-sync=target $(PROMPT)
+PROMPT := test-plain test-raced test-server test-localkube
+
+.PHONY: test-computed
+test-computed:
+	@$(SUBMAKE) --keep-going --jobs=2 --output-sync=target $(COMPUTING)
+COMPUTING := test-packages test-world
 
 .PHONY: test
 test: fit ## The gate, which CI runs: every phase even if one fails, then all failures.
-	@$(GATE) tools check-tree+bin/tests localkube-build test-core+test-unit
+	@$(GATE) tools check-tree+bin/tests localkube-build test-prompt test-core+test-computed
 GATE = go run ./test/gate -lock '$(CACHE)/gate.lock'
 
 .PHONY: test-all
@@ -325,7 +337,11 @@ ELSEWHERE := docs/quickstart.md tries it without root on kind, k3d, minikube or 
 # Packages that start real servers mostly wait: they begin, and four packages at a time keep two cores busy.
 .PHONY: test-plain
 test-plain: bin/etcd bin/promtool $(S3_SERVER)
-	@$(WITH_ETCD) $(GO_TEST) -p 4 -skip='$(ON_SERVER)' $(SERVED:%=./%) $(LONG:%=./%) $$(go list ./... | grep -v $(patsubst %,-e '/%$$',$(RACED) $(APART) $(WITH_SERVER)))
+	@$(WITH_ETCD) $(GO_TEST) -p 4 -skip='$(ON_SERVER)' $(SERVED:%=./%) $$(go list ./... | grep -v $(patsubst %,-e '/%$$',$(RACED) $(APART) $(WITH_SERVER) $(COMPUTED)))
+
+.PHONY: test-packages
+test-packages:
+	@$(GO_TEST) $(COMPUTED:%=./%)
 
 .PHONY: test-server
 test-server: bin/etcd bin/tests # and says what `go test` does
@@ -336,7 +352,7 @@ test-server: bin/etcd bin/tests # and says what `go test` does
 		printf '%s\t%s\n' $$verdict "$$(go list ./$$package)"; \
 	done; [ -z "$${failed:-}" ]
 
-# What is as it must be is left alone: the core stories and the unit tests, which run side by side, both ask.
+# What is as it must be is left alone: the core stories and the unit tests both ask.
 .PHONY: bin/tests
 bin/tests:
 	@mkdir -p $@; go test -vet=off $(STRIPPED) -c -o $@/ $(WITH_SERVER:%=./%)

@@ -1,7 +1,7 @@
 // Gate runs the phases of `make test` one after the other, all of them even if one fails, and ends with what failed and
 // the commands that repeat it.
 //
-//	go run ./test/gate -lock ~/.cache/etcd-steward/gate.lock tools check test-core+test-unit
+//	go run ./test/gate -lock ~/.cache/etcd-steward/gate.lock tools check test-core+test-computed
 //
 // A phase is a target of the Makefile, or several with + between: the first one has the machine, and the others get what
 // it leaves. What they print is shown when they end.
