@@ -141,9 +141,14 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Streaming: g.streaming, History: history,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
 	}
-	o.addAuth(ctx, s, &seen)
-	seen.Hashing = o.hear(ctx, s, seen)
+	o.askMore(ctx, s, &seen)
 	return seen, s.clients, nil
+}
+
+// askMore asks members for what is seldom needed: how authentication stands, and what their copies hold.
+func (o *Observer) askMore(ctx context.Context, s survey, seen *facts.Observation) {
+	o.addAuth(ctx, s, seen)
+	seen.Hashing = o.hear(ctx, s, *seen)
 }
 
 // hear asks the members what their copies hold, where the planner has to know, and says how long that took.

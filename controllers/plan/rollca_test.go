@@ -85,7 +85,7 @@ func rollCARows() []row {
 	soon := unasked(holding(settledWorld(3), facts.CAs{ca(ownCA, now.AddDate(-9, 0, 0), true)}))
 	named := holding(settledWorld(3), facts.CAs{firstCA, nextCA})
 	return []row{
-		{"a CA that nobody asks to replace signs on", unasked(steady()), Settled, RuleSettled, facts.ReasonSettled, "", ""},
+		{"a CA signs on that no person asks to replace", unasked(steady()), Settled, RuleSettled, facts.ReasonSettled, "", ""},
 		{"a CA that was made before the time that a person names is replaced", steady(), Act, "roll-ca", "", "TurnCA",
 			"Make a new CA beside the one in Secret demo-ca: the annotation etcdsteward.dev/rotate-ca asks for another one."},
 		{"one that was made later is not", rolledCA(), Settled, RuleSettled, facts.ReasonSettled, "", ""},

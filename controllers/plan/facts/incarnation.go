@@ -227,8 +227,7 @@ func BudgetFor(o View, voters int) int {
 	return etcdutil.Quorum(voters + len(o.Membership.VotingStrangers()))
 }
 
-// Filter returns the items that are to be kept. It makes room once: replicas are large, and each pass filters them
-// often.
+// Filter returns the items to keep. It makes room once: replicas are large, and each pass filters them often.
 func Filter[T any](items []T, keep func(T) bool) []T {
 	var out []T
 	for i, item := range items {

@@ -111,16 +111,8 @@ func (w *World) carryOut(c changes.Change, effects *budgetOfEffects) error {
 		w.followPolicy(c)
 	case changes.RecordMembers:
 		w.record(c, effects)
-	case changes.WriteSettings:
-		w.writeSettings(c, effects)
-	case changes.ExpandVolume:
-		w.expandVolume(c)
-	case changes.DeleteVolumes:
-		w.deleteVolumes(c, effects)
-	case changes.MarkVolume:
-		w.editVolume(c.Volume, func(v *volume) { v.RemovedFor = c.For })
-	case changes.KeepVolume:
-		w.editVolume(c.Volume, func(v *volume) { v.kept, v.keptSince = c.For, w.Observe().Latest() })
+	case changes.WriteSettings, changes.ExpandVolume, changes.DeleteVolumes, changes.MarkVolume, changes.KeepVolume:
+		w.carryOutVolumes(c, effects)
 	case changes.DeleteSecret:
 		delete(w.objects.secrets, c.Name)
 	case changes.PrepareMember:
@@ -145,6 +137,22 @@ func (w *World) setBudget(c changes.SetBudget) error {
 	}
 	w.objects.budget = c.MinAvailable
 	return nil
+}
+
+func (w *World) carryOutVolumes(c changes.Change, effects *budgetOfEffects) {
+	switch c := c.(type) {
+	case changes.WriteSettings:
+		w.writeSettings(c, effects)
+	case changes.ExpandVolume:
+		w.expandVolume(c)
+	case changes.DeleteVolumes:
+		w.deleteVolumes(c, effects)
+	case changes.MarkVolume:
+		w.editVolume(c.Volume, func(v *volume) { v.RemovedFor = c.For })
+	case changes.KeepVolume:
+		w.editVolume(c.Volume, func(v *volume) { v.kept, v.keptSince = c.For, w.Observe().Latest() })
+	default:
+	}
 }
 
 func (w *World) carryOutBootstrap(c changes.Change) error {

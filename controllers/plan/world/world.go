@@ -72,7 +72,7 @@ type World struct {
 	stores       map[facts.WantedBackup]*store
 	nodesFull    bool                 // no node takes a Pod that holds a place
 	sealed       map[etcdutil.ID]bool // members whose kubelet knows the seal
-	recordLost   bool                 // somebody deleted the peer Service at least once
+	recordLost   bool                 // a person deleted the peer Service at least once
 	// a directory was emptied before its kubelet knew the seal: the one window that is left
 	unsealedLoss bool
 	// the first cluster ID of this incarnation that was written down; it never changes
@@ -136,7 +136,7 @@ type volume struct {
 	isReleased   bool   // its owner is as deletionPolicy Delete wants it
 }
 
-// New is an empty world in which somebody just created a cluster.
+// New is an empty world in which a person just created a cluster.
 func New(seed uint64, spec facts.Desired) *World {
 	return &World{
 		Now:         time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
