@@ -31,7 +31,8 @@ var (
 
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &EtcdCluster{}, &EtcdClusterList{}, &EtcdBackup{}, &EtcdBackupList{},
-		&EtcdBackupSchedule{}, &EtcdBackupScheduleList{}, &EtcdRestore{}, &EtcdRestoreList{})
+		&EtcdBackupSchedule{}, &EtcdBackupScheduleList{}, &EtcdRestore{}, &EtcdRestoreList{}, &EtcdClient{},
+		&EtcdClientList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }
@@ -50,6 +51,7 @@ const (
 	ComponentMember   = "member"
 	ComponentBackup   = "backup"
 	ComponentDefrag   = "defragment"
+	ComponentClient   = "client"
 )
 
 // Labels of the operator.
@@ -75,6 +77,9 @@ const (
 	LabelBackup = Group + "/backup"
 	// LabelSchedule is the name of the EtcdBackupSchedule that created an EtcdBackup.
 	LabelSchedule = Group + "/schedule"
+
+	// LabelClient is the name of the EtcdClient that a Secret is for.
+	LabelClient = Group + "/client"
 
 	RoleVoter   = "voter"
 	RoleLearner = "learner"
@@ -164,6 +169,9 @@ const (
 	// 2026-01-31T12:00:00Z; on the EtcdCluster. People write it. Clients get 24 hours for each step that they have to
 	// follow, or as long as stands before the time: 1h@2026-01-31T12:00:00Z.
 	AnnotationRotateCA = Group + "/rotate-ca"
+	// AnnotationRenewCertificate has the certificate of an EtcdClient issued anew that was made before its time, such as
+	// 2026-01-31T12:00:00Z; on the EtcdClient. People write it.
+	AnnotationRenewCertificate = Group + "/renew-certificate"
 	// AnnotationMoveLeader names the member that leads next and the time of the request: demo-1@2026-01-31T12:00:00Z;
 	// on the EtcdCluster. People write it. It counts for 10 minutes.
 	AnnotationMoveLeader = Group + "/move-leader"
@@ -203,6 +211,9 @@ const (
 	// AnnotationTestSignature is the HMAC-SHA256 of that result, in hex: without it no backup counts as proven by it.
 	AnnotationTestSignature = Group + "/last-test-restore-signature"
 )
+
+// FinalizerAccess keeps an EtcdClient until its access is taken away in etcd.
+const FinalizerAccess = Group + "/access"
 
 // longestRestartedAt is enough for a time, with a reason behind it.
 const longestRestartedAt = 64

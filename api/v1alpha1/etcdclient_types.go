@@ -1,0 +1,162 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// EtcdClient gives one program access to some keys of a cluster: a user of etcd with a role of its own, and a Secret with
+// a certificate of that user. Deleting it takes the access away.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=etcdclients,scope=Namespaced,shortName=etcdc,categories={all,etcdsteward}
+// +kubebuilder:storageversion
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Cluster",type=string,JSONPath=`.spec.clusterRef.name`,description="Cluster that the client may use"
+// +kubebuilder:printcolumn:name="User",type=string,JSONPath=`.status.user`,description="User in etcd, and common name of the certificate"
+// +kubebuilder:printcolumn:name="Secret",type=string,JSONPath=`.status.secretName`,description="Secret with the certificate"
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether the client has the access that the spec asks for"
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the condition Ready, in one word"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Certificate Ends",type=date,priority=1,JSONPath=`.status.certificateNotAfter`,description="When the certificate ends, unless it is renewed"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="metadata.name must be at most 63 characters, lower-case letters, digits and '-', not starting or ending in '-': it is part of names in etcd",messageExpression="'metadata.name is \"' + self.metadata.name + '\"; it must be at most 63 characters, lower-case letters, digits and \"-\", not starting or ending in \"-\": it is part of names in etcd'"
+type EtcdClient struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec says which keys of which cluster the client may use.
+	// +required
+	Spec EtcdClientSpec `json:"spec"`
+
+	// Status is the last seen state of the client. The operator decides nothing from it.
+	// +optional
+	Status EtcdClientStatus `json:"status,omitempty"`
+}
+
+// EtcdClientList is a list of clients.
+//
+// +kubebuilder:object:root=true
+type EtcdClientList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []EtcdClient `json:"items"`
+}
+
+// EtcdClientSpec says which keys of which cluster the client may use.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.user) == has(oldSelf.user)",message="spec.user cannot change: create another EtcdClient",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="has(self.secretName) == has(oldSelf.secretName)",message="spec.secretName cannot change: create another EtcdClient",reason=FieldValueForbidden
+type EtcdClientSpec struct {
+	// ClusterRef names the EtcdCluster, in the same namespace. It cannot change.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.clusterRef cannot change: create another EtcdClient for another cluster",reason=FieldValueForbidden
+	ClusterRef ClusterReference `json:"clusterRef"`
+
+	// User is the client's name in etcd, and the common name of its certificate. It
+	// cannot change. No two clients of a cluster have the same user. Default: the name
+	// of the EtcdClient.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.user cannot change: create another EtcdClient",reason=FieldValueForbidden
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$')",message="spec.user must be at most 64 letters, digits, '.', '_' and '-', starting and ending with a letter or a digit",messageExpression="'spec.user is \"' + self + '\"; it must be at most 64 letters, digits, \".\", \"_\" and \"-\", starting and ending with a letter or a digit'"
+	// +kubebuilder:validation:XValidation:rule="self != 'root'",message="spec.user must not be root, which is the operator"
+	User string `json:"user,omitempty"`
+
+	// Permissions are the keys that the client may use, from 1 to 64 entries. What
+	// several entries say is added up. A change takes effect while the client runs.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	Permissions []ClientPermission `json:"permissions"`
+
+	// SecretName is the name of the Secret that the operator writes the certificate
+	// into. It must end in -etcd, and cannot change. Default: the name of the
+	// EtcdClient, and -etcd.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.secretName cannot change: create another EtcdClient",reason=FieldValueForbidden
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?-etcd$')",message="spec.secretName must be lower-case letters, digits and '-', and end in -etcd: the operator makes no Secrets of other names for clients",messageExpression="'spec.secretName is \"' + self + '\"; it must be lower-case letters, digits and \"-\", and end in -etcd: the operator makes no Secrets of other names for clients'"
+	SecretName string `json:"secretName,omitempty"`
+}
+
+// ClientPermission lets a client use one key, or all keys with a prefix.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.prefix) != has(self.key)",message="a permission must have exactly one of prefix and key"
+type ClientPermission struct {
+	// Prefix is how the keys begin, such as shop/. It begins as many characters as it
+	// has: shop covers shopping as well.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Prefix string `json:"prefix,omitempty"`
+
+	// Key is one key.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Key string `json:"key,omitempty"`
+
+	// Access is ReadOnly or ReadWrite.
+	// +required
+	Access ClientAccess `json:"access"`
+}
+
+// ClientAccess is what a client may do with keys.
+//
+// +kubebuilder:validation:Enum=ReadOnly;ReadWrite
+type ClientAccess string
+
+// The kinds of access.
+const (
+	AccessReadOnly  ClientAccess = "ReadOnly"
+	AccessReadWrite ClientAccess = "ReadWrite"
+)
+
+// Condition types of an EtcdClient.
+const (
+	// ClientReady is True when the client has exactly the access that the spec asks for, and its Secret is current.
+	ClientReady = "Ready"
+)
+
+// EtcdClientStatus is the last seen state of a client. It may be wiped at any time: the operator writes it again from
+// what etcd and the Secret say.
+type EtcdClientStatus struct {
+	// Conditions: Ready.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// User is the client's name in etcd.
+	// +optional
+	User string `json:"user,omitempty"`
+
+	// Role is the role in etcd that holds the permissions. The operator owns it, and
+	// takes changes by others back.
+	// +optional
+	Role string `json:"role,omitempty"`
+
+	// SecretName is the Secret with ca.crt, tls.crt, tls.key, endpoints, addresses and user.
+	// +optional
+	SecretName string `json:"secretName,omitempty"`
+
+	// CertificateNotAfter is when the certificate ends. It is renewed long before.
+	// +optional
+	CertificateNotAfter *metav1.Time `json:"certificateNotAfter,omitempty"`
+}
+
+// UserOrDefault is the client's name in etcd.
+func (c *EtcdClient) UserOrDefault() string {
+	if c.Spec.User != "" {
+		return c.Spec.User
+	}
+	return c.Name
+}
+
+// SecretNameOrDefault is the name of the Secret with the certificate.
+func (c *EtcdClient) SecretNameOrDefault() string {
+	if c.Spec.SecretName != "" {
+		return c.Spec.SecretName
+	}
+	return c.Name + "-etcd"
+}
