@@ -57,6 +57,17 @@ const (
 	RootRole = "root"
 )
 
+// Permission is a right to keys, as a role has it.
+type Permission struct {
+	Key string
+	End string // the first key behind the range; empty for Key alone
+	// Read and Write say what may be done with the keys.
+	Read, Write bool
+}
+
+// SameKeys reports rights to the same keys: etcd holds one for each range.
+func (p Permission) SameKeys(other Permission) bool { return p.Key == other.Key && p.End == other.End }
+
 // Endpoint is where and as whom a member is dialled.
 type Endpoint struct {
 	Address    string      // ip:port or [v6]:port
@@ -131,6 +142,22 @@ type Client interface {
 	AddUser(ctx context.Context, user string) error
 	// GrantRole gives a user a role. One that it has is no error. RootRole need not be made before.
 	GrantRole(ctx context.Context, user, role string) error
+	// NewUser is AddUser that is refused where the user is there: ErrUserExists.
+	NewUser(ctx context.Context, user string) error
+	// DeleteUser deletes a user. One that is not there is no error.
+	DeleteUser(ctx context.Context, user string) error
+	// RoleNames are the names of all roles.
+	RoleNames(ctx context.Context) ([]string, error)
+	// Permissions are those of a role, or ErrRoleNotFound.
+	Permissions(ctx context.Context, role string) ([]Permission, error)
+	// AddRole makes a role without permissions. One that is there stays as it is, and is no error.
+	AddRole(ctx context.Context, role string) error
+	// DeleteRole deletes a role, and takes it from all users. One that is not there is no error.
+	DeleteRole(ctx context.Context, role string) error
+	// GrantPermission gives a role a permission, in the place of one to the same keys.
+	GrantPermission(ctx context.Context, role string, permission Permission) error
+	// RevokePermission takes the permission to these very keys from a role. One that it does not have is no error.
+	RevokePermission(ctx context.Context, role string, permission Permission) error
 	// EnableAuthentication is refused before the user root has RootRole. From then on neither can be taken away.
 	EnableAuthentication(ctx context.Context) error
 	// DisableAuthentication lets every client do everything. Users and roles stay.

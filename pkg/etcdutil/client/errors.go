@@ -29,6 +29,8 @@ var (
 	ErrFutureRevision      error = rpctypes.ErrFutureRev              // HashKV: the member is not there yet
 	ErrNoLeader            error = rpctypes.ErrNoLeader
 	ErrUserNotFound        error = rpctypes.ErrUserNotFound     // Roles: make it; elsewhere: our certificate names it
+	ErrUserExists          error = rpctypes.ErrUserAlreadyExist // NewUser: another one made it
+	ErrRoleNotFound        error = rpctypes.ErrRoleNotFound     // Permissions: make it
 	ErrRootUserNotExist    error = rpctypes.ErrRootUserNotExist // EnableAuthentication: make it first
 	ErrRootRoleNotExist    error = rpctypes.ErrRootRoleNotExist // EnableAuthentication: grant it first
 	// a learner answers Status and little else

@@ -65,6 +65,18 @@ var rights = []right{
 	{"Roles", root, func(p *play, c client.Client) error { return second(c.Roles(p.Context(), client.RootUser)) }},
 	{"AddUser", root, func(p *play, c client.Client) error { return c.AddUser(p.Context(), "added") }},
 	{"GrantRole", root, func(p *play, c client.Client) error { return c.GrantRole(p.Context(), "app", "app") }},
+	{"NewUser", root, func(p *play, c client.Client) error { return c.NewUser(p.Context(), "new") }},
+	{"DeleteUser", root, func(p *play, c client.Client) error { return c.DeleteUser(p.Context(), "new") }},
+	{"RoleNames", root, func(p *play, c client.Client) error { return second(c.RoleNames(p.Context())) }},
+	{"Permissions", root, func(p *play, c client.Client) error { return second(c.Permissions(p.Context(), client.RootRole)) }},
+	{"AddRole", root, func(p *play, c client.Client) error { return c.AddRole(p.Context(), "new") }},
+	{"DeleteRole", root, func(p *play, c client.Client) error { return c.DeleteRole(p.Context(), "new") }},
+	{"GrantPermission", root, func(p *play, c client.Client) error {
+		return c.GrantPermission(p.Context(), "app", client.Permission{Key: "app", Read: true})
+	}},
+	{"RevokePermission", root, func(p *play, c client.Client) error {
+		return c.RevokePermission(p.Context(), "app", client.Permission{Key: "app"})
+	}},
 	{"EnableAuthentication", root, func(p *play, c client.Client) error { return c.EnableAuthentication(p.Context()) }},
 	{"DisableAuthentication", root, func(p *play, c client.Client) error { return c.DisableAuthentication(p.Context()) }},
 }

@@ -9,7 +9,7 @@ import (
 
 // scenarios is the contract: what the fake and every real etcd must both do.
 var scenarios = slices.Concat(bootstrapScenarios, learnerScenarios, removalScenarios, leaderScenarios, identityScenarios, lossScenarios,
-	authScenarios)
+	authScenarios, roleScenarios)
 
 // differing are the scenarios and crashes in which releases differ, or may: every release plays them.
 var differing = []string{

@@ -10,13 +10,14 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
-// Authentication. A client is the user that its certificate names. Users here are those of the operator: one has the
-// role root, or none at all.
+// Authentication. A client is the user that its certificate names. Keys are not played here, so that permissions are
+// held and never asked.
 
-// auth is what a log says of users, by their names with their roles.
+// auth is what a log says of users, by their names with their roles, and of roles with their permissions.
 type auth struct {
 	client.Authentication
 	users map[string][]string
+	roles map[string][]client.Permission
 }
 
 // apply changes users as etcd does: only what changes one, or turns authentication off, raises the revision
@@ -34,7 +35,9 @@ func (a *auth) apply(e entry) {
 			return
 		}
 	default:
-		return
+		if !a.applyRole(e) {
+			return
+		}
 	}
 	a.Revision++
 }
@@ -104,7 +107,7 @@ func (c *conn) GrantRole(ctx context.Context, user, role string) error {
 		switch {
 		case !isUser:
 			return client.ErrUserNotFound
-		case role != client.RootRole: // the only one that need not be made first: roles are not played here
+		case role != client.RootRole && !p.state().auth.has(role): // that one need not be made first
 			return rpctypes.ErrRoleNotFound
 		case slices.Contains(roles, role):
 			return nil

@@ -27,6 +27,12 @@ const (
 	entryUser  entryKind = "user"
 	entryGrant entryKind = "grant"
 	entryAuth  entryKind = "auth"
+	// a user is deleted; a role is made, deleted, gets a permission and loses one
+	entryNoUser entryKind = "no user"
+	entryRole   entryKind = "role"
+	entryNoRole entryKind = "no role"
+	entryPermit entryKind = "permit"
+	entryForbid entryKind = "forbid"
 )
 
 // entry is one entry of the raft log. It is comparable, so that two logs can be told apart.
@@ -37,7 +43,8 @@ type entry struct {
 	peerURL   string
 	clientURL string
 	learner   bool
-	role      string           // of an entryGrant
+	role      string           // of an entryGrant, and of all that is done with roles
+	permits   client.Permission
 	enabled   bool             // of an entryAuth
 	version   etcdutil.Version // of an entryVersion or entryDowngrade; zero ends a downgrade
 	old       bool             // written by a leader of 3.5, in a form that 3.7 cannot read
@@ -57,7 +64,8 @@ type membership struct {
 // replay applies a log from its beginning.
 func replay(log []entry) membership {
 	m := membership{removed: map[etcdutil.ID]bool{}, revision: 1,
-		auth: auth{Authentication: client.Authentication{Revision: 1}, users: map[string][]string{}}}
+		auth: auth{Authentication: client.Authentication{Revision: 1}, users: map[string][]string{},
+			roles: map[string][]client.Permission{}}}
 	for _, e := range log {
 		m.apply(e)
 	}

@@ -40,6 +40,22 @@ func (c *etcdClient) AddUser(ctx context.Context, user string) error {
 	return nil
 }
 
+func (c *etcdClient) NewUser(ctx context.Context, user string) error {
+	request := &pb.AuthUserAddRequest{Name: user, Options: &authpb.UserAddOptions{NoPassword: true}}
+	if _, err := call(ctx, c, membershipDeadline, c.auth.UserAdd, request); err != nil {
+		return fmt.Errorf("adding the user %s: %w", user, err)
+	}
+	return nil
+}
+
+func (c *etcdClient) DeleteUser(ctx context.Context, user string) error {
+	_, err := call(ctx, c, membershipDeadline, c.auth.UserDelete, &pb.AuthUserDeleteRequest{Name: user})
+	if err != nil && !errors.Is(err, rpctypes.ErrUserNotFound) {
+		return fmt.Errorf("deleting the user %s: %w", user, err)
+	}
+	return nil
+}
+
 func (c *etcdClient) GrantRole(ctx context.Context, user, role string) error {
 	request := &pb.AuthUserGrantRoleRequest{User: user, Role: role}
 	if _, err := call(ctx, c, membershipDeadline, c.auth.UserGrantRole, request); err != nil {

@@ -1,0 +1,344 @@
+// Package accessplan decides what becomes of an EtcdClient. Next is a pure function from what was observed to the one
+// thing to do now; Status and Events are pure functions from that to what people see.
+//
+// # Words
+//
+// A client is one EtcdClient. Its user is a user of etcd, which its certificate names. Its role is a role of etcd that the
+// operator made for this client alone. A right is what a role may do with a range of keys.
+//
+// # The order of rules
+//
+//  1. Whether the client is this operator's at all: other-operator.
+//  2. The client that is being deleted: release, revocation-waits, delete-user, delete-role, release. Its access goes
+//     before the object does. Where the cluster is gone nothing is left to take away.
+//  3. What a person has to put right: user-reserved, user-claimed, secret-claimed.
+//  4. Whether there is a cluster to ask: cluster, secret-taken, etcd-unknown.
+//  5. What has to be so in etcd, from the role to the user: user-taken, hold, make-role, grant, revoke, make-user. Rights
+//     that are missing come before rights that are too many, so that a client which moves to other keys never has none.
+//  6. What is handed out, and only while authentication limits what it may do: auth-off, ca, secret, granted.
+//
+// # Whose a user is
+//
+// etcd has no labels. So the role says it: RoleName names client and user, and the role is made before the user is. A user
+// that was there before its role is another's, and is never touched. Nothing is decided from the status.
+package accessplan
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/words"
+)
+
+// How long until the next look, where nothing else says that something moved.
+const (
+	whileWaiting = 10 * time.Second
+	whileGranted = 5 * time.Minute
+	afterChange  = 20 * time.Millisecond
+)
+
+// Change is one effect on one system.
+type Change any
+
+// The changes.
+type (
+	// Hold puts the finalizer on the client, before anything of it is in etcd.
+	Hold struct{}
+	// Release takes the finalizer off.
+	Release struct{}
+	// MakeRole makes the role, without rights.
+	MakeRole struct{ Role string }
+	// Grant gives the role rights.
+	Grant struct {
+		Role   string
+		Rights []Right
+	}
+	// Revoke takes all rights to the ranges of these from the role.
+	Revoke struct {
+		Role   string
+		Rights []Right
+	}
+	// MakeUser makes the user, if it is not there, and gives it the role. Exists says that it was there.
+	MakeUser struct {
+		User, Role string
+		Exists     bool
+	}
+	// DeleteUser deletes the user.
+	DeleteUser struct{ User string }
+	// DeleteRole deletes the role.
+	DeleteRole struct{ Role string }
+	// WriteSecret makes the Secret, or brings its content up to date.
+	WriteSecret struct{ Why string }
+)
+
+// Decision is what to do now, and what to tell.
+type Decision struct {
+	Change  Change // nil: nothing
+	Ignored bool   // another operator looks after it
+	Granted bool
+	Trouble bool // a person has to do something
+	Reason  string
+	Message string
+	Recheck time.Duration // zero: when something moves
+}
+
+// Refused is the decision after the platform refused its change.
+func (d Decision) Refused(reason, message string, recheck time.Duration) Decision {
+	return Decision{Reason: reason, Message: words.Bounded(message), Trouble: true, Recheck: recheck}
+}
+
+// rules in the order that the package names; the first that speaks wins.
+var rules = []func(Observation) *Decision{
+	otherOperator,
+	deleting,
+	userReserved, userClaimed, secretClaimed,
+	cluster, secretTaken, etcdUnknown,
+	userTaken, hold, makeRole, grant, revoke, makeUser,
+	authOff, ca, writeSecret, granted,
+}
+
+// Next is what to do now.
+func Next(o Observation) Decision {
+	for _, rule := range rules {
+		if d := rule(o); d != nil {
+			return *d
+		}
+	}
+	panic("the last rule always speaks")
+}
+
+func waits(reason, message string, parts ...any) *Decision {
+	return &Decision{Reason: reason, Message: words.Bounded(fmt.Sprintf(message, parts...)), Recheck: whileWaiting}
+}
+
+func (d *Decision) troubled() *Decision {
+	d.Trouble = true
+	return d
+}
+
+func act(change Change, message string, parts ...any) *Decision {
+	d := waits(ReasonGranting, message, parts...)
+	d.Change, d.Recheck = change, afterChange
+	return d
+}
+
+func (o Observation) role() string { return RoleName(o.Client.Name, o.Client.User) }
+
+func otherOperator(o Observation) *Decision {
+	if o.Cluster.Operator == "" || o.Cluster.Operator == o.Operator {
+		return nil
+	}
+	return &Decision{Ignored: true, Recheck: time.Minute}
+}
+
+// deleting takes the user first: from then on etcd refuses the certificate.
+func deleting(o Observation) *Decision {
+	switch {
+	case !o.Client.Deleting:
+		return nil
+	case !o.Client.Held:
+		return &Decision{Reason: ReasonRevoking, Message: "The EtcdClient is being deleted."}
+	case !o.Cluster.Exists || o.Cluster.Deleting || !o.Cluster.TLS:
+		return o.revokes(Release{}, "The cluster is gone, and its users with it.")
+	case o.Cluster.Paused || o.Cluster.Asleep || !o.Cluster.Bootstrapped || !o.Etcd.Known:
+		return o.revocationWaits()
+	case o.isOwn():
+		return o.revokes(DeleteUser{o.Client.User}, "The user is deleted, so that etcd refuses the certificate.")
+	case o.Etcd.Role.Exists:
+		return o.revokes(DeleteRole{o.role()}, "The role is deleted.")
+	}
+	return o.revokes(Release{}, "The access is taken away.")
+}
+
+func (o Observation) revokes(change Change, message string) *Decision {
+	return &Decision{Change: change, Reason: ReasonRevoking, Message: message, Recheck: afterChange}
+}
+
+// revocationWaits says what is in the way. The object stays meanwhile: it says whose right is left in etcd.
+func (o Observation) revocationWaits() *Decision {
+	why := o.Etcd.Why
+	switch {
+	case o.Cluster.Paused:
+		why = "the cluster is paused"
+	case o.Cluster.Asleep:
+		why = "the cluster sleeps"
+	case !o.Cluster.Bootstrapped:
+		why = "the cluster has not served yet"
+	}
+	return waits(ReasonRevoking, "The EtcdClient is being deleted, and its user %s is still in etcd: %s. The operator deletes "+
+		"the user as soon as it can, and the EtcdClient then. If the cluster never comes back, delete it, or take the "+
+		"finalizer %s off the EtcdClient.", o.Client.User, why, finalizer).troubled()
+}
+
+// ofMember is the common name of a member's certificate.
+var ofMember = regexp.MustCompile(`^-[0-9]+$`)
+
+func userReserved(o Observation) *Decision {
+	rest, isOfCluster := strings.CutPrefix(o.Client.User, o.Cluster.Name)
+	switch {
+	case o.Client.User == "root":
+		return o.refuses(ReasonUserReserved, "The user root is the operator.")
+	case isOfCluster && rest == "-client":
+		return o.refuses(ReasonUserReserved, "The user %s is that of all clients of the Secret %s-tls.", o.Client.User,
+			o.Client.User)
+	case isOfCluster && ofMember.MatchString(rest):
+		return o.refuses(ReasonUserReserved, "The user %s has the name of a member, whose certificate would have the same "+
+			"rights.", o.Client.User)
+	}
+	return nil
+}
+
+func (o Observation) refuses(reason, why string, parts ...any) *Decision {
+	return waits(reason, why+" The operator changes nothing for this EtcdClient. Delete it, and create one with another "+
+		"spec.user.", parts...).troubled()
+}
+
+func userClaimed(o Observation) *Decision {
+	if o.Client.OlderUser == "" {
+		return nil
+	}
+	return waits(ReasonUserClaimed, "The EtcdClient %s, which is older, has the user %s of this cluster. This one waits until "+
+		"that is deleted. To have both, delete this one, and create it with another spec.user.", o.Client.OlderUser,
+		o.Client.User).troubled()
+}
+
+func secretClaimed(o Observation) *Decision {
+	if o.Client.OlderSecret == "" {
+		return nil
+	}
+	return waits(ReasonSecretClaimed, "The EtcdClient %s, which is older, has the Secret %s. This one waits until that is "+
+		"deleted. To have both, delete this one, and create it with another spec.secretName.", o.Client.OlderSecret,
+		o.Client.Secret).troubled()
+}
+
+func cluster(o Observation) *Decision {
+	name := "EtcdCluster " + o.Cluster.Name
+	switch c := o.Cluster; {
+	case !c.Exists:
+		return waits(ReasonClusterNotFound, "%s does not exist in this namespace. The operator waits for it. Create it, or "+
+			"delete this EtcdClient.", name).troubled()
+	case c.Deleting:
+		return waits(ReasonClusterDeleting, "%s is being deleted, and its users with it. The operator waits for another "+
+			"one of that name.", name)
+	case !c.TLS:
+		return waits(ReasonClusterWithoutTLS, "%s has spec.tls.mode: Disabled, and an EtcdClient is let in by a certificate. "+
+			"The operator changes nothing. Create a cluster with certificates: the mode of this one cannot change.",
+			name).troubled()
+	case c.Asleep:
+		return waits(ReasonClusterAsleep, "%s sleeps, because its spec.size is 0. The operator goes on when it is woken: set "+
+			"that to the number of members that it is to have.", name)
+	case c.Paused:
+		return waits(ReasonClusterPaused, "%s is paused, or in mode DryRun. The operator changes no user and no Secret until "+
+			"it is not.", name)
+	case !c.Bootstrapped:
+		return waits(ReasonClusterNotServing, "%s has not served yet. The operator waits for it.", name)
+	}
+	return nil
+}
+
+// secretTaken comes before etcd: a client that cannot have its Secret needs no user.
+func secretTaken(o Observation) *Decision {
+	switch o.Secret.State {
+	case SecretForeign:
+		return waits(ReasonSecretTaken, "There is a Secret %s that is not of this EtcdClient. The operator does not touch it. "+
+			"Delete that Secret, or create another EtcdClient with another spec.secretName.", o.Client.Secret).troubled()
+	case SecretTerminating:
+		return waits(ReasonSecretTaken, "The Secret %s is being deleted. The operator writes it anew once it is gone.",
+			o.Client.Secret)
+	case SecretAbsent, SecretOwn:
+	}
+	return nil
+}
+
+func etcdUnknown(o Observation) *Decision {
+	if o.Etcd.Known {
+		return nil
+	}
+	return waits(ReasonEtcdUnavailable, "etcd does not say which users and roles there are: %s. The operator asks again. The "+
+		"access stays as it is until then.", o.Etcd.Why)
+}
+
+func userTaken(o Observation) *Decision {
+	if !o.Etcd.User.Exists || o.isOwn() {
+		return nil
+	}
+	return waits(ReasonUserTaken, "etcd has a user %s that the operator did not make for this EtcdClient. The operator does "+
+		"not touch it, and hands out no certificate of that name. Delete the user with etcdctl, or create another EtcdClient "+
+		"with another spec.user.", o.Client.User).troubled()
+}
+
+func hold(o Observation) *Decision {
+	if o.Client.Held {
+		return nil
+	}
+	return act(Hold{}, "The EtcdClient gets its finalizer.")
+}
+
+func makeRole(o Observation) *Decision {
+	if o.Etcd.Role.Exists {
+		return nil
+	}
+	return act(MakeRole{o.role()}, "The role is made in etcd.")
+}
+
+func grant(o Observation) *Decision {
+	if rights := o.missing(); len(rights) > 0 {
+		return act(Grant{o.role(), rights}, "The role gets what the spec asks for.")
+	}
+	return nil
+}
+
+func revoke(o Observation) *Decision {
+	if rights := o.excess(); len(rights) > 0 {
+		return act(Revoke{o.role(), rights}, "The role loses what the spec does not ask for.")
+	}
+	return nil
+}
+
+func makeUser(o Observation) *Decision {
+	if o.hasRole() {
+		return nil
+	}
+	return act(MakeUser{o.Client.User, o.role(), o.Etcd.User.Exists}, "The user is made in etcd, and gets the role.")
+}
+
+// authOff hands out no certificate that may do everything. One that was handed out before stays: to take it would stop the
+// program, and others have as much.
+func authOff(o Observation) *Decision {
+	switch {
+	case o.Etcd.AuthOn:
+		return nil
+	case o.Cluster.AsksForAuth:
+		return waits(ReasonAuthenticationOff, "etcd's authentication is not on yet, and until then every certificate may read "+
+			"and write all keys. User and role are made. The Secret %s follows once EtcdCluster %s has turned it on.",
+			o.Client.Secret, o.Cluster.Name)
+	}
+	return waits(ReasonAuthenticationOff, "etcd's authentication is off, so every certificate may read and write all keys. User "+
+		"and role are made, and the operator neither makes nor renews the Secret %s. Set spec.auth.enabled of EtcdCluster %s "+
+		"to true.", o.Client.Secret, o.Cluster.Name).troubled()
+}
+
+func ca(o Observation) *Decision {
+	if o.CA.Known {
+		return nil
+	}
+	return waits(ReasonCANotReady, "No certificate can be signed: %s. The operator tries again.", o.CA.Why)
+}
+
+func writeSecret(o Observation) *Decision {
+	if o.Secret.State == SecretOwn && o.Secret.Due == "" {
+		return nil
+	}
+	return act(WriteSecret{o.Secret.Due}, "The Secret %s is written.", o.Client.Secret)
+}
+
+func granted(o Observation) *Decision {
+	message := fmt.Sprintf("The user %s has the rights of the spec, and the Secret %s its certificate.", o.Client.User,
+		o.Client.Secret)
+	if len(o.Etcd.User.Roles) > 1 {
+		message += " It also has roles that people gave it in etcd, which the operator leaves alone."
+	}
+	return &Decision{Granted: true, Reason: ReasonGranted, Message: message, Recheck: whileGranted}
+}

@@ -1,0 +1,110 @@
+package accessplan
+
+import (
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+// Observation is everything Next may know. It is a plain value.
+type Observation struct {
+	Now      time.Time // the only clock
+	Operator string    // namespace/name of this install
+
+	Client  Client
+	Cluster Cluster
+	Etcd    Etcd
+	CA      CA
+	Secret  Secret
+}
+
+// Client is the EtcdClient itself, and who asks for the same.
+type Client struct {
+	Name, User, Secret string
+	Wants              []Right // as WantedRights has them
+	Deleting, Held     bool    // Held: it has the finalizer, so that something of it may be in etcd
+
+	// OlderUser and OlderSecret are the EtcdClients that asked earlier for this user of this cluster, or for this Secret;
+	// empty: none.
+	OlderUser, OlderSecret string
+}
+
+// Cluster is the cluster that the client is to use.
+type Cluster struct {
+	Name         string
+	Exists       bool
+	Deleting     bool
+	Operator     string // the install that looks after it; empty when no install has claimed it
+	TLS          bool
+	Paused       bool // or in mode DryRun: nothing of it may be changed
+	Asleep       bool // its spec asks for no member
+	Bootstrapped bool // its members have answered, and their cluster ID is written down
+	AsksForAuth  bool // spec.auth.enabled
+}
+
+// Etcd is what a member says of users and roles. It is asked only where Cluster lets it be.
+type Etcd struct {
+	Known  bool
+	Why    string // why it is not known
+	AuthOn bool
+	Role   Role
+	User   User
+}
+
+// Role is the client's own role.
+type Role struct {
+	Exists bool
+	Rights []Right
+}
+
+// User is the user of the client's name.
+type User struct {
+	Exists bool
+	Roles  []string
+}
+
+// CA is what signs certificates of clients.
+type CA struct {
+	Known bool
+	Why   string // why nothing can be signed
+}
+
+// Secret is the Secret of the client's name.
+type Secret struct {
+	State    SecretState
+	Due      string // why its content has to be written; empty: it has not
+	NotAfter time.Time
+}
+
+// SecretState is whose Secret there is.
+type SecretState string
+
+// The states of a Secret.
+const (
+	SecretAbsent      SecretState = ""
+	SecretOwn         SecretState = "Own"
+	SecretForeign     SecretState = "Foreign"
+	SecretTerminating SecretState = "Terminating"
+)
+
+// rolePrefix begins the names of the operator's roles. People's names have no slash unless they mean it.
+const rolePrefix = v1alpha1.Group + "/"
+
+// RoleName is the role of a client. It names both, so that whose user it is can be read in etcd alone: neither name may
+// have a slash.
+func RoleName(client, user string) string { return rolePrefix + client + "/" + user }
+
+// isOwn reports a user that the operator made for this client. The operator makes the role before the user, and only
+// where no such user is. So beside that role, a user without any is one whose making was interrupted.
+func (o Observation) isOwn() bool {
+	return o.Etcd.Role.Exists && o.Etcd.User.Exists && (len(o.Etcd.User.Roles) == 0 || o.hasRole())
+}
+
+func (o Observation) hasRole() bool {
+	for _, role := range o.Etcd.User.Roles {
+		if role == RoleName(o.Client.Name, o.Client.User) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,64 @@
+package accessplan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+)
+
+// Right is what may be done with a range of keys, as etcd holds it.
+type Right struct {
+	Key, End    string // End is the first key behind the range; empty for Key alone
+	Read, Write bool
+}
+
+func (r Right) isOf(other Right) bool { return r.Key == other.Key && r.End == other.End }
+
+// WantedRights are what a spec asks for: one right for each range, in the order of keys. Of several for one range, what
+// each gives is added up.
+func WantedRights(permissions []v1alpha1.ClientPermission) []Right {
+	var all []Right
+	for _, p := range permissions {
+		right := Right{Key: p.Key, Read: true, Write: p.Access == v1alpha1.AccessReadWrite}
+		if p.Prefix != "" {
+			right.Key, right.End = p.Prefix, behind(p.Prefix)
+		}
+		if right.Key == "" {
+			continue // the schema refuses it, and to etcd it would be no key at all
+		}
+		if at := slices.IndexFunc(all, right.isOf); at >= 0 {
+			all[at].Write = all[at].Write || right.Write
+			continue
+		}
+		all = append(all, right)
+	}
+	slices.SortFunc(all, func(a, b Right) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.End, b.End)) })
+	return all
+}
+
+// behind is the first key that does not begin with a prefix. The prefix is UTF-8, so no byte of it is the highest one.
+func behind(prefix string) string {
+	last := len(prefix) - 1
+	return prefix[:last] + string([]byte{prefix[last] + 1})
+}
+
+// missing are the rights that the role lacks.
+func (o Observation) missing() []Right {
+	return slices.DeleteFunc(slices.Clone(o.Client.Wants), func(r Right) bool {
+		return slices.Contains(o.Etcd.Role.Rights, r)
+	})
+}
+
+// excess are the rights that the role has and the spec does not ask for. A range of which it has two rights is among them
+// as well: etcd may leave the wider one beside the narrower, and takes both away at once.
+func (o Observation) excess() []Right {
+	var all []Right
+	for i, right := range o.Etcd.Role.Rights {
+		isTwice := slices.ContainsFunc(o.Etcd.Role.Rights[:i], right.isOf)
+		if (isTwice || !slices.Contains(o.Client.Wants, right)) && !slices.ContainsFunc(all, right.isOf) {
+			all = append(all, right)
+		}
+	}
+	return all
+}
