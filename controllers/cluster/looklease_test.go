@@ -51,7 +51,7 @@ func TestAProcessLeadsWhileTheLeaseNamesItAndLasts(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			lease := &kit.Lease{NamespacedName: types.NamespacedName{Namespace: "ops", Name: "l"}, Identity: "me", Now: func() time.Time { return now }}
-			until, err := leadsBy(row.lease, lease)(t.Context())
+			until, err := kit.LeadsBy(row.lease, lease)(t.Context())
 			if err == nil && !until.Equal(row.lease.spec.RenewTime.Add(90*time.Second)) {
 				t.Errorf("until %s", until)
 			}
@@ -60,7 +60,7 @@ func TestAProcessLeadsWhileTheLeaseNamesItAndLasts(t *testing.T) {
 			}
 		})
 	}
-	if leadsBy(leaseReader{}, nil) != nil {
+	if kit.LeadsBy(leaseReader{}, nil) != nil {
 		t.Error("a Lease is asked for where no leader is elected")
 	}
 }
@@ -69,7 +69,7 @@ func TestAProcessThatLostTheLeaseGrowsNoClusterAndSaysSo(t *testing.T) {
 	w := newWorld(t, demo(1))
 	w.settle()
 	lease := leaseReader{spec: coordinationv1.LeaseSpec{HolderIdentity: new("you")}}
-	w.operator.Applier.Leads = leadsBy(lease, &kit.Lease{Identity: "me", Now: func() time.Time { return w.now }})
+	w.operator.Applier.Leads = kit.LeadsBy(lease, &kit.Lease{Identity: "me", Now: func() time.Time { return w.now }})
 	w.resize(3)
 	for range 20 {
 		if _, err := w.pass(); err != nil {

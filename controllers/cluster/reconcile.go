@@ -176,7 +176,7 @@ func Add(mgr ctrl.Manager, install kit.Install) error {
 	r := newReconciler(kit.NewFrame(mgr, install), dial.EtcdDialer{})
 	r.Metrics = registered
 	if install.Lease != nil {
-		r.Applier.Leads = leadsBy(r.Live, install.Lease)
+		r.Applier.Leads = kit.LeadsBy(r.Live, install.Lease)
 		r.Leadership = &Leadership{Elected: mgr.Elected(), IsSilent: install.Lease.IsSilent}
 		if err := mgr.Add(r.lookAtAll(lookAgain(r.changed))); err != nil {
 			return fmt.Errorf("adding what begins to lead: %w", err)

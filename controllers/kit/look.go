@@ -8,6 +8,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -109,7 +110,7 @@ func (u *UnseenWrites) add(cluster types.NamespacedName, object client.Object, w
 // cachedKind makes empty objects of the kind; nil for a kind that is not cached.
 func cachedKind(object client.Object) func() client.Object {
 	switch object.(type) {
-	case *v1alpha1.EtcdCluster, *v1alpha1.EtcdBackup, *v1alpha1.EtcdBackupSchedule, *corev1.Pod,
+	case *v1alpha1.EtcdCluster, *v1alpha1.EtcdBackup, *v1alpha1.EtcdBackupSchedule, *v1alpha1.EtcdClient, *corev1.Pod,
 		*corev1.PersistentVolumeClaim, *corev1.Service,
 		*policyv1.PodDisruptionBudget, *networkingv1.NetworkPolicy, *batchv1.Job:
 		kind := reflect.TypeOf(object).Elem()
@@ -137,4 +138,34 @@ func (u *UnseenWrites) Forget(cluster types.NamespacedName) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.clusters, cluster)
+}
+
+// leaseMargin is how much of the Lease must be left before a call that changes etcd. The call ends with the Lease.
+const leaseMargin = 3 * time.Second
+
+// LeadsBy returns what asks the API server whether this process holds the Lease, and until when; nil where no leader is
+// elected.
+func LeadsBy(live client.Reader, lease *Lease) func(context.Context) (time.Time, error) {
+	if lease == nil {
+		return nil
+	}
+	return func(ctx context.Context) (time.Time, error) {
+		held := &coordinationv1.Lease{}
+		if err := live.Get(ctx, lease.NamespacedName, held); err != nil {
+			return time.Time{}, fmt.Errorf("reading the Lease %s: %w", lease.NamespacedName, err)
+		}
+		spec := held.Spec
+		if spec.HolderIdentity == nil || *spec.HolderIdentity != lease.Identity {
+			return time.Time{}, fmt.Errorf("another process of the operator may hold the Lease %s",
+				lease.NamespacedName)
+		}
+		if spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+			return time.Time{}, fmt.Errorf("the Lease %s does not say how long it lasts", lease.NamespacedName)
+		}
+		end := spec.RenewTime.Add(time.Duration(*spec.LeaseDurationSeconds) * time.Second)
+		if lease.Now().Add(leaseMargin).After(end) {
+			return time.Time{}, fmt.Errorf("the Lease %s was not renewed in time", lease.NamespacedName)
+		}
+		return end, nil
+	}
 }

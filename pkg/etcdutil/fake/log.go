@@ -43,7 +43,7 @@ type entry struct {
 	peerURL   string
 	clientURL string
 	learner   bool
-	role      string           // of an entryGrant, and of all that is done with roles
+	role      string // of an entryGrant, and of all that is done with roles
 	permits   client.Permission
 	enabled   bool             // of an entryAuth
 	version   etcdutil.Version // of an entryVersion or entryDowngrade; zero ends a downgrade

@@ -1,0 +1,143 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/accessplan"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/controllers/words"
+	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
+)
+
+// apply makes one change. What the platform refuses comes as apply.Rejected or apply.Later; apply.ErrStale asks to look
+// again.
+func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.EtcdClient, seen view, change accessplan.Change) error {
+	switch change := change.(type) {
+	case accessplan.Hold:
+		return r.Edit(ctx, c, func(o client.Object) { o.SetFinalizers(append(o.GetFinalizers(), v1alpha1.FinalizerAccess)) })
+	case accessplan.Release:
+		return r.Edit(ctx, c, func(o client.Object) {
+			o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == v1alpha1.FinalizerAccess }))
+		})
+	case accessplan.WriteSecret:
+		return r.writeSecret(ctx, c, seen)
+	}
+	return r.inEtcd(ctx, c, seen, change)
+}
+
+// inEtcd makes a change of users and roles, while this process holds the Lease. A change that was not answered shows in the
+// next look.
+func (r *Reconciler) inEtcd(ctx context.Context, c *v1alpha1.EtcdClient, seen view, change accessplan.Change) error {
+	if r.Leads != nil {
+		until, err := r.Leads(ctx)
+		if err != nil {
+			return apply.Later{Reason: apply.LaterNotLeading, Message: words.Bounded(err.Error())}
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, until)
+		defer cancel()
+	}
+	defer r.known.Forget(client.ObjectKeyFromObject(c))
+	err := changeEtcd(ctx, seen.member, change)
+	if err == nil || errors.Is(err, apply.ErrStale) {
+		return err
+	}
+	return apply.Later{Reason: accessplan.ReasonEtcdUnavailable, Message: words.Bounded(err.Error())}
+}
+
+func changeEtcd(ctx context.Context, member etcd.Client, change accessplan.Change) error {
+	switch change := change.(type) {
+	case accessplan.MakeRole:
+		return member.AddRole(ctx, change.Role)
+	case accessplan.Grant:
+		return each(change.Rights, func(p etcd.Permission) error { return member.GrantPermission(ctx, change.Role, p) })
+	case accessplan.Revoke:
+		return each(change.Rights, func(p etcd.Permission) error { return member.RevokePermission(ctx, change.Role, p) })
+	case accessplan.MakeUser:
+		return makeUser(ctx, member, change)
+	case accessplan.DeleteUser:
+		return member.DeleteUser(ctx, change.User)
+	case accessplan.DeleteRole:
+		return member.DeleteRole(ctx, change.Role)
+	}
+	return fmt.Errorf("the change %T is unknown", change)
+}
+
+func each(rights []accessplan.Right, do func(etcd.Permission) error) error {
+	for _, right := range rights {
+		if err := do(etcd.Permission(right)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeUser makes the user, and gives it the role. Where another one made a user of that name since the look, the role goes
+// again: beside it that user would count as the operator's own.
+func makeUser(ctx context.Context, member etcd.Client, change accessplan.MakeUser) error {
+	if !change.Exists {
+		err := member.NewUser(ctx, change.User)
+		if errors.Is(err, etcd.ErrUserExists) {
+			if err := member.DeleteRole(ctx, change.Role); err != nil {
+				return err
+			}
+			return apply.ErrStale
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return member.GrantRole(ctx, change.User, change.Role)
+}
+
+// writeSecret hands a certificate out, or brings the Secret up to date. It asks once more whether authentication is on:
+// with a certificate everything may be read where it is not.
+func (r *Reconciler) writeSecret(ctx context.Context, c *v1alpha1.EtcdClient, seen view) error {
+	isOn, err := r.isAuthOnNow(ctx, seen)
+	switch {
+	case err != nil:
+		return apply.Later{Reason: accessplan.ReasonEtcdUnavailable, Message: words.Bounded(err.Error())}
+	case !isOn:
+		return apply.ErrStale
+	}
+	data := resources.AccessFiles(seen.cluster, seen.Client.User, seen.ca)
+	if seen.secret == nil || seen.renew != "" {
+		pair, err := issue(seen)
+		if err != nil {
+			return err
+		}
+		data[resources.KeyCert], data[resources.KeyKey] = pair.Cert, pair.Key
+	}
+	if seen.secret == nil {
+		return r.Create(ctx, c, resources.BuildAccessSecret(seen.cluster, c, data))
+	}
+	return r.Edit(ctx, seen.secret, func(o client.Object) {
+		secret := o.(*corev1.Secret)
+		if secret.Data == nil {
+			secret.Data = map[string][]byte{}
+		}
+		maps.Copy(secret.Data, data) // what people added stays
+	})
+}
+
+func issue(seen view) (pki.Pair, error) {
+	ca, err := pki.ParseCA(pki.Pair{Cert: seen.ca[resources.KeyCert], Key: seen.ca[resources.KeyKey]})
+	if err != nil {
+		return pki.Pair{}, apply.Rejected{Reason: accessplan.ReasonCANotReady, Message: err.Error()}
+	}
+	pair, err := ca.Issue(resources.AccessCertificate(seen.cluster.Name, seen.Client.User).Leaf, seen.Now)
+	if err != nil {
+		return pki.Pair{}, apply.Rejected{Reason: accessplan.ReasonCANotReady, Message: err.Error()}
+	}
+	return pair, nil
+}

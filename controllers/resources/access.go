@@ -1,0 +1,80 @@
+package resources
+
+import (
+	"bytes"
+	"crypto/tls"
+	"net"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
+)
+
+// KindClient is the kind that owns the Secrets of clients.
+const KindClient = "EtcdClient"
+
+// Keys of the Secret of an EtcdClient, beside those of a certificate: where it connects to, as URLs and without a scheme,
+// and as whom.
+const (
+	KeyEndpoints = "endpoints"
+	KeyAddresses = "addresses"
+	KeyUser      = "user"
+)
+
+// BuildAccessSecret builds the Secret of an EtcdClient, which goes with that.
+func BuildAccessSecret(c *v1alpha1.EtcdCluster, owner *v1alpha1.EtcdClient, data map[string][]byte) *corev1.Secret {
+	labels := ownLabels(c, v1alpha1.ComponentClient)
+	labels[v1alpha1.LabelName], labels[v1alpha1.LabelClient] = v1alpha1.NameValue, owner.Name
+	return dress(c, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: owner.Namespace, Name: owner.SecretNameOrDefault(), Labels: labels,
+			OwnerReferences: []metav1.OwnerReference{
+				*metav1.NewControllerRef(owner, v1alpha1.GroupVersion.WithKind(KindClient))}},
+		Type: corev1.SecretTypeTLS, Data: data,
+	})
+}
+
+// AccessCertificate is what the Secret of an EtcdClient holds: a certificate of its user, and the CAs that clients trust.
+func AccessCertificate(cluster, user string) Certificate {
+	return Certificate{CertKey: KeyCert, KeyKey: KeyKey, CAKey: KeyCA, CA: CASecret(cluster),
+		Leaf: pki.Leaf{CommonName: user, Client: true}}
+}
+
+// AccessFiles are what stands beside the certificate.
+func AccessFiles(c *v1alpha1.EtcdCluster, user string, ca map[string][]byte) map[string][]byte {
+	address := net.JoinHostPort(ClientService(c.Name)+"."+c.Namespace+".svc", strconv.Itoa(etcdutil.ClientPort))
+	return map[string][]byte{
+		KeyCA: ClientsTrust(ca), KeyUser: []byte(user), KeyAddresses: []byte(address),
+		KeyEndpoints: []byte(etcdutil.SchemeHTTPS + "://" + address),
+	}
+}
+
+// WhyCertificateIsDue says why a certificate has to be issued anew; empty when it has not. One that was made before the
+// time that a person asked for is due, once that time has come.
+func WhyCertificateIsDue(have map[string][]byte, certificate Certificate, ca map[string][]byte, asked, now time.Time) string {
+	cert := have[certificate.CertKey]
+	if reason, renew := pki.NeedsRenewal(cert, ca[KeyCert], certificate.Leaf, now); renew {
+		return "the certificate is " + reason
+	}
+	if _, err := tls.X509KeyPair(cert, have[certificate.KeyKey]); err != nil {
+		return "the certificate and its key are not of each other" // the cause may quote from what is there
+	}
+	if pki.Made(cert).Before(asked) && !asked.After(now) {
+		return "a new certificate was asked for"
+	}
+	return ""
+}
+
+// WhyFilesAreDue names the first file that is not as it has to be; empty when all are.
+func WhyFilesAreDue(have, want map[string][]byte) string {
+	for _, key := range []string{KeyCA, KeyEndpoints, KeyAddresses, KeyUser} {
+		if !bytes.Equal(have[key], want[key]) {
+			return key + " is not as it has to be"
+		}
+	}
+	return ""
+}
