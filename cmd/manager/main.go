@@ -37,6 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/access"
 	"github.com/etcdsteward/etcd-steward/controllers/backup"
 	"github.com/etcdsteward/etcd-steward/controllers/cluster"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
@@ -128,7 +129,8 @@ func newInstall(config *rest.Config, o options, clock *kit.ServerClock, lock *le
 }
 
 func addWings(mgr ctrl.Manager, install kit.Install) error {
-	return errors.Join(cluster.Add(mgr, install), backup.Add(mgr, install), schedule.Add(mgr, install))
+	return errors.Join(cluster.Add(mgr, install), backup.Add(mgr, install), schedule.Add(mgr, install),
+		access.Add(mgr, install))
 }
 
 // beginAnew ends all that this process does at once, as in a crash, and begins again in its place: another replica

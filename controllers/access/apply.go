@@ -82,20 +82,25 @@ func each(rights []accessplan.Right, do func(etcd.Permission) error) error {
 	return nil
 }
 
-// makeUser makes the user, and gives it the role. Where another one made a user of that name since the look, the role goes
-// again: beside it that user would count as the operator's own.
+// makeUser makes the user, and gives it the role. What is in the role meanwhile says that the operator is at it: where it is
+// interrupted, it knows its user again by that. Where another one made a user of that name since the look, it is taken back.
 func makeUser(ctx context.Context, member etcd.Client, change accessplan.MakeUser) error {
-	if !change.Exists {
-		err := member.NewUser(ctx, change.User)
-		if errors.Is(err, etcd.ErrUserExists) {
-			if err := member.DeleteRole(ctx, change.Role); err != nil {
-				return err
-			}
-			return apply.ErrStale
-		}
-		if err != nil {
+	if change.Exists {
+		return member.GrantRole(ctx, change.User, change.Role)
+	}
+	making := etcd.Permission(accessplan.Making)
+	if err := member.GrantPermission(ctx, change.Role, making); err != nil {
+		return err
+	}
+	err := member.NewUser(ctx, change.User)
+	switch {
+	case errors.Is(err, etcd.ErrUserExists):
+		if err := member.RevokePermission(ctx, change.Role, making); err != nil {
 			return err
 		}
+		return apply.ErrStale
+	case err != nil:
+		return err
 	}
 	return member.GrantRole(ctx, change.User, change.Role)
 }

@@ -19,8 +19,9 @@
 //
 // # Whose a user is
 //
-// etcd has no labels. So the role says it: RoleName names client and user, and the role is made before the user is. A user
-// that was there before its role is another's, and is never touched. Nothing is decided from the status.
+// etcd has no labels. So the role says it: RoleName names client and user, and a user that has its role is the operator's.
+// Between the making of a user and that, the role has the right Making. A user without any role, beside a role without that
+// right, is another's, and is never touched. Nothing is decided from the status.
 package accessplan
 
 import (

@@ -1,6 +1,7 @@
 package accessplan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -94,17 +95,15 @@ const rolePrefix = v1alpha1.Group + "/"
 // have a slash.
 func RoleName(client, user string) string { return rolePrefix + client + "/" + user }
 
-// isOwn reports a user that the operator made for this client. The operator makes the role before the user, and only
-// where no such user is. So beside that role, a user without any is one whose making was interrupted.
+// Making is a right of a role whose user is about to be made. It stands there from just before the user is made until the
+// user has the role, and lets no key be read that is there.
+var Making = Right{Key: rolePrefix + "making-a-user", Read: true}
+
+// isOwn reports a user that the operator made for this client. Either it has the client's role, or it has none and the role
+// says that the operator was about to make it: then that was interrupted.
 func (o Observation) isOwn() bool {
-	return o.Etcd.Role.Exists && o.Etcd.User.Exists && (len(o.Etcd.User.Roles) == 0 || o.hasRole())
+	isBegun := len(o.Etcd.User.Roles) == 0 && slices.Contains(o.Etcd.Role.Rights, Making)
+	return o.Etcd.Role.Exists && o.Etcd.User.Exists && (o.hasRole() || isBegun)
 }
 
-func (o Observation) hasRole() bool {
-	for _, role := range o.Etcd.User.Roles {
-		if role == RoleName(o.Client.Name, o.Client.User) {
-			return true
-		}
-	}
-	return false
-}
+func (o Observation) hasRole() bool { return slices.Contains(o.Etcd.User.Roles, o.role()) }

@@ -55,6 +55,9 @@ func (o Observation) missing() []Right {
 func (o Observation) excess() []Right {
 	var all []Right
 	for i, right := range o.Etcd.Role.Rights {
+		if right == Making && !o.hasRole() {
+			continue // the user is still being made
+		}
 		isTwice := slices.ContainsFunc(o.Etcd.Role.Rights[:i], right.isOf)
 		if (isTwice || !slices.Contains(o.Client.Wants, right)) && !slices.ContainsFunc(all, right.isOf) {
 			all = append(all, right)

@@ -52,6 +52,10 @@ var effects = map[string]effect{
 	etcdClient + ".Client.ReadLinearizable": reads, etcdClient + ".Client.HashKV": reads, etcdClient + ".Client.Endpoint": reads,
 	etcdClient + ".Client.AddLearner": writes, etcdClient + ".Client.Promote": writes, etcdClient + ".Client.Remove": writes,
 	etcdClient + ".Client.MoveLeader": writes, etcdClient + ".Client.DisarmAlarm": writes,
+	etcdClient + ".Client.Permissions": reads, etcdClient + ".Client.RoleNames": reads,
+	etcdClient + ".Client.NewUser": writes, etcdClient + ".Client.DeleteUser": writes, etcdClient + ".Client.AddRole": writes,
+	etcdClient + ".Client.DeleteRole": writes, etcdClient + ".Client.GrantPermission": writes,
+	etcdClient + ".Client.RevokePermission": writes,
 	etcdClient + ".Dialer.Dial": reads, etcdClient + ".Pool.Get": reads,
 
 	"net/http.Client.Do": reads,

@@ -36,7 +36,7 @@ var reconcilers = []string{
 
 // wings are what carries out decisions. The kubectl plugin foretells them, and must not be able to.
 var wings = []string{module + "/controllers/apply", module + "/controllers/cluster", module + "/controllers/backup",
-	module + "/controllers/schedule"}
+	module + "/controllers/schedule", module + "/controllers/access"}
 
 // connections are what could reach an etcd. What looks and what foretells know etcd's errors by name, and no more.
 var connections = []string{"go.etcd.io/etcd/client/", "go.etcd.io/etcd/server/", "google.golang.org/grpc/internal/transport",
@@ -47,7 +47,7 @@ var rooms = []room{
 	{
 		path: "cmd/manager",
 		enters: []string{
-			"controllers/cluster", "controllers/backup", "controllers/schedule",
+			"controllers/cluster", "controllers/backup", "controllers/schedule", "controllers/access",
 			"controllers/kit", "controllers/observe", "controllers/admission", "controllers/resources", "api",
 			"controllers/pages", "pkg/pki", "pkg/etcdutil",
 		},
@@ -90,6 +90,15 @@ var rooms = []room{
 			"controllers/kit", "controllers/kit/jobs", "controllers/observe", "controllers/apply", "controllers/record",
 			"controllers/resources", "controllers/scheduleplan",
 			"controllers/backupplan", "controllers/words", "api",
+		},
+		foreign: []string{"*"},
+	},
+	{
+		path: "controllers/access",
+		enters: []string{
+			"controllers/kit", "controllers/observe", "controllers/apply", "controllers/record", "controllers/resources",
+			"controllers/accessplan", "controllers/words", "api", "pkg/pki", "pkg/etcdutil/client",
+			"pkg/etcdutil/client/dial",
 		},
 		foreign: []string{"*"},
 	},
@@ -144,6 +153,13 @@ var rooms = []room{
 		path:    "controllers/scheduleplan",
 		enters:  []string{"controllers/backupplan", "controllers/words", "api"},
 		foreign: []string{"k8s.io/apimachinery/", "github.com/robfig/cron/v3"},
+		never:   clients,
+		shuns:   ioAndWaiting,
+	},
+	{
+		path:    "controllers/accessplan",
+		enters:  []string{"controllers/words", "api"},
+		foreign: []string{"k8s.io/apimachinery/"},
 		never:   clients,
 		shuns:   ioAndWaiting,
 	},
