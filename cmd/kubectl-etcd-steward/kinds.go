@@ -33,6 +33,7 @@ var kinds = []kind{
 	{v1alpha1.Group, "v1alpha1", "EtcdCluster", "etcdcluster.yaml", "the EtcdCluster"},
 	{v1alpha1.Group, "v1alpha1", "EtcdBackup", "etcdbackups.yaml", "its EtcdBackups"},
 	{v1alpha1.Group, "v1alpha1", "EtcdBackupSchedule", "etcdbackupschedules.yaml", "its EtcdBackupSchedules"},
+	{v1alpha1.Group, "v1alpha1", "EtcdClient", "etcdclients.yaml", "its EtcdClients"},
 	{v1alpha1.Group, "v1alpha1", "EtcdRestore", "etcdrestores.yaml", "its EtcdRestores"},
 	{"", "v1", "Pod", "pods.yaml", "Pods of its members and tasks"},
 	{"", "v1", "PersistentVolumeClaim", "persistentvolumeclaims.yaml", "its volumes"},

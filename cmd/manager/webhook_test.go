@@ -207,7 +207,7 @@ func TestTheConfigurationOfTheWebhookFitsWhatIsServedAndHoldsNothingUp(t *testin
 	configuration := shipped[admissionv1.ValidatingWebhookConfiguration](t, "configuration.yaml")
 	service := shipped[corev1.Service](t, "service.yaml")
 	resources := map[string]bool{}
-	for _, kind := range []string{"EtcdCluster", "EtcdBackup", "EtcdBackupSchedule", "EtcdRestore"} {
+	for _, kind := range []string{"EtcdCluster", "EtcdBackup", "EtcdBackupSchedule", "EtcdClient", "EtcdRestore"} {
 		resource, _ := meta.UnsafeGuessKindToResource(v1alpha1.GroupVersion.WithKind(kind)) // as kit does
 		resources[resource.Resource] = true
 	}

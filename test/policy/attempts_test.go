@@ -87,6 +87,13 @@ func ofSchedule() *v1alpha1.EtcdBackup {
 	return backup(map[string]string{v1alpha1.LabelSchedule: "nightly"}, "demo")
 }
 
+// access is a client of the cluster that a person made.
+func access() *v1alpha1.EtcdClient {
+	return &v1alpha1.EtcdClient{ObjectMeta: foreign("shop"), Spec: v1alpha1.EtcdClientSpec{
+		ClusterRef:  v1alpha1.ClusterReference{Name: "demo"},
+		Permissions: []v1alpha1.ClientPermission{{Prefix: "shop/", Access: v1alpha1.AccessReadOnly}}}}
+}
+
 // attempt is one way to gain more with the operator's account than its work needs.
 type attempt struct {
 	name string
@@ -252,6 +259,15 @@ func ownerAttempts(t *testing.T) []attempt {
 		{"give a schedule a finalizer", change(schedule(7), like(schedule(7), func(s *v1alpha1.EtcdBackupSchedule) {
 			s.Finalizers = []string{"a.b/c"}
 		})), held, ""},
+		{"keep a client by another finalizer", change(access(), like(access(), func(c *v1alpha1.EtcdClient) {
+			c.Finalizers = []string{"a.b/c"}
+		})), "would get or lose a finalizer other than", ""},
+		{"have a client deleted by an owner that is gone", change(access(), like(access(), func(c *v1alpha1.EtcdClient) {
+			c.OwnerReferences = []metav1.OwnerReference{resources.OwnerReference(cluster())}
+		})), "would get another owner, label or annotation", ""},
+		{"have a Pod owned by a client", create(like(member(t), func(p *corev1.Pod) {
+			p.OwnerReferences[0].Kind = resources.KindClient
+		})), misowned, ""},
 		{"have a person's backup deleted by an owner that is gone", change(backup(nil, "demo"), like(backup(nil, "demo"), func(b *v1alpha1.EtcdBackup) {
 			b.OwnerReferences = []metav1.OwnerReference{resources.OwnerReference(cluster())}
 		})), "would get another owner or label", ""},
@@ -319,6 +335,9 @@ func contentAttempts() []attempt {
 		{"create a backup by hand", create(backup(nil, "demo")), "etcdbackups prod/nightly has no label etcdsteward.dev/schedule", ""},
 		{"delete a backup that a person made", remove(backup(nil, "demo")), "has no label etcdsteward.dev/schedule", ""},
 		{"back another cluster up", change(backup(scheduled, "demo"), backup(scheduled, "other")), "would get another spec", "spec cannot change"},
+		{"give a client more keys", change(access(), like(access(), func(c *v1alpha1.EtcdClient) {
+			c.Spec.Permissions[0].Access = v1alpha1.AccessReadWrite
+		})), "etcdclients prod/shop would get another spec", ""},
 		{"let a schedule keep little", change(schedule(7), schedule(1)), "etcdbackupschedules prod/nightly would get another spec", ""},
 	}
 }

@@ -160,7 +160,7 @@ var someKeys = []string{v1alpha1.LabelManagedBy, v1alpha1.LabelName, v1alpha1.La
 // someOwner is an owner as the operator names them, with up to two things wrong.
 func someOwner(r *rand.Rand) metav1.OwnerReference {
 	o := metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Name: "demo", UID: "uid-of-demo", Controller: new(true),
-		Kind: one(r, "EtcdCluster", "EtcdBackup", "EtcdBackupSchedule")}
+		Kind: one(r, "EtcdCluster", "EtcdBackup", "EtcdBackupSchedule", "EtcdClient")}
 	for range r.IntN(3) {
 		switch r.IntN(5) {
 		case 0:
@@ -487,6 +487,9 @@ var plainDangers = []danger{
 	}),
 	on("the label of a schedule", func(r *rand.Rand, b *v1alpha1.EtcdBackup) {
 		b.Labels = one(r, nil, map[string]string{v1alpha1.LabelSchedule: ""}, map[string]string{v1alpha1.LabelSchedule: "nightly"})
+	}),
+	on("what a client asks for", func(r *rand.Rand, c *v1alpha1.EtcdClient) {
+		c.Spec.User, c.Spec.SecretName = one(r, "root", c.Spec.User), one(r, "web-etcd", c.Spec.SecretName)
 	}),
 	on("what a schedule asks for", func(r *rand.Rand, s *v1alpha1.EtcdBackupSchedule) {
 		s.Spec.Schedule, s.Spec.Retention = one(r, "* * * * *", s.Spec.Schedule), one(r, nil, s.Spec.Retention)

@@ -54,7 +54,8 @@ var harms = []harm{
 	{"changes or deletes what the operator did not make", func(t tried) bool {
 		_, isBackup := t.Old.(*v1alpha1.EtcdBackup) // on which it writes what came of it
 		_, isSchedule := t.Old.(*v1alpha1.EtcdBackupSchedule)
-		return t.Old != nil && !t.isOurs && !isSchedule && (!isBackup || t.Operation == admission.Delete)
+		_, isClient := t.Old.(*v1alpha1.EtcdClient) // which it keeps until its access is taken away
+		return t.Old != nil && !t.isOurs && !isSchedule && !isClient && (!isBackup || t.Operation == admission.Delete)
 	}},
 	{"lasts without a cluster, a backup or a schedule", lasts},
 	{"may be adopted by a controller of others", isAdoptable},
@@ -199,7 +200,7 @@ func (t tried) isSameSpec() bool {
 // that owned, if it is gone. Another owner may live.
 func isCollected(o metav1.OwnerReference) bool {
 	return o.APIVersion == v1alpha1.GroupVersion.String() &&
-		slices.Contains([]string{"EtcdCluster", "EtcdBackup", "EtcdBackupSchedule", "EtcdRestore"}, o.Kind)
+		slices.Contains([]string{"EtcdCluster", "EtcdBackup", "EtcdBackupSchedule", "EtcdClient", "EtcdRestore"}, o.Kind)
 }
 
 func lasts(t tried) bool {
@@ -236,8 +237,10 @@ func isKept(t tried) bool {
 		given = append(slices.Clone(given), job.Spec.Template.Finalizers...)
 	}
 	_, isClaim := t.Object.(*corev1.PersistentVolumeClaim)
+	_, isClient := t.Object.(*v1alpha1.EtcdClient)
 	return slices.ContainsFunc(given, func(f string) bool {
-		return !slices.Contains(t.before().Finalizers, f) && (!isClaim || f != "kubernetes.io/pvc-protection")
+		return !slices.Contains(t.before().Finalizers, f) && 
+			(!isClaim || f != "kubernetes.io/pvc-protection") && (!isClient || f != v1alpha1.FinalizerAccess)
 	})
 }
 
@@ -262,7 +265,7 @@ func leavesDependents(t tried) bool {
 // isOfPeople reports what a person may have made for the operator to work on.
 func isOfPeople(object client.Object) bool {
 	switch object.(type) {
-	case *v1alpha1.EtcdBackup, *v1alpha1.EtcdBackupSchedule:
+	case *v1alpha1.EtcdBackup, *v1alpha1.EtcdBackupSchedule, *v1alpha1.EtcdClient:
 		return true
 	}
 	return false
@@ -282,6 +285,8 @@ func asksForAnother(t tried) bool {
 		return !equality.Semantic.DeepEqual(t.Old.(*v1alpha1.EtcdBackup).Spec, object.Spec)
 	case *v1alpha1.EtcdBackupSchedule:
 		return !equality.Semantic.DeepEqual(t.Old.(*v1alpha1.EtcdBackupSchedule).Spec, object.Spec)
+	case *v1alpha1.EtcdClient:
+		return !equality.Semantic.DeepEqual(t.Old.(*v1alpha1.EtcdClient).Spec, object.Spec)
 	}
 	return false
 }

@@ -42,12 +42,12 @@ var rights = []right{
 		"read any Secret whose name is known; there is no list"},
 	{"`get`, `list`, `watch` what clusters consist of, `get` nodes, PersistentVolumes and StorageClasses by name", []string{
 		"get,list,watch jobs,networkpolicies,persistentvolumeclaims,poddisruptionbudgets,pods,services",
-		"get,list,watch etcdbackups,etcdbackupschedules,etcdclusters,etcdrestores",
+		"get,list,watch etcdbackups,etcdbackupschedules,etcdclients,etcdclusters,etcdrestores",
 		"list events,resourcequotas", "get leases,nodes,persistentvolumes,storageclasses",
 	}, "nothing: a policy looks at no reads", "read the Pods, Services and claims of all, and what is said of them"},
 	{"`create`, `patch`, `delete` Secrets", []string{"create,patch,delete secrets"},
 		"other types than `kubernetes.io/tls`, so no tokens of accounts; other names than those of its certificates; Secrets that it did not make",
-		"change or delete certificates and CAs of clusters"},
+		"change or delete certificates and CAs of clusters; create Secrets of the type `kubernetes.io/tls` whose names end in `-etcd`"},
 	{"`create` Pods and Jobs", []string{"create pods,jobs"},
 		"what Pod Security `restricted` refuses; tokens and certificates that Kubernetes accepts. Owners that are no cluster, backup " +
 			"or schedule; finalizers. Jobs that select Pods of others. Accounts that the namespace does not list, and their tokens for " +
@@ -75,9 +75,12 @@ var rights = []right{
 		"other specs; those that no schedule made. Other owners and labels of schedules, finalizers. Namespaces of Kubernetes itself. " +
 			"Deletions that leave Jobs",
 		"make backups in all other namespaces, to any store that these reach; delete those of schedules"},
+	{"`patch` EtcdClients", []string{"patch etcdclients"},
+		"other specs, owners, labels and annotations; finalizers other than `etcdsteward.dev/access`",
+		"keep a client from being deleted, or let it go while its user is still in etcd"},
 	{"`patch` status, `update` finalizers, `create`, `patch` events", []string{
-		"patch etcdbackups/status,etcdbackupschedules/status,etcdclusters/status,etcdrestores/status",
-		"update etcdbackups/finalizers,etcdbackupschedules/finalizers,etcdclusters/finalizers", "create,patch events",
+		"patch etcdbackups/status,etcdbackupschedules/status,etcdclients/status,etcdclusters/status,etcdrestores/status",
+		"update etcdbackups/finalizers,etcdbackupschedules/finalizers,etcdclients/finalizers,etcdclusters/finalizers", "create,patch events",
 	}, "nothing", "say what is not so"},
 	{"in its own namespace: `create`, `update` its Lease", []string{"create,update leases"}, "nothing", "keep the operator from acting"},
 	{"with metrics over HTTPS, or the webhook: `create` reviews of tokens and of rights", []string{"create tokenreviews,subjectaccessreviews"},

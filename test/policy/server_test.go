@@ -111,6 +111,8 @@ func (s *server) ask(t *testing.T, r Request) error {
 		after.(*corev1.PersistentVolumeClaim).Spec.VolumeName = wanted.Spec.VolumeName
 	case *v1alpha1.EtcdBackup:
 		after.(*v1alpha1.EtcdBackup).Spec = wanted.Spec
+	case *v1alpha1.EtcdClient:
+		after.(*v1alpha1.EtcdClient).Spec = wanted.Spec
 	case *v1alpha1.EtcdBackupSchedule:
 		after.(*v1alpha1.EtcdBackupSchedule).Spec = wanted.Spec
 	}

@@ -150,7 +150,7 @@ func rolesOf(directory string) (map[string]role, error) {
 const marker = "  # Generated from config by `make manifests`, from here to the end.\n"
 
 // examples are the samples that show each kind.
-var examples = []string{"etcdcluster", "etcdbackup-s3", "etcdbackupschedule", "etcdrestore"}
+var examples = []string{"etcdcluster", "etcdbackup-s3", "etcdbackupschedule", "etcdclient", "etcdrestore"}
 
 // annotation is one of Artifact Hub's that has a list in it.
 type annotation struct {

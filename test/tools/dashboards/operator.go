@@ -2,7 +2,7 @@ package main
 
 // What belongs to the operator of all that has such metrics: its controllers, and the processes that stand for its Lease.
 const (
-	controllers = `controller=~"etcdcluster|etcdbackup|etcdbackupschedule"`
+	controllers = `controller=~"etcdcluster|etcdbackup|etcdbackupschedule|etcdclient"`
 	replicas    = `leader_election_master_status{name="manager.etcdsteward.dev"}`
 )
 

@@ -130,6 +130,8 @@ var unlimited = map[string]string{
 	"etcdclusters/finalizers":        "it lets objects be owned",
 	"etcdbackups/finalizers":         "it lets objects be owned",
 	"etcdbackupschedules/finalizers": "it lets objects be owned",
+	"etcdclients/finalizers":         "it lets objects be owned",
+	"etcdclients/status":             "it is what the operator says of its own kinds",
 	"etcdclusters/status":            "it is what the operator says of its own kinds",
 	"etcdbackups/status":             "it is what the operator says of its own kinds",
 	"etcdbackupschedules/status":     "it is what the operator says of its own kinds",
