@@ -56,7 +56,7 @@ var effects = map[string]effect{
 	etcdClient + ".Client.NewUser": writes, etcdClient + ".Client.DeleteUser": writes, etcdClient + ".Client.AddRole": writes,
 	etcdClient + ".Client.DeleteRole": writes, etcdClient + ".Client.GrantPermission": writes,
 	etcdClient + ".Client.RevokePermission": writes,
-	etcdClient + ".Dialer.Dial": reads, etcdClient + ".Pool.Get": reads,
+	etcdClient + ".Dialer.Dial":             reads, etcdClient + ".Pool.Get": reads,
 
 	"net/http.Client.Do": reads,
 }

@@ -146,6 +146,7 @@ func bases(t *testing.T) map[string][]base {
 	add("a backup of a schedule", backup(map[string]string{v1alpha1.LabelSchedule: "nightly"}, "demo"), true)
 	add("a backup that a person made", backup(nil, "demo"), false)
 	add("a schedule", schedule(7), false)
+	add("a client", access(), false)
 	for _, name := range []string{"demo-0", "demo-12", "web-0"} {
 		add("the eviction of "+name, evict(name).Object, true)
 	}

@@ -239,7 +239,7 @@ func isKept(t tried) bool {
 	_, isClaim := t.Object.(*corev1.PersistentVolumeClaim)
 	_, isClient := t.Object.(*v1alpha1.EtcdClient)
 	return slices.ContainsFunc(given, func(f string) bool {
-		return !slices.Contains(t.before().Finalizers, f) && 
+		return !slices.Contains(t.before().Finalizers, f) &&
 			(!isClaim || f != "kubernetes.io/pvc-protection") && (!isClient || f != v1alpha1.FinalizerAccess)
 	})
 }
