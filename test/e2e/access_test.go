@@ -1,0 +1,92 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/accessplan"
+	"github.com/etcdsteward/etcd-steward/test/e2e/world"
+)
+
+var _ = Describe("Programs that have an EtcdClient", Label("auth", "operator"), func() {
+	ownOperator()
+
+	It("each use their own keys, and lose the right with it", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "shared", 3)
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+
+		shop := cluster.CreateClient(ctx, "shop", world.Below("shop/"))
+		awaitAccess(ctx, shop, accessplan.ReasonAuthenticationOff)
+		cluster.Change(ctx, withAuth(true))
+		billing := cluster.CreateClient(ctx, "billing", world.Below("billing/"))
+		operator.Restart() // midway, wherever that is
+		awaitAccess(ctx, shop, accessplan.ReasonGranted)
+		awaitAccess(ctx, billing, accessplan.ReasonGranted)
+
+		sells, bills := shop.Connect(ctx), billing.Connect(ctx)
+		mayUse(ctx, sells, "shop/1")
+		mayUse(ctx, bills, "billing/1")
+		mayNotUse(ctx, sells, "billing/1")
+		mayNotUse(ctx, bills, "shop/1")
+		mayNotUse(ctx, bills, "billings") // it begins alike, and is outside
+
+		shop.Allow(ctx, v1alpha1.ClientPermission{Prefix: "shop/", Access: v1alpha1.AccessReadOnly}, world.Below("orders/"))
+		operator.Restart()
+		awaitAccess(ctx, shop, accessplan.ReasonGranted)
+		mayUse(ctx, sells, "orders/1")
+		_, err := sells.Get(ctx, "shop/1")
+		Expect(err).NotTo(HaveOccurred())
+		_, err = sells.Put(ctx, "shop/1", "value")
+		Expect(err).To(MatchError(rpctypes.ErrPermissionDenied))
+
+		shop.Delete(ctx)
+		operator.Restart()
+		Eventually(ctx, func() error {
+			_, err := shop.Get(ctx)
+			return err
+		}).WithTimeout(world.Patience).Should(Satisfy(apierrors.IsNotFound))
+		_, err = sells.Get(ctx, "orders/1")
+		Expect(err).To(HaveOccurred(), "a certificate of a client that is gone still reads")
+		Expect(err).To(Satisfy(isRefused), "%v", err)
+		mayUse(ctx, bills, "billing/2")
+
+		expectNoRestarts(ctx, cluster)
+		expectUntouched(ctx, cluster, was)
+	})
+})
+
+func awaitAccess(ctx context.Context, access *world.Access, reason string) {
+	GinkgoHelper()
+	Eventually(ctx, func() (string, error) { return access.Reason(ctx) }).WithTimeout(world.Patience).Should(Equal(reason))
+}
+
+func mayUse(ctx context.Context, etcd *clientv3.Client, key string) {
+	GinkgoHelper()
+	_, err := etcd.Put(ctx, key, "value")
+	Expect(err).NotTo(HaveOccurred())
+	answer, err := etcd.Get(ctx, key)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(answer.Kvs).To(HaveLen(1))
+}
+
+func mayNotUse(ctx context.Context, etcd *clientv3.Client, key string) {
+	GinkgoHelper()
+	_, err := etcd.Put(ctx, key, "value")
+	Expect(err).To(MatchError(rpctypes.ErrPermissionDenied))
+	_, err = etcd.Get(ctx, key)
+	Expect(err).To(MatchError(rpctypes.ErrPermissionDenied))
+}
+
+// isRefused reports how etcd answers a certificate whose user is gone.
+func isRefused(err error) bool {
+	return errors.Is(err, rpctypes.ErrPermissionDenied) || errors.Is(err, rpctypes.ErrUserNotFound) ||
+		errors.Is(err, rpctypes.ErrInvalidAuthToken)
+}
