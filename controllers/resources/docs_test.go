@@ -45,7 +45,7 @@ func TestDocsHaveARowForEveryLabelAndAnnotationAndNoOther(t *testing.T) {
 			policies[key] = true
 		}
 	}
-	maps.DeleteFunc(policies, func(key string, _ bool) bool { return labels[key] || annotations[key] })
+	maps.DeleteFunc(policies, func(key string, _ bool) bool { return labels[key] || annotations[key] || key == v1alpha1.FinalizerAccess })
 	page.Same(t, "key of a namespace", policies, page.Matches(t, "## On namespaces", "", firstRow))
 }
 
@@ -53,7 +53,7 @@ func TestDocsHaveARowForEveryNameOfAnObjectAndNoOther(t *testing.T) {
 	backup, schedule, at := toVolume(), nightly(), time.Date(2026, 3, 29, 3, 0, 0, 0, time.UTC)
 	named := strings.NewReplacer("demo", "<cluster>", "0b4c2d1e", "<uid>", "2c4c2d1e", "<uid>",
 		strconv.FormatInt(at.Unix(), 36), "<time>")
-	names := map[string]bool{"<member>": true, "<schedule>-<time>": true, named.Replace(BackupJob(backup)): true,
+	names := map[string]bool{"<member>": true, "<client>-etcd": true, "<schedule>-<time>": true, named.Replace(BackupJob(backup)): true,
 		named.Replace(PruneJob(schedule, at)): true, named.Replace(TestRestoreJob(schedule, at)): true}
 	for _, name := range namesByFunction(t) {
 		names[name] = true
