@@ -45,7 +45,9 @@ func TestDocsHaveARowForEveryLabelAndAnnotationAndNoOther(t *testing.T) {
 			policies[key] = true
 		}
 	}
-	maps.DeleteFunc(policies, func(key string, _ bool) bool { return labels[key] || annotations[key] || key == v1alpha1.FinalizerAccess })
+	maps.DeleteFunc(policies, func(key string, _ bool) bool {
+		return labels[key] || annotations[key] || key == v1alpha1.FinalizerAccess
+	})
 	page.Same(t, "key of a namespace", policies, page.Matches(t, "## On namespaces", "", firstRow))
 }
 
