@@ -22,7 +22,7 @@ import (
 // apply makes one change. What the platform refuses comes as apply.Rejected or apply.Later; apply.ErrStale asks to look
 // again.
 func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.EtcdClient, seen view, change accessplan.Change) error {
-	switch change := change.(type) {
+	switch change.(type) {
 	case accessplan.Hold:
 		return r.Edit(ctx, c, func(o client.Object) { o.SetFinalizers(append(o.GetFinalizers(), v1alpha1.FinalizerAccess)) })
 	case accessplan.Release:

@@ -38,7 +38,7 @@ func (a *auth) applyRole(e entry) bool {
 	return true
 }
 
-func (a *auth) has(role string) bool {
+func (a auth) has(role string) bool {
 	_, isThere := a.roles[role]
 	return isThere
 }
