@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// EtcdClient gives one program access to some keys of a cluster: a user of etcd with a role of its own, and a Secret with
-// a certificate of that user. Deleting it takes the access away.
+// EtcdClient gives one program access to some keys of a cluster. The operator makes a user in etcd, and a Secret with a
+// certificate of that user. Deleting it takes the access away.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=etcdclients,scope=Namespaced,shortName=etcdc,categories={all,etcdsteward}

@@ -43,6 +43,7 @@ var parts = []struct{ from, to string }{
 	{"config/policy/restricted-pods.yaml", "files/policy"},
 	{"config/policy/evictions.yaml", "files/policy"},
 	{"config/policy/backups.yaml", "files/policy"},
+	{"config/policy/clients.yaml", "files/policy"},
 	{"config/policy/namespaces.yaml", "files/policy"},
 	{"config/webhook/configuration.yaml", "files/webhook"},
 	{"config/webhook/role.yaml", "files/webhook"},
