@@ -66,7 +66,11 @@ func changeEtcd(ctx context.Context, member etcd.Client, change accessplan.Chang
 	case accessplan.MakeUser:
 		return makeUser(ctx, member, change)
 	case accessplan.DeleteUser:
-		return member.DeleteUser(ctx, change.User)
+		err := member.DeleteUser(ctx, change.User)
+		if errors.Is(err, etcd.ErrUserNotFound) {
+			return apply.ErrStale
+		}
+		return err
 	case accessplan.DeleteRole:
 		return member.DeleteRole(ctx, change.Role)
 	}

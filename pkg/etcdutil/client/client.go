@@ -144,7 +144,7 @@ type Client interface {
 	GrantRole(ctx context.Context, user, role string) error
 	// NewUser is AddUser that is refused where the user is there: ErrUserExists.
 	NewUser(ctx context.Context, user string) error
-	// DeleteUser deletes a user. One that is not there is no error.
+	// DeleteUser deletes a user. One that is not there is ErrUserNotFound, as is our own.
 	DeleteUser(ctx context.Context, user string) error
 	// RoleNames are the names of all roles.
 	RoleNames(ctx context.Context) ([]string, error)

@@ -66,9 +66,8 @@ var roleScenarios = []scenario{
 		if slices.Contains(names, "app") {
 			p.Errorf("there are the roles %v", names)
 		}
-		for range 2 {
-			p.accepted(func() error { return c.DeleteUser(ctx, "shop") })
-		}
+		p.accepted(func() error { return c.DeleteUser(ctx, "shop") })
+		p.refused(client.ErrUserNotFound, func() error { return c.DeleteUser(ctx, "shop") })
 		p.refused(client.ErrUserNotFound, func() error { return second(c.Roles(ctx, "shop")) })
 	}},
 }

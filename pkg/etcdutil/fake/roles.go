@@ -58,7 +58,7 @@ func (c *conn) DeleteUser(ctx context.Context, user string) error {
 			return err
 		}
 		if _, isThere := p.state().auth.users[user]; !isThere {
-			return nil
+			return client.ErrUserNotFound
 		}
 		return c.network.commit(p, entry{kind: entryNoUser, name: user})
 	})

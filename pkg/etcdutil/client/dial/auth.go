@@ -50,7 +50,7 @@ func (c *etcdClient) NewUser(ctx context.Context, user string) error {
 
 func (c *etcdClient) DeleteUser(ctx context.Context, user string) error {
 	_, err := call(ctx, c, membershipDeadline, c.auth.UserDelete, &pb.AuthUserDeleteRequest{Name: user})
-	if err != nil && !errors.Is(err, rpctypes.ErrUserNotFound) {
+	if err != nil {
 		return fmt.Errorf("deleting the user %s: %w", user, err)
 	}
 	return nil
