@@ -10,9 +10,9 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 )
 
-// admit says what the first pass over a client would say, before it is stored. What cannot become good is refused, and what
-// a person has to put right first is a warning. It asks no member and reads no Secret: who may create an object can ask in
-// a loop.
+// admit says what the first pass over a client would say, before it is stored. What cannot become good is refused,
+// and what a person has to put right first is a warning. It asks no member and reads no Secret: who may create an
+// object can ask in a loop.
 func (r *Reconciler) admit(ctx context.Context, _ kit.MayGet, before, now *v1alpha1.EtcdClient) (kit.Said, error) {
 	var said kit.Said
 	if before != nil {
@@ -25,7 +25,8 @@ func (r *Reconciler) admit(ctx context.Context, _ kit.MayGet, before, now *v1alp
 	decision := accessplan.Next(seen.Observation)
 	switch {
 	case decision.Reason == accessplan.ReasonUserReserved:
-		said.Refusals = field.ErrorList{field.Invalid(field.NewPath("spec", "user"), now.UserOrDefault(), decision.Message)}
+		said.Refusals = field.ErrorList{field.Invalid(field.NewPath("spec", "user"), now.UserOrDefault(),
+			decision.Message)}
 	case decision.Trouble:
 		said.Warn(decision.Message)
 	}

@@ -24,10 +24,13 @@ import (
 func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.EtcdClient, seen view, change accessplan.Change) error {
 	switch change.(type) {
 	case accessplan.Hold:
-		return r.Edit(ctx, c, func(o client.Object) { o.SetFinalizers(append(o.GetFinalizers(), v1alpha1.FinalizerAccess)) })
+		return r.Edit(ctx, c, func(o client.Object) {
+			o.SetFinalizers(append(o.GetFinalizers(), v1alpha1.FinalizerAccess))
+		})
 	case accessplan.Release:
 		return r.Edit(ctx, c, func(o client.Object) {
-			o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == v1alpha1.FinalizerAccess }))
+			isOurs := func(f string) bool { return f == v1alpha1.FinalizerAccess }
+			o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), isOurs))
 		})
 	case accessplan.WriteSecret:
 		return r.writeSecret(ctx, c, seen)
@@ -35,8 +38,8 @@ func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.EtcdClient, seen vie
 	return r.inEtcd(ctx, c, seen, change)
 }
 
-// inEtcd makes a change of users and roles, while this process holds the Lease. A change that was not answered shows in the
-// next look.
+// inEtcd makes a change of users and roles, while this process holds the Lease. A change that was not answered shows
+// in the next look.
 func (r *Reconciler) inEtcd(ctx context.Context, c *v1alpha1.EtcdClient, seen view, change accessplan.Change) error {
 	if r.Leads != nil {
 		until, err := r.Leads(ctx)
@@ -62,7 +65,9 @@ func changeEtcd(ctx context.Context, member etcd.Client, change accessplan.Chang
 	case accessplan.Grant:
 		return each(change.Rights, func(p etcd.Permission) error { return member.GrantPermission(ctx, change.Role, p) })
 	case accessplan.Revoke:
-		return each(change.Rights, func(p etcd.Permission) error { return member.RevokePermission(ctx, change.Role, p) })
+		return each(change.Rights, func(p etcd.Permission) error {
+			return member.RevokePermission(ctx, change.Role, p)
+		})
 	case accessplan.MakeUser:
 		return makeUser(ctx, member, change)
 	case accessplan.DeleteUser:
@@ -86,8 +91,9 @@ func each(rights []accessplan.Right, do func(etcd.Permission) error) error {
 	return nil
 }
 
-// makeUser makes the user, and gives it the role. What is in the role meanwhile says that the operator is at it: where it is
-// interrupted, it knows its user again by that. Where another one made a user of that name since the look, it is taken back.
+// makeUser makes the user, and gives it the role. What is in the role meanwhile says that the operator is at it:
+// where it is interrupted, it knows its user again by that. Where another one made a user of that name since the
+// look, it is taken back.
 func makeUser(ctx context.Context, member etcd.Client, change accessplan.MakeUser) error {
 	if change.Exists {
 		return member.GrantRole(ctx, change.User, change.Role)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -108,8 +109,8 @@ func clientOf(c *v1alpha1.EtcdClient) accessplan.Client {
 	}
 }
 
-// older is the oldest other client that asks for the same, if it is older than this one; empty: none is. One that is not
-// stored yet is the newest.
+// older is the oldest other client that asks for the same, if it is older than this one; empty: none is. One that is
+// not stored yet is the newest.
 func (r *Reconciler) older(ctx context.Context, c *v1alpha1.EtcdClient, index, value string) (string, error) {
 	var list v1alpha1.EtcdClientList
 	err := r.Client.List(ctx, &list, client.InNamespace(c.Namespace), client.MatchingFields{index: value})
@@ -174,8 +175,8 @@ func (r *Reconciler) lookAtBootstrap(ctx context.Context, seen *view) error {
 	return nil
 }
 
-// lookAtCA reads what signs certificates of clients. It has to be the CA that signed the operator's own: that is the one
-// that members trust.
+// lookAtCA reads what signs certificates of clients. It has to be the CA that signed the operator's own: that is the
+// one that members trust.
 func (r *Reconciler) lookAtCA(ctx context.Context, seen *view) error {
 	name := resources.CASecret(seen.cluster.Name)
 	ca, err := r.secretOf(ctx, seen.cluster, name)
@@ -211,11 +212,11 @@ func (r *Reconciler) lookAtCA(ctx context.Context, seen *view) error {
 // secretOf reads a Secret of a cluster; nil when there is none.
 func (r *Reconciler) secretOf(ctx context.Context, cluster *v1alpha1.EtcdCluster, name string) (*corev1.Secret, error) {
 	secret, err := r.Secrets.Get(ctx, types.NamespacedName{Namespace: cluster.Namespace, Name: name})
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading Secret %s/%s: %w", cluster.Namespace, name, err)
-	}
-	if err != nil {
+	switch {
+	case apierrors.IsNotFound(err):
 		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading Secret %s/%s: %w", cluster.Namespace, name, err)
 	}
 	return secret, nil
 }
@@ -240,8 +241,8 @@ func (r *Reconciler) lookAtSecret(ctx context.Context, c *v1alpha1.EtcdClient, s
 	if !seen.CA.Known {
 		return nil
 	}
-	seen.renew = resources.WhyCertificateIsDue(secret.Data, resources.AccessCertificate(seen.cluster.Name, seen.Client.User),
-		seen.ca, renewalAsked(c), seen.Now)
+	certificate := resources.AccessCertificate(seen.cluster.Name, seen.Client.User)
+	seen.renew = resources.WhyCertificateIsDue(secret.Data, certificate, seen.ca, renewalAsked(c), seen.Now)
 	seen.Secret.Due = cmp.Or(seen.renew, resources.WhyFilesAreDue(secret.Data,
 		resources.AccessFiles(seen.cluster, seen.Client.User, seen.ca)))
 	return nil

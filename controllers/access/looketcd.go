@@ -54,8 +54,8 @@ func (l *ledger) forget(cluster types.NamespacedName) {
 	delete(l.pages, cluster)
 }
 
-// lookAtEtcd asks a member for the client's role and user, unless no user or role of the cluster has changed since it was
-// asked. The revision is that from before: so what is remembered may be newer than it says, and never older.
+// lookAtEtcd asks a member for the client's role and user, unless no user or role of the cluster has changed since it
+// was asked. The revision is that from before: so what is remembered may be newer than it says, and never older.
 func (r *Reconciler) lookAtEtcd(ctx context.Context, c *v1alpha1.EtcdClient, seen *view) error {
 	members, err := r.membersOf(ctx, seen.cluster)
 	if err != nil {
@@ -125,7 +125,8 @@ func (r *Reconciler) isAuthOnNow(ctx context.Context, seen view) (bool, error) {
 	return auth.Enabled, err
 }
 
-// askAbout asks for the role first: where that is missing, it is known before the user is looked for that none was made.
+// askAbout asks for the role first: where that is missing, it is known before the user is looked for that none was
+// made.
 func askAbout(ctx context.Context, member etcd.Client, c accessplan.Client) (accessplan.Etcd, error) {
 	said := accessplan.Etcd{Known: true}
 	permissions, err := member.Permissions(ctx, accessplan.RoleName(c.Name, c.User))

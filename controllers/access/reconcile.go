@@ -25,8 +25,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client/dial"
 )
 
-// Reconciler makes passes over clients, as the other wings do: it looks, decides on one change, makes it and reports. It
-// asks etcd as root, with the certificate that the passes of clusters use as well.
+// Reconciler makes passes over clients, as the other wings do: it looks, decides on one change, makes it and reports.
+// It asks etcd as root, with the certificate that the passes of clusters use as well.
 type Reconciler struct {
 	kit.Frame
 	Dialer  *observe.PodDialer
@@ -110,8 +110,8 @@ func (r *Reconciler) setup(mgr ctrl.Manager) error {
 	return nil
 }
 
-// whatClientsNotice lets through what changes a cluster for its clients: its spec, its CAs, and whether it serves. Steps of
-// the operator show in conditions and in the next step.
+// whatClientsNotice lets through what changes a cluster for its clients: its spec, its CAs, and whether it serves.
+// Steps of the operator show in conditions and in the next step.
 var whatClientsNotice = predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},
 	predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -136,8 +136,8 @@ func stateOf(c *v1alpha1.EtcdCluster) string {
 	return state
 }
 
-// seenInEtcd is what etcd said of a client's user and role, and at which revision of all users and roles of which history.
-// While that is the same, so is what was said.
+// seenInEtcd is what etcd said of a client's user and role, and at which revision of all users and roles of which
+// history. While that is the same, so is what was said.
 type seenInEtcd struct {
 	history  string
 	revision uint64

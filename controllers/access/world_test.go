@@ -162,7 +162,8 @@ func (w *world) wrote(verb string, o client.Object) error {
 	return nil
 }
 
-// writing is the API server as the operator writes to it. One that is killed does not hear the answer to its last write.
+// writing is the API server as the operator writes to it. One that is killed does not hear the answer to its last
+// write.
 func (w *world) writing() client.Client {
 	return interceptor.NewClient(policy.Observed(w.t, w.kube), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {

@@ -3,8 +3,8 @@
 //
 // # Words
 //
-// A client is one EtcdClient. Its user is a user of etcd, which its certificate names. Its role is a role of etcd that the
-// operator made for this client alone. A right is what a role may do with a range of keys.
+// A client is one EtcdClient. Its user is a user of etcd, which its certificate names. Its role is a role of etcd
+// that the operator made for this client alone. A right is what a role may do with a range of keys.
 //
 // # The order of rules
 //
@@ -13,15 +13,16 @@
 //     before the object does. Where the cluster is gone nothing is left to take away.
 //  3. What a person has to put right: user-reserved, user-claimed, secret-claimed.
 //  4. Whether there is a cluster to ask: cluster, secret-taken, etcd-unknown.
-//  5. What has to be so in etcd, from the role to the user: user-taken, hold, make-role, grant, revoke, make-user. Rights
-//     that are missing come before rights that are too many, so that a client which moves to other keys never has none.
+//  5. What has to be so in etcd, from the role to the user: user-taken, hold, make-role, grant, revoke, make-user.
+//     Rights that are missing come before rights that are too many, so that a client which moves to other keys never
+//     has none.
 //  6. What is handed out, and only while authentication limits what it may do: auth-off, ca, secret, granted.
 //
 // # Whose a user is
 //
-// etcd has no labels. So the role says it: RoleName names client and user, and a user that has its role is the operator's.
-// Between the making of a user and that, the role has the right Making. A user without any role, beside a role without that
-// right, is another's, and is never touched. Nothing is decided from the status.
+// etcd has no labels. So the role says it: RoleName names client and user, and a user that has its role is the
+// operator's. Between the making of a user and that, the role has the right Making. A user without any role, beside a
+// role without that right, is another's, and is never touched. Nothing is decided from the status.
 package accessplan
 
 import (
@@ -168,9 +169,9 @@ func (o Observation) revocationWaits() *Decision {
 	case !o.Cluster.Bootstrapped:
 		why = "the cluster has not served yet"
 	}
-	return waits(ReasonRevoking, "The EtcdClient is being deleted, and its user %s is still in etcd: %s. The operator deletes "+
-		"the user as soon as it can, and the EtcdClient then. If the cluster never comes back, delete it, or take the "+
-		"finalizer %s off the EtcdClient.", o.Client.User, why, finalizer).troubled()
+	return waits(ReasonRevoking, "The EtcdClient is being deleted, and its user %s is still in etcd: %s. The "+
+		"operator deletes the user as soon as it can, and the EtcdClient then. If the cluster never comes back, "+
+		"delete it, or take the finalizer %s off the EtcdClient.", o.Client.User, why, finalizer).troubled()
 }
 
 // ofMember is the common name of a member's certificate.
@@ -185,54 +186,55 @@ func userReserved(o Observation) *Decision {
 		return o.refuses(ReasonUserReserved, "The user %s is that of all clients of the Secret %s-tls.", o.Client.User,
 			o.Client.User)
 	case isOfCluster && ofMember.MatchString(rest):
-		return o.refuses(ReasonUserReserved, "The user %s has the name of a member, whose certificate would have the same "+
-			"rights.", o.Client.User)
+		return o.refuses(ReasonUserReserved, "The user %s has the name of a member, whose certificate would have "+
+			"the same rights.", o.Client.User)
 	}
 	return nil
 }
 
 func (o Observation) refuses(reason, why string, parts ...any) *Decision {
-	return waits(reason, why+" The operator changes nothing for this EtcdClient. Delete it, and create one with another "+
-		"spec.user.", parts...).troubled()
+	return waits(reason, why+" The operator changes nothing for this EtcdClient. Delete it, and create one with "+
+		"another spec.user.", parts...).troubled()
 }
 
 func userClaimed(o Observation) *Decision {
 	if o.Client.OlderUser == "" {
 		return nil
 	}
-	return waits(ReasonUserClaimed, "The EtcdClient %s, which is older, has the user %s of this cluster. This one waits until "+
-		"that is deleted. To have both, delete this one, and create it with another spec.user.", o.Client.OlderUser,
-		o.Client.User).troubled()
+	return waits(ReasonUserClaimed, "The EtcdClient %s, which is older, has the user %s of this cluster. This one "+
+		"waits until that is deleted. To have both, delete this one, and create it with another spec.user.",
+		o.Client.OlderUser, o.Client.User).troubled()
 }
 
 func secretClaimed(o Observation) *Decision {
 	if o.Client.OlderSecret == "" {
 		return nil
 	}
-	return waits(ReasonSecretClaimed, "The EtcdClient %s, which is older, has the Secret %s. This one waits until that is "+
-		"deleted. To have both, delete this one, and create it with another spec.secretName.", o.Client.OlderSecret,
-		o.Client.Secret).troubled()
+	return waits(ReasonSecretClaimed, "The EtcdClient %s, which is older, has the Secret %s. This one waits until "+
+		"that is deleted. To have both, delete this one, and create it with another spec.secretName.",
+		o.Client.OlderSecret, o.Client.Secret).troubled()
 }
 
 func cluster(o Observation) *Decision {
 	name := "EtcdCluster " + o.Cluster.Name
 	switch c := o.Cluster; {
 	case !c.Exists:
-		return waits(ReasonClusterNotFound, "%s does not exist in this namespace. The operator waits for it. Create it, or "+
-			"delete this EtcdClient.", name).troubled()
+		return waits(ReasonClusterNotFound, "%s does not exist in this namespace. The operator waits for it. Create "+
+			"it, or delete this EtcdClient.", name).troubled()
 	case c.Deleting:
-		return waits(ReasonClusterDeleting, "%s is being deleted, and its users with it. The operator waits for another "+
-			"one of that name.", name)
+		return waits(ReasonClusterDeleting, "%s is being deleted, and its users with it. The operator waits for "+
+			"another one of that name.", name)
 	case !c.TLS:
-		return waits(ReasonClusterWithoutTLS, "%s has spec.tls.mode: Disabled, and an EtcdClient is let in by a certificate. "+
-			"The operator changes nothing. Create a cluster with certificates: the mode of this one cannot change.",
+		return waits(ReasonClusterWithoutTLS, "%s has spec.tls.mode: Disabled, and an EtcdClient is let in by a "+
+			"certificate. The operator changes nothing. Create a cluster with certificates: the mode of this one "+
+			"cannot change.",
 			name).troubled()
 	case c.Asleep:
-		return waits(ReasonClusterAsleep, "%s sleeps, because its spec.size is 0. The operator goes on when it is woken: set "+
-			"that to the number of members that it is to have.", name)
+		return waits(ReasonClusterAsleep, "%s sleeps, because its spec.size is 0. The operator goes on when it is "+
+			"woken: set that to the number of members that it is to have.", name)
 	case c.Paused:
-		return waits(ReasonClusterPaused, "%s is paused, or in mode DryRun. The operator changes no user and no Secret until "+
-			"it is not.", name)
+		return waits(ReasonClusterPaused, "%s is paused, or in mode DryRun. The operator changes no user and no "+
+			"Secret until it is not.", name)
 	case !c.Bootstrapped:
 		return waits(ReasonClusterNotServing, "%s has not served yet. The operator waits for it.", name)
 	}
@@ -243,8 +245,9 @@ func cluster(o Observation) *Decision {
 func secretTaken(o Observation) *Decision {
 	switch o.Secret.State {
 	case SecretForeign:
-		return waits(ReasonSecretTaken, "There is a Secret %s that is not of this EtcdClient. The operator does not touch it. "+
-			"Delete that Secret, or create another EtcdClient with another spec.secretName.", o.Client.Secret).troubled()
+		return waits(ReasonSecretTaken, "There is a Secret %s that is not of this EtcdClient. The operator does not "+
+			"touch it. Delete that Secret, or create another EtcdClient with another spec.secretName.",
+			o.Client.Secret).troubled()
 	case SecretTerminating:
 		return waits(ReasonSecretTaken, "The Secret %s is being deleted. The operator writes it anew once it is gone.",
 			o.Client.Secret)
@@ -257,17 +260,17 @@ func etcdUnknown(o Observation) *Decision {
 	if o.Etcd.Known {
 		return nil
 	}
-	return waits(ReasonEtcdUnavailable, "etcd does not say which users and roles there are: %s. The operator asks again. The "+
-		"access stays as it is until then.", o.Etcd.Why)
+	return waits(ReasonEtcdUnavailable, "etcd does not say which users and roles there are: %s. The operator asks "+
+		"again. The access stays as it is until then.", o.Etcd.Why)
 }
 
 func userTaken(o Observation) *Decision {
 	if !o.Etcd.User.Exists || o.isOwn() {
 		return nil
 	}
-	return waits(ReasonUserTaken, "etcd has a user %s that the operator did not make for this EtcdClient. The operator does "+
-		"not touch it, and hands out no certificate of that name. Delete the user with etcdctl, or create another EtcdClient "+
-		"with another spec.user.", o.Client.User).troubled()
+	return waits(ReasonUserTaken, "etcd has a user %s that the operator did not make for this EtcdClient. The "+
+		"operator does not touch it, and hands out no certificate of that name. Delete the user with etcdctl, or "+
+		"create another EtcdClient with another spec.user.", o.Client.User).troubled()
 }
 
 func hold(o Observation) *Decision {
@@ -305,20 +308,21 @@ func makeUser(o Observation) *Decision {
 	return act(MakeUser{o.Client.User, o.role(), o.Etcd.User.Exists}, "The user is made in etcd, and gets the role.")
 }
 
-// authOff hands out no certificate that may do everything. One that was handed out before stays: to take it would stop the
-// program, and others have as much.
+// authOff hands out no certificate that may do everything. One that was handed out before stays: to take it would
+// stop the program, and others have as much.
 func authOff(o Observation) *Decision {
 	switch {
 	case o.Etcd.AuthOn:
 		return nil
 	case o.Cluster.AsksForAuth:
-		return waits(ReasonAuthenticationOff, "etcd's authentication is not on yet, and until then every certificate may read "+
-			"and write all keys. User and role are made. The Secret %s follows once EtcdCluster %s has turned it on.",
+		return waits(ReasonAuthenticationOff, "etcd's authentication is not on yet, and until then every "+
+			"certificate may read and write all keys. User and role are made. The Secret %s follows once "+
+			"EtcdCluster %s has turned it on.",
 			o.Client.Secret, o.Cluster.Name)
 	}
-	return waits(ReasonAuthenticationOff, "etcd's authentication is off, so every certificate may read and write all keys. User "+
-		"and role are made, and the operator neither makes nor renews the Secret %s. Set spec.auth.enabled of EtcdCluster %s "+
-		"to true.", o.Client.Secret, o.Cluster.Name).troubled()
+	return waits(ReasonAuthenticationOff, "etcd's authentication is off, so every certificate may read and write "+
+		"all keys. User and role are made, and the operator neither makes nor renews the Secret %s. Set "+
+		"spec.auth.enabled of EtcdCluster %s to true.", o.Client.Secret, o.Cluster.Name).troubled()
 }
 
 func ca(o Observation) *Decision {

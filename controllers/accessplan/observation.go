@@ -25,8 +25,8 @@ type Client struct {
 	Wants              []Right // as WantedRights has them
 	Deleting, Held     bool    // Held: it has the finalizer, so that something of it may be in etcd
 
-	// OlderUser and OlderSecret are the EtcdClients that asked earlier for this user of this cluster, or for this Secret;
-	// empty: none.
+	// OlderUser and OlderSecret are the EtcdClients that asked earlier for this user of this cluster, or for this
+	// Secret; empty: none.
 	OlderUser, OlderSecret string
 }
 
@@ -95,12 +95,12 @@ const rolePrefix = v1alpha1.Group + "/"
 // have a slash.
 func RoleName(client, user string) string { return rolePrefix + client + "/" + user }
 
-// Making is a right of a role whose user is about to be made. It stands there from just before the user is made until the
-// user has the role, and lets no key be read that is there.
+// Making is a right of a role whose user is about to be made. It stands there from just before the user is made until
+// the user has the role, and lets no key be read that is there.
 var Making = Right{Key: rolePrefix + "making-a-user", Read: true}
 
-// isOwn reports a user that the operator made for this client. Either it has the client's role, or it has none and the role
-// says that the operator was about to make it: then that was interrupted.
+// isOwn reports a user that the operator made for this client. Either it has the client's role, or it has none and
+// the role says that the operator was about to make it: then that was interrupted.
 func (o Observation) isOwn() bool {
 	isBegun := len(o.Etcd.User.Roles) == 0 && slices.Contains(o.Etcd.Role.Rights, Making)
 	return o.Etcd.Role.Exists && o.Etcd.User.Exists && (o.hasRole() || isBegun)

@@ -50,8 +50,8 @@ func (o Observation) missing() []Right {
 	})
 }
 
-// excess are the rights that the role has and the spec does not ask for. A range of which it has two rights is among them
-// as well: etcd may leave the wider one beside the narrower, and takes both away at once.
+// excess are the rights that the role has and the spec does not ask for. A range of which it has two rights is among
+// them as well: etcd may leave the wider one beside the narrower, and takes both away at once.
 func (o Observation) excess() []Right {
 	var all []Right
 	for i, right := range o.Etcd.Role.Rights {

@@ -36,8 +36,8 @@ const (
 
 const finalizer = v1alpha1.FinalizerAccess
 
-// Status is what people see of a decision. The old status serves for the time at which the condition turned, and nothing
-// else.
+// Status is what people see of a decision. The old status serves for the time at which the condition turned, and
+// nothing else.
 func Status(o Observation, d Decision, generation int64, old v1alpha1.EtcdClientStatus) v1alpha1.EtcdClientStatus {
 	ready := metav1.ConditionFalse
 	if d.Granted {
@@ -60,7 +60,8 @@ func Events(d Decision, old v1alpha1.EtcdClientStatus) []words.Event {
 	case d.Granted:
 		return []words.Event{{Reason: EventGranted, Action: "Grant", Note: d.Message}}
 	case d.Trouble:
-		return []words.Event{{Warning: true, Reason: EventNotGranted, Action: "Grant", Note: d.Reason + ": " + d.Message}}
+		return []words.Event{{Warning: true, Reason: EventNotGranted, Action: "Grant",
+			Note: d.Reason + ": " + d.Message}}
 	}
 	return nil
 }

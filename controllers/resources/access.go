@@ -18,8 +18,8 @@ import (
 // KindClient is the kind that owns the Secrets of clients.
 const KindClient = "EtcdClient"
 
-// Keys of the Secret of an EtcdClient, beside those of a certificate: where it connects to, as URLs and without a scheme,
-// and as whom.
+// Keys of the Secret of an EtcdClient, beside those of a certificate: where it connects to, as URLs and without a
+// scheme, and as whom.
 const (
 	KeyEndpoints = "endpoints"
 	KeyAddresses = "addresses"
@@ -38,7 +38,8 @@ func BuildAccessSecret(c *v1alpha1.EtcdCluster, owner *v1alpha1.EtcdClient, data
 	})
 }
 
-// AccessCertificate is what the Secret of an EtcdClient holds: a certificate of its user, and the CAs that clients trust.
+// AccessCertificate is what the Secret of an EtcdClient holds: a certificate of its user, and the CAs that clients
+// trust.
 func AccessCertificate(cluster, user string) Certificate {
 	return Certificate{CertKey: KeyCert, KeyKey: KeyKey, CAKey: KeyCA, CA: CASecret(cluster),
 		Leaf: pki.Leaf{CommonName: user, Client: true}}
@@ -55,7 +56,8 @@ func AccessFiles(c *v1alpha1.EtcdCluster, user string, ca map[string][]byte) map
 
 // WhyCertificateIsDue says why a certificate has to be issued anew; empty when it has not. One that was made before the
 // time that a person asked for is due, once that time has come.
-func WhyCertificateIsDue(have map[string][]byte, certificate Certificate, ca map[string][]byte, asked, now time.Time) string {
+func WhyCertificateIsDue(have map[string][]byte, certificate Certificate, ca map[string][]byte,
+	asked, now time.Time) string {
 	cert := have[certificate.CertKey]
 	if reason, renew := pki.NeedsRenewal(cert, ca[KeyCert], certificate.Leaf, now); renew {
 		return "the certificate is " + reason

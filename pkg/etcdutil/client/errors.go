@@ -28,7 +28,7 @@ var (
 	ErrBadLeaderTransferee error = rpctypes.ErrBadLeaderTransferee    // MoveLeader: not a voter, or unknown
 	ErrFutureRevision      error = rpctypes.ErrFutureRev              // HashKV: the member is not there yet
 	ErrNoLeader            error = rpctypes.ErrNoLeader
-	ErrUserNotFound        error = rpctypes.ErrUserNotFound     // Roles, DeleteUser: it is not there; elsewhere: our certificate names it
+	ErrUserNotFound        error = rpctypes.ErrUserNotFound     // it is not there, or our own is not
 	ErrUserExists          error = rpctypes.ErrUserAlreadyExist // NewUser: another one made it
 	ErrRoleNotFound        error = rpctypes.ErrRoleNotFound     // Permissions: make it
 	ErrRootUserNotExist    error = rpctypes.ErrRootUserNotExist // EnableAuthentication: make it first

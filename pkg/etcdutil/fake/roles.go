@@ -91,7 +91,8 @@ func (c *conn) AddRole(ctx context.Context, role string) error {
 }
 
 func (c *conn) DeleteRole(ctx context.Context, role string) error {
-	return c.changeRole(ctx, "DeleteRole", entry{kind: entryNoRole, role: role}, func(a auth) bool { return a.has(role) })
+	isThere := func(a auth) bool { return a.has(role) }
+	return c.changeRole(ctx, "DeleteRole", entry{kind: entryNoRole, role: role}, isThere)
 }
 
 func (c *conn) GrantPermission(ctx context.Context, role string, permission client.Permission) error {
