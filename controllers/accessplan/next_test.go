@@ -2,6 +2,7 @@ package accessplan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -228,8 +229,8 @@ func TestRightsAreAddedUpByRange(t *testing.T) {
 		{Prefix: "shop/", Access: v1alpha1.AccessReadWrite}, {Prefix: "ä", Access: v1alpha1.AccessReadOnly}, {},
 	})
 	want := []Right{{Key: "shop/", Read: true}, below, {Key: "ä", End: "\xc3\xa5", Read: true}}
-	if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
-		t.Errorf("%q, want %q", got, want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 

@@ -23,7 +23,7 @@ func (p *play) has(c client.Client, role string, want ...client.Permission) {
 	must(p, err)
 	slices.SortFunc(got, func(a, b client.Permission) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.End, b.End)) })
 	if !slices.Equal(got, want) {
-		p.Errorf("the role %s has %q, want %q", role, got, want)
+		p.Errorf("the role %s has %+v, want %+v", role, got, want)
 	}
 }
 
