@@ -167,7 +167,7 @@ GATE = go run ./test/gate -lock '$(CACHE)/gate.lock'
 
 .PHONY: test-all
 test-all: fit ## What the gate leaves out, and every story; GROUP=growth (a label query) or STORY=... (a text): those stories alone.
-	@$(if $(GROUP)$(STORY),$(SUBMAKE) test-stories,$(GATE) localkube-build test-full test-stories test-families)
+	@$(if $(GROUP)$(STORY),$(SUBMAKE) test-stories,$(GATE) localkube-build test-full test-stories test-families test-helm3 test-kubernetes test-arm64)
 
 .PHONY: test-race
 test-race: bin/etcd bin/promtool bin/helm $(S3_SERVER) $(MORE_SERVERS) ## Unit tests again, looking for races everywhere.
@@ -509,6 +509,31 @@ test-families:
 	@for families in IPv6 IPv4,IPv6; do $(SUBMAKE) test-stories GROUP=families FAMILIES=$$families || failed=1; done; \
 	[ -z "$${failed:-}" ]
 
+# The core stories on each older Kubernetes that docs/support.md promises.
+.PHONY: test-kubernetes
+test-kubernetes:
+	@for version in $(OLDER_KUBERNETES); do \
+		{ $(SUBMAKE) localkube-build KUBERNETES=$$version && $(SUBMAKE) test-core KUBERNETES=$$version; } || failed=1; \
+	done; [ -z "$${failed:-}" ]
+OLDER_KUBERNETES := 1.34 1.35
+
+# What is shipped for arm64: whether its programs start, and what can be tested without servers. It needs an emulator, which
+# Debian has in qemu-user-static.
+.PHONY: test-arm64
+test-arm64:
+	@command -v $(EMULATOR) >/dev/null || { echo "install $(EMULATOR): apt-get install qemu-user-static"; exit 1; }
+	@$(SUBMAKE) image ARCH=arm64 IMAGE_TAR=bin/image/arm64.tar
+	@for program in manager agent; do $(EMULATOR) bin/image/arm64/$$program --help >/dev/null 2>&1 || { \
+		echo "$$program does not start on arm64"; exit 1; }; done
+	@GOARCH=arm64 $(GO_TEST) -exec=$(EMULATOR) $(EMULATED:%=./%)
+EMULATOR := qemu-aarch64-static
+EMULATED := pkg/pki pkg/etcdutil controllers/words controllers/record controllers/resources controllers/backupplan controllers/scheduleplan
+
+# The stories about the chart again, with Helm 3.
+.PHONY: test-helm3
+test-helm3: bin/helm3
+	@HELM=$(BIN)/helm3 $(SUBMAKE) test-stories STORY='that Helm installs'
+
 $(E2E_TEST): FORCE
 	@go test -vet=off $(STRIPPED) -c -o $@ ./test/e2e
 
@@ -562,6 +587,7 @@ $(eval $(call tool,d2,oss.terrastruct.com/d2,oss.terrastruct.com/d2,test/tools/d
 $(eval $(call tool,kustomize,sigs.k8s.io/kustomize/kustomize/v5,sigs.k8s.io/kustomize/kustomize/v5,test/tools))
 $(eval $(call tool,golangci-lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,github.com/golangci/golangci-lint/v2,test/tools/lint))
 $(eval $(call tool,helm,helm.sh/helm/v4/cmd/helm,helm.sh/helm/v4,test/tools/helm))
+$(eval $(call tool,helm3,helm.sh/helm/v3/cmd/helm,helm.sh/helm/v3,test/tools/helm3))
 $(eval $(call tool,hugo,github.com/gohugoio/hugo,github.com/gohugoio/hugo,test/tools/hugo))
 # Without the clients of every cloud in which Prometheus can look for targets.
 $(eval $(call tool,promtool,github.com/prometheus/prometheus/cmd/promtool,github.com/prometheus/prometheus,test/tools/promtool,remove_all_sd))

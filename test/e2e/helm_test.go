@@ -35,7 +35,7 @@ var _ = Describe("The operator that Helm installs", Label("operator"), Serial, f
 			replicas int32
 		}{
 			{"taken over", func() {
-				release.Install(ctx, former, "--take-ownership", "--force-conflicts", "--set", "replicas=1")
+				release.TakeOver(ctx, former, "--set", "replicas=1")
 			}, "Former", 1},
 			{"upgraded", func() { release.Upgrade(ctx, world.Chart, "--set", "replicas=2") }, "Leader", 2},
 			{"rolled back", func() { release.Rollback(ctx) }, "Former", 1},

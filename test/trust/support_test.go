@@ -49,9 +49,8 @@ func firstPatch(t *testing.T, minor string, isGood func(etcdutil.Version) bool) 
 
 func TestEachPageAsksForTheKubernetesThatTheChartAsksFor(t *testing.T) {
 	lowest := find(t, "config/helm/etcd-steward/Chart.yaml", `(?m)^kubeVersion: ">=(\d+\.\d+)\.0-0"$`)
-	helm := find(t, "test/tools/helm/go.mod", `(?m)^\thelm\.sh/helm/v4 v(\d+)\.`)
-	expectSays(t, support, "| Kubernetes | "+lowest+" and newer; [tested](#what-is-tested) on one version. |")
-	expectSays(t, support, "| Helm | "+helm+" |")
+	expectSays(t, support, "| Kubernetes | "+lowest+" and newer; [tested](#what-is-tested) on three versions. |")
+	expectSays(t, support, "| Helm | 4, and 3 from 3.17 on |") // it knows --take-ownership
 	for _, page := range []string{"README.md", "docs/install.md", "config/helm/etcd-steward/README.md"} {
 		expectSays(t, page, "Kubernetes "+lowest+" or newer")
 	}
@@ -60,13 +59,20 @@ func TestEachPageAsksForTheKubernetesThatTheChartAsksFor(t *testing.T) {
 func TestThePageOfSupportSaysWhatEachChangeIsTestedOnAndNoMore(t *testing.T) {
 	const targets = "test/localkube/internal/cache/targets.go"
 	kubernetes := find(t, targets, `(?m)^const KubernetesVersion = "(.+)"$`)
+	older := strings.Split(strings.ReplaceAll(find(t, targets, `(?m)^var kubernetesVersions = \[\]string\{(.+), KubernetesVersion\}$`),
+		`"`, ""), ", ")
+	minors := strings.Fields(find(t, "Makefile", `(?m)^OLDER_KUBERNETES := (.+)$`))
 	etcd := strings.ReplaceAll(find(t, targets, `(?m)^var etcdVersions = \[\]string\{(.+)\}$`), `"`, "")
 	helm := find(t, "test/tools/helm/go.mod", `(?m)^\thelm\.sh/helm/v4 v(\S+)`)
+	helm3 := find(t, "test/tools/helm3/go.mod", `(?m)^\thelm\.sh/helm/v3 v(\S+)`)
 	last := strings.LastIndex(etcd, ", ")
-	expectSays(t, support, "| Kubernetes | "+kubernetes+" | All other versions")
-	expectSays(t, support, "| Helm | "+helm+" | All other versions")
-	expectSays(t, support, "| etcd | "+etcd[:last]+" and "+etcd[last+2:]+" | All other accepted patches |")
-	expectSays(t, support, "| Nodes | amd64 | arm64:")
+	if !slices.EqualFunc(older, minors, func(version, minor string) bool { return strings.HasPrefix(version, minor+".") }) {
+		t.Errorf("localkube has the older Kubernetes %q, and make test-kubernetes runs %q", older, minors)
+	}
+	expectSays(t, support, "| Kubernetes | "+kubernetes+" | "+strings.Join(older, " and ")+", by the stories")
+	expectSays(t, support, "| Helm | "+helm+" | "+helm3+", by the stories")
+	expectSays(t, support, "| etcd | "+etcd[:last]+" and "+etcd[last+2:]+" | | All other accepted patches |")
+	expectSays(t, support, "| Nodes | amd64 | arm64, in an emulator:")
 	for _, workflow := range files(t) {
 		if strings.HasPrefix(workflow, ".github/workflows/") && regexp.MustCompile(`runs-on:.*arm`).MatchString(read(t, workflow)) {
 			t.Errorf("%s runs on arm64, and %s says that nothing does", workflow, support)

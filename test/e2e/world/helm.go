@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -48,6 +49,16 @@ func (r Release) Install(ctx context.Context, chart string, args ...string) {
 	r.awaitReady(ctx)
 }
 
+// TakeOver installs a chart over what kustomize installed. Helm 3 knows no conflicts: it does not apply on the server.
+func (r Release) TakeOver(ctx context.Context, chart string, args ...string) {
+	ginkgo.GinkgoHelper()
+	args = append(args, "--take-ownership")
+	if strings.HasPrefix(r.helm(ctx, "version", "--template", "{{.Version}}"), "v4") {
+		args = append(args, "--force-conflicts")
+	}
+	r.Install(ctx, chart, args...)
+}
+
 // Upgrade goes to another chart, or other values.
 func (r Release) Upgrade(ctx context.Context, chart string, args ...string) {
 	ginkgo.GinkgoHelper()
@@ -86,10 +97,10 @@ func (r Release) ExpectNoRightOutside(ctx context.Context, others ...*Story) {
 	}
 }
 
-// helm runs the helm that make builds, with nothing of this machine's own settings.
-func (r Release) helm(ctx context.Context, args ...string) {
+// helm runs helm with nothing of this machine's own settings, and is what it says.
+func (r Release) helm(ctx context.Context, args ...string) string {
 	ginkgo.GinkgoHelper()
-	program := filepath.Join(project, "bin", "helm")
+	program := helmProgram()
 	if _, err := os.Stat(program); err != nil {
 		needs.Missing(ginkgo.GinkgoT(), "there is no bin/helm: make bin/helm")
 	}
@@ -98,7 +109,11 @@ func (r Release) helm(ctx context.Context, args ...string) {
 		"HELM_CONFIG_HOME="+r.home, "HELM_DATA_HOME="+r.home)
 	said, err := command.CombinedOutput()
 	gomega.Expect(err).NotTo(gomega.HaveOccurred(), "helm %v: %s", args, said)
+	return string(said)
 }
+
+// helmProgram is the helm that make builds, or the one that HELM names.
+func helmProgram() string { return cmp.Or(os.Getenv("HELM"), filepath.Join(project, "bin", "helm")) }
 
 // FormerChart is this tree's chart as a former release might have been: the definition of EtcdClusters has a column of
 // another name.
