@@ -23,11 +23,12 @@ func (r *Reconciler) admit(ctx context.Context, _ kit.MayGet, before, now *v1alp
 		return said, err
 	}
 	decision := accessplan.Next(seen.Observation)
-	switch {
-	case decision.Reason == accessplan.ReasonUserReserved:
+	if decision.Reason == accessplan.ReasonUserReserved {
 		said.Refusals = field.ErrorList{field.Invalid(field.NewPath("spec", "user"), now.UserOrDefault(),
 			decision.Message)}
-	case decision.Trouble:
+		return said, nil
+	}
+	if decision.Trouble {
 		said.Warn(decision.Message)
 	}
 	return said, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/accessplan"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/fake"
@@ -357,5 +359,43 @@ func TestTheWebhookRefusesWhatCannotBecomeGoodAndWarnsOfTheRest(t *testing.T) {
 				t.Error("etcd is asked")
 			}
 		})
+	}
+}
+
+// before does something else right before the operator makes a change.
+func (w *world) before(name, change string, do func()) {
+	w.t.Helper()
+	for range 2 * enough {
+		c := w.client(name)
+		seen, err := w.operator.look(w.t.Context(), c)
+		must(w.t, err)
+		next := accessplan.Next(seen.Observation).Change
+		if strings.HasSuffix(fmt.Sprintf("%T", next), "."+change) {
+			do()
+			if err := w.operator.apply(w.t.Context(), c, seen, next); !errors.Is(err, apply.ErrStale) {
+				w.t.Errorf("%s goes on: %v", change, err)
+			}
+			return
+		}
+		w.pass(name)
+	}
+	w.t.Fatalf("it never comes to %s", change)
+}
+
+func TestACertificateIsNotWrittenWhereAuthenticationWentOffSinceTheLook(t *testing.T) {
+	w := newWorld(t, aClient("shop", 0))
+	w.before("shop", "WriteSecret", func() { must(t, w.root.DisableAuthentication(t.Context())) })
+	if w.secret("shop-etcd") != nil {
+		t.Error("it is written")
+	}
+}
+
+func TestAUserThatIsMadeWhileTheOperatorMakesItIsNotTaken(t *testing.T) {
+	w := newWorld(t, aClient("shop", 0))
+	w.before("shop", "MakeUser", func() { must(t, w.root.NewUser(t.Context(), "shop")) })
+	w.passes(enough, "shop")
+	w.is("shop", accessplan.ReasonUserTaken, "")
+	if roles, err := w.root.Roles(t.Context(), "shop"); err != nil || len(roles) > 0 {
+		t.Errorf("the person's user has the roles %v, %v", roles, err)
 	}
 }

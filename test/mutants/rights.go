@@ -32,8 +32,8 @@ var rights = []mutant{
 	},
 	{
 		Name: "an owner that the garbage collector cannot look up passes",
-		From: "o.apiVersion == 'etcdsteward.dev/v1alpha1' && o.kind in",
-		To:   "o.apiVersion.startsWith('etcdsteward.dev/') && o.kind in",
+		From: "o.apiVersion == 'etcdsteward.dev/v1alpha1' && (o.kind in",
+		To:   "o.apiVersion.startsWith('etcdsteward.dev/') && (o.kind in",
 		Test: gainsNothing,
 	},
 	{

@@ -73,7 +73,7 @@ func TestTheWebhookOfSomeNamespacesIsAskedAboutThemAlone(t *testing.T) {
 		found[kind]++
 		switch {
 		case kind == "ValidatingWebhookConfiguration":
-			if name != "etcd-steward-ops" || len(list(o["webhooks"])) != 5 {
+			if name != "etcd-steward-ops" || len(list(o["webhooks"])) != 6 {
 				t.Errorf("%s has %d webhooks", name, len(list(o["webhooks"])))
 			}
 			for _, hook := range list(o["webhooks"]) {
@@ -110,7 +110,7 @@ func TestTheWebhookOfSomeNamespacesIsAskedAboutThemAlone(t *testing.T) {
 }
 
 func TestDefinitionsAreKeptUnlessItIsSaid(t *testing.T) {
-	for set, want := range map[string]int{"replicas=2": 4, "crds.keep=false": 0} {
+	for set, want := range map[string]int{"replicas=2": 5, "crds.keep=false": 0} {
 		kept, definitions := 0, 0
 		for _, o := range rendered(t, "ops", "--set", set) {
 			if o["kind"] != "CustomResourceDefinition" {
@@ -121,7 +121,7 @@ func TestDefinitionsAreKeptUnlessItIsSaid(t *testing.T) {
 				kept++
 			}
 		}
-		if definitions != 4 || kept != want {
+		if definitions != 5 || kept != want {
 			t.Errorf("%s: %d of %d definitions are kept", set, kept, definitions)
 		}
 	}
@@ -304,7 +304,7 @@ func TestPoliciesLookAtTheOperatorsAccountAlone(t *testing.T) {
 					t.Errorf("%v looks at: %s", sub(o, "metadata")["name"], condition)
 				}
 			}
-			if (policies == 6) != (row.want != "") {
+			if (policies == 7) != (row.want != "") {
 				t.Errorf("there are %d policies", policies)
 			}
 		})

@@ -9,7 +9,7 @@ func TestTheWebhookFollowsTheOperatorIntoAnotherNamespace(t *testing.T) {
 	for _, base := range []string{"default", "namespaced", "openshift"} {
 		objects := overlaid(t, "namespace: ops\nresources: [../"+base+"]\ncomponents: [../webhook]\n")
 		configuration := string(named(t, objects, "ValidatingWebhookConfiguration", "etcd-steward").text)
-		if leads := strings.Count(configuration, "namespace: ops\n"); leads != 5 || strings.Contains(configuration, "etcd-steward-system") {
+		if leads := strings.Count(configuration, "namespace: ops\n"); leads != 6 || strings.Contains(configuration, "etcd-steward-system") {
 			t.Errorf("%s: %d webhooks lead to the operator\n%s", base, leads, configuration)
 		}
 		if service := named(t, objects, "Service", "etcd-steward-webhook"); service.Metadata.Namespace != "ops" {

@@ -193,7 +193,7 @@ func TestEachFieldOfAnExampleIsDescribed(t *testing.T) {
 			t.Errorf("%s has no status, or no resources", kind.Kind)
 		}
 	}
-	if len(examples) != 4 || len(described) != 4 {
+	if len(examples) != 5 || len(described) != 5 {
 		t.Errorf("%d examples of %d kinds", len(examples), len(described))
 	}
 	for _, example := range examples {

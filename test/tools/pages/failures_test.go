@@ -25,7 +25,7 @@ const (
 var update = flag.Bool("update", false, "write docs/reference/proofs.md anew")
 
 func TestEachReasonOnThePagesOfFailuresIsExplained(t *testing.T) {
-	explained := read(t, "docs/conditions.md") + read(t, "docs/alerts.md") + read(t, "docs/backup.md")
+	explained := read(t, "docs/conditions.md") + read(t, "docs/alerts.md") + read(t, "docs/backup.md") + read(t, "docs/access.md")
 	var told strings.Builder
 	for _, page := range append(pagesOfFailures(t), "docs/failures.md", "docs/troubleshooting.md", "docs/reference/judgement.md") {
 		told.WriteString(read(t, page))
@@ -36,7 +36,7 @@ func TestEachReasonOnThePagesOfFailuresIsExplained(t *testing.T) {
 	}
 	for _, reason := range reasons {
 		if !strings.Contains(explained, "`"+reason[1]+"`") {
-			t.Errorf("%s is explained in none of conditions.md, alerts.md and backup.md", reason[1])
+			t.Errorf("%s is explained in none of conditions.md, alerts.md, backup.md and access.md", reason[1])
 		}
 	}
 }

@@ -1,0 +1,35 @@
+package main
+
+// access are bugs of what gives programs their users, their rights and their certificates.
+var access = []mutant{
+	{
+		Name: "a user of people without a role is taken for the operator's own",
+		From: "isBegun := len(o.Etcd.User.Roles) == 0 && slices.Contains(o.Etcd.Role.Rights, Making)",
+		To:   "isBegun := len(o.Etcd.User.Roles) == 0",
+		Test: "TestWhatIsDoneNextForAClient",
+	},
+	{
+		Name: "a wider right stays beside the narrower one",
+		From: "if (isTwice || !slices.Contains(o.Client.Wants, right)) &&",
+		To:   "if !slices.Contains(o.Client.Wants, right) &&",
+		Test: "TestFromEachStateARoleComesToExactlyWhatIsAskedForAndBack",
+	},
+	{
+		Name: "a certificate is handed out where authentication was turned off a moment ago",
+		From: "case !isOn:\n\t\treturn apply.ErrStale",
+		To:   "case false:\n\t\treturn apply.ErrStale",
+		Test: "TestACertificateIsNotWrittenWhereAuthenticationWentOffSinceTheLook",
+	},
+	{
+		Name: "a user that another one made at the same time gets the role",
+		From: "case errors.Is(err, etcd.ErrUserExists):",
+		To:   "case false:",
+		Test: "TestAUserThatIsMadeWhileTheOperatorMakesItIsNotTaken",
+	},
+	{
+		Name: "what was said of a user is believed after users changed",
+		From: "last.history == seen.history && last.revision == auth.Revision {",
+		To:   "last.history == seen.history {",
+		Test: "TestWhatPeopleChangeInEtcdIsPutBack",
+	},
+}
