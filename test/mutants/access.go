@@ -11,13 +11,13 @@ var access = []mutant{
 	{
 		Name: "a wider right stays beside the narrower one",
 		From: "if (isTwice || !slices.Contains(o.Client.Wants, right)) &&",
-		To:   "if !slices.Contains(o.Client.Wants, right) &&",
+		To:   "if (isTwice && false || !slices.Contains(o.Client.Wants, right)) &&",
 		Test: "TestFromEachStateARoleComesToExactlyWhatIsAskedForAndBack",
 	},
 	{
 		Name: "a certificate is handed out where authentication was turned off a moment ago",
 		From: "case !isOn:\n\t\treturn apply.ErrStale",
-		To:   "case false:\n\t\treturn apply.ErrStale",
+		To:   "case isOn && !isOn:\n\t\treturn apply.ErrStale",
 		Test: "TestACertificateIsNotWrittenWhereAuthenticationWentOffSinceTheLook",
 	},
 	{
