@@ -169,8 +169,8 @@ const (
 	// 2026-01-31T12:00:00Z; on the EtcdCluster. People write it. Clients get 24 hours for each step that they have to
 	// follow, or as long as stands before the time: 1h@2026-01-31T12:00:00Z.
 	AnnotationRotateCA = Group + "/rotate-ca"
-	// AnnotationRenewCertificate has the certificate of an EtcdClient issued anew that was made before its time, such as
-	// 2026-01-31T12:00:00Z; on the EtcdClient. People write it.
+	// AnnotationRenewCertificate has the certificate of an EtcdClient issued anew that was made before its time, such
+	// as 2026-01-31T12:00:00Z; on the EtcdClient. People write it.
 	AnnotationRenewCertificate = Group + "/renew-certificate"
 	// AnnotationMoveLeader names the member that leads next and the time of the request: demo-1@2026-01-31T12:00:00Z;
 	// on the EtcdCluster. People write it. It counts for 10 minutes.
