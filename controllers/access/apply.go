@@ -61,9 +61,12 @@ func (r *Reconciler) inEtcd(ctx context.Context, c *v1alpha1.EtcdClient, seen vi
 func changeEtcd(ctx context.Context, member etcd.Client, change accessplan.Change) error {
 	switch change := change.(type) {
 	case accessplan.MakeRole:
-		return member.AddRole(ctx, change.Role)
+		if err := member.AddRole(ctx, change.Role); err != nil {
+			return err
+		}
+		return grant(ctx, member, change.Role, change.Rights)
 	case accessplan.Grant:
-		return each(change.Rights, func(p etcd.Permission) error { return member.GrantPermission(ctx, change.Role, p) })
+		return grant(ctx, member, change.Role, change.Rights)
 	case accessplan.Revoke:
 		return each(change.Rights, func(p etcd.Permission) error {
 			return member.RevokePermission(ctx, change.Role, p)
@@ -80,6 +83,10 @@ func changeEtcd(ctx context.Context, member etcd.Client, change accessplan.Chang
 		return member.DeleteRole(ctx, change.Role)
 	}
 	return fmt.Errorf("the change %T is unknown", change)
+}
+
+func grant(ctx context.Context, member etcd.Client, role string, rights []accessplan.Right) error {
+	return each(rights, func(p etcd.Permission) error { return member.GrantPermission(ctx, role, p) })
 }
 
 func each(rights []accessplan.Right, do func(etcd.Permission) error) error {
@@ -112,7 +119,10 @@ func makeUser(ctx context.Context, member etcd.Client, change accessplan.MakeUse
 	case err != nil:
 		return err
 	}
-	return member.GrantRole(ctx, change.User, change.Role)
+	if err := member.GrantRole(ctx, change.User, change.Role); err != nil {
+		return err
+	}
+	return member.RevokePermission(ctx, change.Role, making)
 }
 
 // writeSecret hands a certificate out, or brings the Secret up to date. It asks once more whether authentication is on:

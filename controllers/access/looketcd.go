@@ -120,8 +120,10 @@ func (r *Reconciler) authOf(ctx context.Context, seen *view, member etcd.Client)
 
 // isAuthOnNow asks the member itself, right before a certificate is handed out.
 func (r *Reconciler) isAuthOnNow(ctx context.Context, seen view) (bool, error) {
-	r.ledger.forget(client.ObjectKeyFromObject(seen.cluster))
 	auth, err := seen.member.Authentication(ctx)
+	if err == nil && !auth.Enabled {
+		r.ledger.forget(client.ObjectKeyFromObject(seen.cluster)) // what is remembered is not so any more
+	}
 	return auth.Enabled, err
 }
 

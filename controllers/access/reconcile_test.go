@@ -399,3 +399,17 @@ func TestAUserThatIsMadeWhileTheOperatorMakesItIsNotTaken(t *testing.T) {
 		t.Errorf("the person's user has the roles %v, %v", roles, err)
 	}
 }
+
+// With 1,000 clients of a cluster each request counts: so many are made for one of them until it settles.
+func TestAClientCostsFewRequestsUntilItSettles(t *testing.T) {
+	w := newWorld(t, aClient("shop", 0))
+	before := len(w.network.Calls())
+	w.passes(7, "shop")
+	w.is("shop", accessplan.ReasonGranted, "")
+	if asked := len(w.network.Calls()) - before; asked > 20 {
+		t.Errorf("etcd is asked %d times: %v", asked, w.network.Calls()[before:])
+	}
+	if len(w.writes) > 3 { // finalizer, Secret, status
+		t.Errorf("it writes %v", w.writes)
+	}
+}

@@ -50,8 +50,11 @@ type (
 	Hold struct{}
 	// Release takes the finalizer off.
 	Release struct{}
-	// MakeRole makes the role, without rights.
-	MakeRole struct{ Role string }
+	// MakeRole makes the role, and gives it rights.
+	MakeRole struct {
+		Role   string
+		Rights []Right
+	}
 	// Grant gives the role rights.
 	Grant struct {
 		Role   string
@@ -284,7 +287,7 @@ func makeRole(o Observation) *Decision {
 	if o.Etcd.Role.Exists {
 		return nil
 	}
-	return act(MakeRole{o.role()}, "The role is made in etcd.")
+	return act(MakeRole{o.role(), o.Client.Wants}, "The role is made in etcd.")
 }
 
 func grant(o Observation) *Decision {

@@ -145,7 +145,7 @@ func carryOut(o *Observation, change Change) {
 	case Release:
 		o.Client.Held = false
 	case MakeRole:
-		o.Etcd.Role.Exists = true
+		o.Etcd.Role.Exists = true // and its rights are still missing, as where that is interrupted
 	case Grant:
 		o.Etcd.Role.Rights = append(append([]Right{}, o.Etcd.Role.Rights...), c.Rights...)
 	case Revoke:
