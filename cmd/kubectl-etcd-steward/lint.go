@@ -29,7 +29,8 @@ func (p program) lintCommand() *cobra.Command {
 	var o lintOptions
 	c := &cobra.Command{
 		Use: "lint FILE...", Short: "Check manifests before they are applied", Args: cobra.MinimumNArgs(1),
-		Long: "Checks EtcdClusters, EtcdBackups, EtcdBackupSchedules, EtcdClients and EtcdRestores in files of YAML or JSON, or " +
+		Long: "Checks EtcdClusters, EtcdBackups, EtcdBackupSchedules, EtcdClients and EtcdRestores in files of YAML " +
+			"or JSON, or " +
 			"in the standard input (-). It says what the API server and the operator of this release would refuse, " +
 			"and what the operator would warn of, without either. With --server it asks the API server, which stores " +
 			"nothing. Other kinds are skipped. The exit code is 1 if something would be refused.",

@@ -58,8 +58,9 @@ func (l *ledger) forget(cluster types.NamespacedName) {
 // was asked. The revision is that from before: so what is remembered may be newer than it says, and never older.
 func (r *Reconciler) lookAtEtcd(ctx context.Context, c *v1alpha1.EtcdClient, seen *view) error {
 	members, err := r.membersOf(ctx, seen.cluster)
-	if err != nil {
-		return err
+	if err != nil { // such as no certificate of the operator, which the cluster's own passes make again
+		seen.Etcd.Why = words.Bounded(err.Error())
+		return nil
 	}
 	seen.Etcd.Why = "no member serves"
 	for _, member := range members {

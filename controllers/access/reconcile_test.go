@@ -413,3 +413,15 @@ func TestAClientCostsFewRequestsUntilItSettles(t *testing.T) {
 		t.Errorf("it writes %v", w.writes)
 	}
 }
+
+func TestAnOperatorWithoutItsCertificateSaysSoAndGoesOnOnceItIsThere(t *testing.T) {
+	w := newWorld(t, aClient("shop", 0))
+	own := w.secret(resources.OperatorSecret("demo"))
+	must(t, w.kube.Delete(t.Context(), own))
+	w.passes(3, "shop")
+	w.is("shop", accessplan.ReasonEtcdUnavailable, resources.OperatorSecret("demo"))
+	own.ResourceVersion = ""
+	must(t, w.kube.Create(t.Context(), own))
+	w.passes(enough, "shop")
+	w.is("shop", accessplan.ReasonGranted, "")
+}
