@@ -24,6 +24,10 @@ import (
 // clients of a cluster share the answer.
 const authLifetime = 10 * time.Second
 
+// silenceLifetime is how long a cluster of which no member answered is not asked again. Otherwise the passes over its
+// clients would wait, one after the other, and those of other clusters behind them.
+const silenceLifetime = 30 * time.Second
+
 // ledger remembers how authentication stands in each cluster. The zero value is empty.
 type ledger struct {
 	mu    sync.Mutex
@@ -62,6 +66,10 @@ func (r *Reconciler) lookAtEtcd(ctx context.Context, c *v1alpha1.EtcdClient, see
 		seen.Etcd.Why = words.Bounded(err.Error())
 		return nil
 	}
+	p := r.ledger.of(client.ObjectKeyFromObject(seen.cluster))
+	if seen.Etcd.Why = p.silent(seen.history, seen.Now); seen.Etcd.Why != "" {
+		return nil
+	}
 	seen.Etcd.Why = "no member serves"
 	for _, member := range members {
 		err := r.askMember(ctx, c, seen, member)
@@ -77,7 +85,24 @@ func (r *Reconciler) lookAtEtcd(ctx context.Context, c *v1alpha1.EtcdClient, see
 			return nil // another member would answer the same
 		}
 	}
+	p.note(asked{history: seen.history, at: seen.Now, why: seen.Etcd.Why})
 	return nil
+}
+
+// silent is why no member answered a moment ago; empty where one did, or none was asked.
+func (p *page) silent(history string, now time.Time) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last.history == history && now.Sub(p.last.at).Abs() < silenceLifetime {
+		return p.last.why
+	}
+	return ""
+}
+
+func (p *page) note(said asked) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = said
 }
 
 func (r *Reconciler) askMember(ctx context.Context, c *v1alpha1.EtcdClient, seen *view, member etcd.Client) error {
@@ -107,7 +132,8 @@ func (r *Reconciler) authOf(ctx context.Context, seen *view, member etcd.Client)
 	p := r.ledger.of(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.last.history == seen.history && seen.Now.Sub(p.last.at).Abs() < authLifetime {
+	isHeard := p.last.history == seen.history && p.last.why == ""
+	if isHeard && seen.Now.Sub(p.last.at).Abs() < authLifetime {
 		return p.last.auth, nil
 	}
 	auth, err := member.Authentication(ctx)

@@ -425,3 +425,18 @@ func TestAnOperatorWithoutItsCertificateSaysSoAndGoesOnOnceItIsThere(t *testing.
 	w.passes(enough, "shop")
 	w.is("shop", accessplan.ReasonGranted, "")
 }
+
+func TestAClusterThatDoesNotAnswerIsAskedOnceForAllItsClients(t *testing.T) {
+	w := newWorld(t, aClient("shop", 0), aClient("billing", 0))
+	w.passes(enough, "shop", "billing")
+	w.process.Stop()
+	w.now = w.now.Add(time.Minute)
+	before := len(w.network.Calls())
+	w.pass("shop")
+	w.now = w.now.Add(-10 * time.Second)
+	w.pass("billing")
+	w.is("billing", accessplan.ReasonEtcdUnavailable, "")
+	if asked := len(w.network.Calls()) - before; asked > 1 {
+		t.Errorf("it is asked %d times", asked)
+	}
+}

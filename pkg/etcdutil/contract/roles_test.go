@@ -134,9 +134,9 @@ func TestMakingManyUsersAtOnceIsNeverRefused(t *testing.T) {
 			p.turnOn("a")
 			c := w.operatorAs(client.RootUser, "a")
 			var group sync.WaitGroup
-			for worker := range 16 {
+			for worker := range 4 {
 				group.Go(func() {
-					for i := range atOnce() {
+					for i := range 16 {
 						if err := makeOne(t.Context(), c, fmt.Sprintf("app-%d-%d", worker, i)); err != nil {
 							t.Errorf("it is refused: %v", err)
 							return
@@ -147,14 +147,6 @@ func TestMakingManyUsersAtOnceIsNeverRefused(t *testing.T) {
 			group.Wait()
 		})
 	}
-}
-
-// atOnce is how many users each of 16 workers makes: together more than a thousand in a full run.
-func atOnce() int {
-	if needs.IsFull() {
-		return 63
-	}
-	return 8
 }
 
 // makeOne makes the requests that an EtcdClient costs from nothing to settled.
