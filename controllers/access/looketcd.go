@@ -60,33 +60,36 @@ func (l *ledger) forget(cluster types.NamespacedName) {
 
 // lookAtEtcd asks a member for the client's role and user, unless no user or role of the cluster has changed since it
 // was asked. The revision is that from before: so what is remembered may be newer than it says, and never older.
-func (r *Reconciler) lookAtEtcd(ctx context.Context, c *v1alpha1.EtcdClient, seen *view) error {
+func (r *Reconciler) lookAtEtcd(ctx context.Context, c *v1alpha1.EtcdClient, seen *view) {
 	members, err := r.membersOf(ctx, seen.cluster)
 	if err != nil { // such as no certificate of the operator, which the cluster's own passes make again
 		seen.Etcd.Why = words.Bounded(err.Error())
-		return nil
+		return
 	}
 	p := r.ledger.of(client.ObjectKeyFromObject(seen.cluster))
 	if seen.Etcd.Why = p.silent(seen.history, seen.Now); seen.Etcd.Why != "" {
-		return nil
+		return
 	}
 	seen.Etcd.Why = "no member serves"
+	isSilent := len(members) > 0
 	for _, member := range members {
 		err := r.askMember(ctx, c, seen, member)
 		if err == nil {
 			seen.member = member
-			return nil
+			return
 		}
 		if etcd.IsTLS(err) {
 			r.Dialer.Distrust(seen.cluster)
+			isSilent = false // with certificates that are read anew it may answer
 		}
 		seen.Etcd = accessplan.Etcd{Why: words.Bounded(err.Error())}
 		if !etcd.IsUnreachable(err) && !etcd.IsTLS(err) {
-			return nil // another member would answer the same
+			return // another member would answer the same
 		}
 	}
-	p.note(asked{history: seen.history, at: seen.Now, why: seen.Etcd.Why})
-	return nil
+	if isSilent {
+		p.note(asked{history: seen.history, at: seen.Now, why: seen.Etcd.Why})
+	}
 }
 
 // silent is why no member answered a moment ago; empty where one did, or none was asked.
