@@ -76,7 +76,8 @@ func (r *Reconciler) look(ctx context.Context, c *v1alpha1.EtcdClient) (view, er
 			return seen, err
 		}
 	}
-	return seen, r.lookAtEtcd(ctx, c, &seen)
+	r.lookAtEtcd(ctx, c, &seen)
+	return seen, nil
 }
 
 func (v view) isIgnored() bool { return v.Cluster.Operator != "" && v.Cluster.Operator != v.Operator }

@@ -24,6 +24,10 @@ import (
 // clients of a cluster share the answer.
 const authLifetime = 10 * time.Second
 
+// silenceLifetime is how long a cluster of which no member answered is not asked again. Otherwise the passes over its
+// clients would wait, one after the other, and those of other clusters behind them.
+const silenceLifetime = 30 * time.Second
+
 // ledger remembers how authentication stands in each cluster. The zero value is empty.
 type ledger struct {
 	mu    sync.Mutex
@@ -56,27 +60,52 @@ func (l *ledger) forget(cluster types.NamespacedName) {
 
 // lookAtEtcd asks a member for the client's role and user, unless no user or role of the cluster has changed since it
 // was asked. The revision is that from before: so what is remembered may be newer than it says, and never older.
-func (r *Reconciler) lookAtEtcd(ctx context.Context, c *v1alpha1.EtcdClient, seen *view) error {
+func (r *Reconciler) lookAtEtcd(ctx context.Context, c *v1alpha1.EtcdClient, seen *view) {
 	members, err := r.membersOf(ctx, seen.cluster)
-	if err != nil {
-		return err
+	if err != nil { // such as no certificate of the operator, which the cluster's own passes make again
+		seen.Etcd.Why = words.Bounded(err.Error())
+		return
+	}
+	p := r.ledger.of(client.ObjectKeyFromObject(seen.cluster))
+	if seen.Etcd.Why = p.silent(seen.history, seen.Now); seen.Etcd.Why != "" {
+		return
 	}
 	seen.Etcd.Why = "no member serves"
+	isSilent := len(members) > 0
 	for _, member := range members {
 		err := r.askMember(ctx, c, seen, member)
 		if err == nil {
 			seen.member = member
-			return nil
+			return
 		}
 		if etcd.IsTLS(err) {
 			r.Dialer.Distrust(seen.cluster)
+			isSilent = false // with certificates that are read anew it may answer
 		}
 		seen.Etcd = accessplan.Etcd{Why: words.Bounded(err.Error())}
 		if !etcd.IsUnreachable(err) && !etcd.IsTLS(err) {
-			return nil // another member would answer the same
+			return // another member would answer the same
 		}
 	}
-	return nil
+	if isSilent {
+		p.note(asked{history: seen.history, at: seen.Now, why: seen.Etcd.Why})
+	}
+}
+
+// silent is why no member answered a moment ago; empty where one did, or none was asked.
+func (p *page) silent(history string, now time.Time) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last.history == history && now.Sub(p.last.at).Abs() < silenceLifetime {
+		return p.last.why
+	}
+	return ""
+}
+
+func (p *page) note(said asked) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = said
 }
 
 func (r *Reconciler) askMember(ctx context.Context, c *v1alpha1.EtcdClient, seen *view, member etcd.Client) error {
@@ -106,7 +135,8 @@ func (r *Reconciler) authOf(ctx context.Context, seen *view, member etcd.Client)
 	p := r.ledger.of(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.last.history == seen.history && seen.Now.Sub(p.last.at).Abs() < authLifetime {
+	isHeard := p.last.history == seen.history && p.last.why == ""
+	if isHeard && seen.Now.Sub(p.last.at).Abs() < authLifetime {
 		return p.last.auth, nil
 	}
 	auth, err := member.Authentication(ctx)

@@ -73,8 +73,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 func (r *Reconciler) forget(key types.NamespacedName) { r.known.Forget(key) }
 
-// parallelPasses bounds the passes at once; one waits for etcd.
-const parallelPasses = 16
+// parallelPasses bounds the passes at once. etcd makes one change of users after the other, reads all users again for
+// each, and serves nothing meanwhile: more passes would only hold up its clients.
+const parallelPasses = 4
 
 // Add adds the controller of clients to a manager. Install is what this operator is and which clock it reads.
 func Add(mgr ctrl.Manager, install kit.Install) error {
@@ -144,9 +145,10 @@ type seenInEtcd struct {
 	etcd     accessplan.Etcd
 }
 
-// asked is how authentication stands, as a member said at a time.
+// asked is how authentication stands, as a member said at a time, or why none did.
 type asked struct {
 	history string
 	at      time.Time
 	auth    etcd.Authentication
+	why     string
 }

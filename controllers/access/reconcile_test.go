@@ -413,3 +413,30 @@ func TestAClientCostsFewRequestsUntilItSettles(t *testing.T) {
 		t.Errorf("it writes %v", w.writes)
 	}
 }
+
+func TestAnOperatorWithoutItsCertificateSaysSoAndGoesOnOnceItIsThere(t *testing.T) {
+	w := newWorld(t, aClient("shop", 0))
+	own := w.secret(resources.OperatorSecret("demo"))
+	must(t, w.kube.Delete(t.Context(), own))
+	w.passes(3, "shop")
+	w.is("shop", accessplan.ReasonEtcdUnavailable, resources.OperatorSecret("demo"))
+	own.ResourceVersion = ""
+	must(t, w.kube.Create(t.Context(), own))
+	w.passes(enough, "shop")
+	w.is("shop", accessplan.ReasonGranted, "")
+}
+
+func TestAClusterThatDoesNotAnswerIsAskedOnceForAllItsClients(t *testing.T) {
+	w := newWorld(t, aClient("shop", 0), aClient("billing", 0))
+	w.passes(enough, "shop", "billing")
+	w.process.Stop()
+	w.now = w.now.Add(time.Minute)
+	before := len(w.network.Calls())
+	w.pass("shop")
+	w.now = w.now.Add(-10 * time.Second)
+	w.pass("billing")
+	w.is("billing", accessplan.ReasonEtcdUnavailable, "")
+	if asked := len(w.network.Calls()) - before; asked > 1 {
+		t.Errorf("it is asked %d times", asked)
+	}
+}

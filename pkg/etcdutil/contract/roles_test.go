@@ -2,8 +2,11 @@ package contract
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -117,4 +120,56 @@ func TestACertificateIsRefusedAtOnceWhenItsUserIsDeleted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The passes over clients run beside each other. What one changes of users makes no request of another fail, as it would a
+// request for keys: etcd asks only whether who changes users is root.
+func TestMakingManyUsersAtOnceIsNeverRefused(t *testing.T) {
+	for _, version := range needs.Releases() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			members := []string{"a", "b", "c"}
+			p, w := withUsers(t, version, members...)
+			p.startAll(members...)
+			p.turnOn("a")
+			c := w.operatorAs(client.RootUser, "a")
+			var group sync.WaitGroup
+			for worker := range 4 {
+				group.Go(func() {
+					for i := range 16 {
+						if err := makeOne(t.Context(), c, fmt.Sprintf("app-%d-%d", worker, i)); err != nil {
+							t.Errorf("it is refused: %v", err)
+							return
+						}
+					}
+				})
+			}
+			group.Wait()
+		})
+	}
+}
+
+// makeOne makes the requests that an EtcdClient costs from nothing to settled.
+func makeOne(ctx context.Context, c client.Client, name string) error {
+	right := below(name+"/", true)
+	steps := []func() error{
+		func() error { return c.AddRole(ctx, name) },
+		func() error { return c.GrantPermission(ctx, name, right) },
+		func() error { return c.GrantPermission(ctx, name, client.Permission{Key: "mark", Read: true}) },
+		func() error { return c.NewUser(ctx, name) },
+		func() error { return c.GrantRole(ctx, name, name) },
+		func() error { return c.RevokePermission(ctx, name, client.Permission{Key: "mark", Read: true}) },
+	}
+	for _, step := range steps {
+		if _, err := c.Permissions(ctx, name); err != nil && !errors.Is(err, client.ErrRoleNotFound) {
+			return err
+		}
+		if _, err := c.Roles(ctx, name); err != nil && !errors.Is(err, client.ErrUserNotFound) {
+			return err
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
