@@ -103,7 +103,8 @@ func run(args []string) error {
 		return err
 	}
 	defer stopTracing()
-	if err := addWings(mgr, install); err != nil {
+	noClients := kit.Unserved(ctx, mgr.GetAPIReader(), &v1alpha1.EtcdClientList{}, install.Watches)
+	if err := addWings(mgr, install, noClients); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
@@ -128,9 +129,16 @@ func newInstall(config *rest.Config, o options, clock *kit.ServerClock, lock *le
 	return install, nil
 }
 
-func addWings(mgr ctrl.Manager, install kit.Install) error {
-	return errors.Join(cluster.Add(mgr, install), backup.Add(mgr, install), schedule.Add(mgr, install),
-		access.Add(mgr, install))
+// addWings leaves out the wing of clients where this Kubernetes does not serve them, and says why: who upgrades the
+// image alone must not lose the operator of all clusters for it.
+func addWings(mgr ctrl.Manager, install kit.Install, noClients error) error {
+	err := errors.Join(cluster.Add(mgr, install), backup.Add(mgr, install), schedule.Add(mgr, install))
+	if noClients != nil {
+		ctrl.Log.Error(noClients, "EtcdClients cannot be listed. All else is looked after. Install the custom resource "+
+			"definitions and roles of this release, and restart the operator")
+		return err
+	}
+	return errors.Join(err, access.Add(mgr, install))
 }
 
 // beginAnew ends all that this process does at once, as in a crash, and begins again in its place: another replica

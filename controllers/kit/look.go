@@ -13,6 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -168,4 +169,26 @@ func LeadsBy(live client.Reader, lease *Lease) func(context.Context) (time.Time,
 		}
 		return end, nil
 	}
+}
+
+// askedFor bounds the question at the start.
+const askedFor = 10 * time.Second
+
+// Unserved says why objects of a kind cannot be looked after: its definition is missing, or the right to list them in
+// the namespaces (none: in all). It is nil where they can be, and where the API server does not answer: then the cache
+// waits. A cache that waits for what never comes ends the whole manager after two minutes
+// (kubernetes-sigs/controller-runtime:pkg/internal/source/kind.go).
+func Unserved(ctx context.Context, live client.Reader, list client.ObjectList, namespaces []string) error {
+	ctx, cancel := context.WithTimeout(ctx, askedFor)
+	defer cancel()
+	if len(namespaces) == 0 {
+		namespaces = []string{""}
+	}
+	for _, namespace := range namespaces {
+		err := live.List(ctx, list, client.InNamespace(namespace), client.Limit(1))
+		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+			return err
+		}
+	}
+	return nil
 }
