@@ -134,8 +134,8 @@ func newInstall(config *rest.Config, o options, clock *kit.ServerClock, lock *le
 func addWings(mgr ctrl.Manager, install kit.Install, noClients error) error {
 	err := errors.Join(cluster.Add(mgr, install), backup.Add(mgr, install), schedule.Add(mgr, install))
 	if noClients != nil {
-		ctrl.Log.Error(noClients, "EtcdClients cannot be listed. All else is looked after. Install the custom resource "+
-			"definitions and roles of this release, and restart the operator")
+		ctrl.Log.Error(noClients, "EtcdClients cannot be listed. All else is looked after. Install the custom "+
+			"resource definitions and roles of this release, and restart the operator")
 		return err
 	}
 	return errors.Join(err, access.Add(mgr, install))
