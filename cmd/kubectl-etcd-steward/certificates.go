@@ -229,12 +229,6 @@ func yesNo(yes bool) string {
 var caColumns = []column[caRow]{
 	{"SECRET", func(r caRow) string { return r.Secret }},
 	{"FOR", func(r caRow) string { return r.For }},
-	{"FROM", func(r caRow) string {
-		if r.From == "" {
-			return "the operator"
-		}
-		return "Secret " + r.From
-	}},
 	{"SIGNS", func(r caRow) string { return yesNo(r.Signs) }},
 	{"HAS KEY", func(r caRow) string { return yesNo(r.HasKey) }},
 	{"ISSUED", func(r caRow) string { return day(r.Issued) }},
@@ -246,6 +240,12 @@ var caColumns = []column[caRow]{
 		return day(r.RenewedFrom)
 	}},
 	{"FINGERPRINT", func(r caRow) string { return short(r.Fingerprint) }},
+	{"ORIGIN", func(r caRow) string {
+		if r.From == "" {
+			return "operator"
+		}
+		return "Secret " + r.From
+	}},
 }
 
 var certificateColumns = []column[certificateRow]{
