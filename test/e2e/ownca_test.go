@@ -14,6 +14,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -56,12 +57,18 @@ var _ = Describe("A cluster takes a CA of one's own", Label("operator"), func() 
 
 		By("a Secret that is gone, which keeps nothing from going on")
 		Expect(kube.Client.Delete(ctx, secretOf(ctx, "corp-clients"))).To(Succeed())
-		cluster.AwaitCondition(ctx, v1alpha1.ConditionUpToDate, "True", "SpecWarning")
+		Eventually(ctx, func() (string, error) {
+			object, err := cluster.Get(ctx)
+			if err != nil {
+				return "", err
+			}
+			return apimeta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionUpToDate).Message, nil
+		}).WithTimeout(2 * time.Minute).Should(ContainSubstring("names Secret corp-clients, and that cannot be used: there is no such Secret"))
 		cluster.AwaitReady(ctx, 3)
 
 		traffic.During(ctx, func() {
+			hurry(ctx, cluster) // what the operator makes afterwards was not asked for by it
 			cluster.Change(ctx, func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS = nil })
-			hurry(ctx, cluster)
 			awaitCAs(ctx, cluster, func(name string, held []string) bool {
 				return len(held) == 1 && held[0] != before[name] && held[0] != pki.Fingerprint(given[name].pem())
 			})
