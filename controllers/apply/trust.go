@@ -62,7 +62,7 @@ func (s step) turn(ctx context.Context, data map[string][]byte, c changes.TurnCA
 		data[resources.KeyOtherCert], data[resources.KeyOtherKey] = pair.Cert, pair.Key
 	case facts.TurnSwap:
 		for i := range signing {
-			exchange(data, signing[i], beside[i])
+			swapKeys(data, signing[i], beside[i])
 		}
 	case facts.TurnNarrow:
 		delete(data, resources.KeyOtherKey)
@@ -82,8 +82,8 @@ var (
 	beside  = place{resources.KeyOtherCert, resources.KeyOtherKey, resources.KeyOtherOrigin, resources.KeyOtherChain}
 )
 
-// exchange exchanges what is under two keys, or under one of them.
-func exchange(data map[string][]byte, a, b string) {
+// swapKeys exchanges what is under two keys, or under one of them.
+func swapKeys(data map[string][]byte, a, b string) {
 	isA, isB := len(data[a]) > 0, len(data[b]) > 0
 	data[a], data[b] = data[b], data[a]
 	if !isB {

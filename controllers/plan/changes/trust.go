@@ -53,7 +53,7 @@ func (c TurnCA) veto(o facts.View) Veto {
 	case ca.State != facts.ObjectCurrent || ca.IsAnother():
 		return identityAtRisk("Secret %s does not hold the CA that members trust.", c.CA)
 	}
-	if why := guardSource(ca, c); why.Holds() {
+	if why := guardWantedCA(ca, c); why.Holds() {
 		return why
 	}
 	if waits := o.WhyNotTurn(ca, c.Turn); waits.Why != "" {
@@ -62,9 +62,9 @@ func (c TurnCA) veto(o facts.View) Veto {
 	return Veto{}
 }
 
-// guardSource has no CA come in, and none sign, that the spec does not want: the operator makes none over a person's
+// guardWantedCA has no CA come in, and none sign, that the spec does not want: the operator makes none over a person's
 // choice, and takes no other than the one that was checked.
-func guardSource(ca facts.Object, c TurnCA) Veto {
+func guardWantedCA(ca facts.Object, c TurnCA) Veto {
 	from, comes := ca.Source, c.Turn == facts.TurnWiden || c.Turn == facts.TurnRenew
 	switch {
 	case comes && (c.From != from.Secret || c.Next != from.Print):
