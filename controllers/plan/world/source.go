@@ -58,13 +58,13 @@ func (w *World) GiveCA() {
 // ChangeGiven is a person, or cert-manager, who changes what the spec names for the CA, or what its Secret holds.
 func (w *World) ChangeGiven() {
 	before := w.Given
-	switch drawn := w.chance(8, "what becomes of the CA that is given", ""); {
+	switch drawn := w.chance(12, "what becomes of the CA that is given", ""); {
 	case drawn <= 1 || before.print == "":
 		w.GiveCA()
 		return
 	case drawn == 2:
 		w.Given = givenCA{}
-	case drawn == 3:
+	case drawn == 3 || drawn > 8:
 		w.Given = givenCA{print: before.print + renewed, isThere: true}
 	case drawn == 4:
 		w.Given.isWrong = true
