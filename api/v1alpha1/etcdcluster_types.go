@@ -202,7 +202,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.extraSANs) || size(self.extraSANs) == 0 || self.?mode.orValue('Managed') == 'Managed'",message="spec.tls.extraSANs needs spec.tls.mode Managed: without TLS there is no certificate to put them in",fieldPath=".extraSANs"
 // +kubebuilder:validation:XValidation:rule="!has(self.clientCA) && !has(self.peerCA) || self.?mode.orValue('Managed') == 'Managed'",message="spec.tls.clientCA and spec.tls.peerCA need spec.tls.mode Managed: without TLS there is nothing to sign"
-// +kubebuilder:validation:XValidation:rule="!has(self.clientCA) || !has(self.peerCA) || self.clientCA.secretRef.name != self.peerCA.secretRef.name",message="spec.tls.clientCA and spec.tls.peerCA must name two Secrets: with one CA for both, whoever has the certificate of a client could connect as a member",fieldPath=".peerCA"
+// +kubebuilder:validation:XValidation:rule="!has(self.clientCA) || !has(self.peerCA) || self.clientCA.secretRef.name != self.peerCA.secretRef.name",message="spec.tls.clientCA and spec.tls.peerCA must name two Secrets: with one CA for both, anyone who has the certificate of a client could connect as a member",fieldPath=".peerCA"
 type TLSSpec struct {
 	// Mode is Managed (default) or Disabled. Managed: certificates from two CAs that
 	// the operator keeps for this cluster: its own, or those of clientCA and peerCA. Disabled: no encryption and no
@@ -230,7 +230,7 @@ type TLSSpec struct {
 	// +optional
 	ClientCA *CASource `json:"clientCA,omitempty"`
 
-	// PeerCA is a CA of your own for members among themselves. Whoever has a certificate of it can be a member. It has to
+	// PeerCA is a CA of your own for members among themselves. Anyone who has a certificate of it can be a member. It has to
 	// be another one than that for clients. A change is followed as that of clientCA is. Only with mode Managed.
 	// Default: a CA that the operator makes.
 	// +optional

@@ -239,13 +239,13 @@ var caColumns = []column[caRow]{
 		}
 		return day(r.RenewedFrom)
 	}},
-	{"FINGERPRINT", func(r caRow) string { return short(r.Fingerprint) }},
 	{"ORIGIN", func(r caRow) string {
 		if r.From == "" {
 			return "operator"
 		}
 		return "Secret " + r.From
 	}},
+	{"FINGERPRINT", func(r caRow) string { return short(r.Fingerprint) }},
 }
 
 var certificateColumns = []column[certificateRow]{

@@ -152,7 +152,7 @@ func TestACAOfAPersonIsShownWithTheSecretThatItComesFrom(t *testing.T) {
 		all["demo-ca"][resources.KeyOrigin] = resources.Origin{Secret: "corp", Since: birth.Add(time.Hour)}.Encode()
 	})
 	got := plugin(t, s, "certificates", "demo").out
-	for _, want := range []string{"  Secret corp\n", "  as its Secret  ", "  operator\n"} {
+	for _, want := range []string{"  as its Secret  Secret corp  ", "  operator  "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not shown:\n%s", want, got)
 		}

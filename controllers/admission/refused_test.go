@@ -413,7 +413,7 @@ var refusedTLS = []refusal{
 		`secretRef.name is "Corp"; it must be the name of a Secret of this namespace`, ""},
 	{"a CA without a Secret", "spec: {tls: {clientCA: {}}}", "spec.tls.clientCA.secretRef", "Required value", ""},
 	{"one Secret for both CAs", "spec: {tls: {clientCA: {secretRef: {name: corp}}, peerCA: {secretRef: {name: corp}}}}", "spec.tls.peerCA",
-		"spec.tls.clientCA and spec.tls.peerCA must name two Secrets: with one CA for both, whoever has the certificate of a client could connect as a member", ""},
+		"spec.tls.clientCA and spec.tls.peerCA must name two Secrets: with one CA for both, anyone who has the certificate of a client could connect as a member", ""},
 	{"a CA without TLS", "spec: {tls: {mode: Disabled, peerCA: {secretRef: {name: corp}}}}", "spec.tls",
 		"spec.tls.clientCA and spec.tls.peerCA need spec.tls.mode Managed: without TLS there is nothing to sign", ""},
 	{"names for certificates without TLS", "spec: {tls: {mode: Disabled, extraSANs: [etcd.example.com]}}", "spec.tls.extraSANs",

@@ -191,7 +191,9 @@ func otherSource() facts.CASource {
 }
 
 // Each of these has come to the end of a turn from the first CA to that of a person, as above.
-func givenBeside() scene { return holding(settledWorld(3), facts.CAs{firstCA, givenCA}, ownCA, "corp-1") }
+func givenBeside() scene {
+	return holding(settledWorld(3), facts.CAs{firstCA, givenCA}, ownCA, "corp-1")
+}
 func givenSwapped() scene {
 	return holding(settledWorld(3), facts.CAs{givenCA, firstCA}, ownCA, "corp-1")
 }

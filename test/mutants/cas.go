@@ -115,7 +115,7 @@ var cas = []mutant{
 		From: "(isInTheWay || object.IsAnother()) {",
 		To:   "isInTheWay {",
 		Test: "TestAnotherCAChangesNothingUntilTheOneThatMembersTrustIsBack",
-	},	{
+	}, {
 		Name: "a CA is made over the one that a person gives", Peer: "",
 		From: "case comes && (c.From != from.Secret || c.Next != from.Print):",
 		To:   "case comes && c.From != \"\" && (c.From != from.Secret || c.Next != from.Print):",
