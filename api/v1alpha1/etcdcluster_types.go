@@ -224,9 +224,9 @@ type TLSSpec struct {
 	// +kubebuilder:validation:items:XValidation:rule="isIP(self) || self.matches('^([*][.])?([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?[.])*[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",message="spec.tls.extraSANs must be IP addresses and DNS names in lower case, such as etcd.example.com",messageExpression="'spec.tls.extraSANs names \"' + self + '\"; each must be an IP address, or a DNS name in lower case, such as etcd.example.com or *.etcd.example.com'"
 	ExtraSANs []string `json:"extraSANs,omitempty"`
 
-	// ClientCA is a CA of your own for clients: it signs what members show to clients, and what clients show. Whoever
-	// has a certificate of it is a client. A change is followed while members run: each is restarted twice. Only with
-	// mode Managed. Default: a CA that the operator makes.
+	// ClientCA is a CA of your own for clients: it signs what members show to clients, and what clients show. Anyone
+	// who has a certificate of it is a client. A change is followed while members run: each is restarted twice. Only
+	// with mode Managed. Default: a CA that the operator makes.
 	// +optional
 	ClientCA *CASource `json:"clientCA,omitempty"`
 

@@ -100,7 +100,7 @@ var cas = []mutant{
 	},
 	{
 		Name: "the key of a CA that is retired stays", Peer: "",
-		From: "		delete(data, otherKey)\n",
+		From: "		delete(data, resources.KeyOtherKey)\n",
 		To:   "",
 		Test: "TestACAIsReplacedInFourTurnsOfWhichEachIsOneWrite",
 	},
