@@ -33,9 +33,9 @@ var _ = Describe("A cluster takes a CA of one's own", Label("operator"), func() 
 		cluster := story.Create(ctx, "own-ca", 3)
 		cluster.AwaitReady(ctx, 3)
 		was, before := identityOf(ctx, cluster), signingCAs(ctx, cluster)
-		root := newAuthority("the root of a company", nil)
-		given := map[string]*authority{resources.CASecret(cluster.Name): newAuthority("etcd of shop", root),
-			resources.PeerCASecret(cluster.Name): newAuthority("members of shop", nil)}
+		root := newCompanyCA("the root of a company", nil)
+		given := map[string]*companyCA{resources.CASecret(cluster.Name): newCompanyCA("etcd of shop", root),
+			resources.PeerCASecret(cluster.Name): newCompanyCA("members of shop", nil)}
 		traffic := cluster.WriteFollowing(ctx)
 		stop := operator.KillAtEachChange(cluster)
 		traffic.During(ctx, func() {
@@ -81,8 +81,8 @@ var _ = Describe("A cluster takes a CA of one's own", Label("operator"), func() 
 	})
 
 	It("from its beginning", func(ctx context.Context) {
-		root := newAuthority("the root of a company", nil)
-		clients, peers := newAuthority("etcd of shop", root), newAuthority("members of shop", nil)
+		root := newCompanyCA("the root of a company", nil)
+		clients, peers := newCompanyCA("etcd of shop", root), newCompanyCA("members of shop", nil)
 		createCASecret(ctx, "corp-clients", clients, root)
 		createCASecret(ctx, "corp-peers", peers, nil)
 		cluster := story.Create(ctx, "born-own-ca", 3, func(c *v1alpha1.EtcdCluster) { c.Spec.TLS = givenCAs() })
@@ -114,22 +114,22 @@ func givenCAs() *v1alpha1.TLSSpec {
 	return &v1alpha1.TLSSpec{ClientCA: from("corp-clients"), PeerCA: from("corp-peers")}
 }
 
-// authority is a CA as a company has it.
-type authority struct {
+// companyCA is a CA as a company has it.
+type companyCA struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-func (a *authority) pem() []byte {
+func (a *companyCA) pem() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-// newAuthority makes a CA, by itself or below another one.
-func newAuthority(name string, above *authority) *authority {
+// newCompanyCA makes a CA, by itself or below another one.
+func newCompanyCA(name string, above *companyCA) *companyCA {
 	GinkgoHelper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	Expect(err).NotTo(HaveOccurred())
-	made := &authority{key: key, cert: &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()),
+	made := &companyCA{key: key, cert: &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()),
 		Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().AddDate(1, 0, 0),
 		KeyUsage: x509.KeyUsageCertSign, BasicConstraintsValid: true, IsCA: true}}
 	by := made
@@ -144,7 +144,7 @@ func newAuthority(name string, above *authority) *authority {
 }
 
 // createCASecret writes what cert-manager writes of a CA.
-func createCASecret(ctx context.Context, name string, ca, above *authority) {
+func createCASecret(ctx context.Context, name string, ca, above *companyCA) {
 	GinkgoHelper()
 	der, err := x509.MarshalECPrivateKey(ca.key)
 	Expect(err).NotTo(HaveOccurred())
@@ -157,7 +157,7 @@ func createCASecret(ctx context.Context, name string, ca, above *authority) {
 }
 
 // verifiedBy asks what a client asks that trusts a root alone, and gets the chain from the server.
-func verifiedBy(root *authority, chain []byte) error {
+func verifiedBy(root *companyCA, chain []byte) error {
 	roots, between := x509.NewCertPool(), x509.NewCertPool()
 	roots.AddCert(root.cert)
 	between.AppendCertsFromPEM(chain)
