@@ -230,8 +230,8 @@ type TLSSpec struct {
 	// +optional
 	ClientCA *CASource `json:"clientCA,omitempty"`
 
-	// PeerCA is a CA of your own for members among themselves. Anyone who has a certificate of it can be a member. It has to
-	// be another one than that for clients. A change is followed as that of clientCA is. Only with mode Managed.
+	// PeerCA is a CA of your own for members among themselves. Anyone who has a certificate of it can be a member. It
+	// has to be another one than that for clients. A change is followed as that of clientCA is. Only with mode Managed.
 	// Default: a CA that the operator makes.
 	// +optional
 	PeerCA *CASource `json:"peerCA,omitempty"`

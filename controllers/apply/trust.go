@@ -46,14 +46,14 @@ func (s step) turnCA(ctx context.Context, c changes.TurnCA) error {
 }
 
 func (s step) turn(ctx context.Context, data map[string][]byte, c changes.TurnCA) error {
-	switch c.Turn {
+	switch from := (facts.CASource{Secret: c.From, Print: c.Next}); c.Turn {
 	case facts.TurnRenew:
 		since := resources.OriginIn(data, resources.KeyOrigin).Since
-		return s.take(ctx, data, signing, c.From, c.Next, resources.Origin{Since: since})
+		return s.take(ctx, data, signing, from, resources.Origin{Since: since})
 	case facts.TurnWiden:
 		keepRecordKey(data)
 		if c.From != "" {
-			return s.take(ctx, data, beside, c.From, c.Next, resources.Origin{Since: s.Now().UTC()})
+			return s.take(ctx, data, beside, from, resources.Origin{Since: s.Now().UTC()})
 		}
 		pair, err := pki.NextCA(s.nameOfCA(c.CA), s.Now(), 0)
 		if err != nil {
@@ -95,16 +95,16 @@ func swapKeys(data map[string][]byte, a, b string) {
 }
 
 // take copies a CA from the Secret of a person, if that holds the one that the change was decided on.
-func (s step) take(ctx context.Context, data map[string][]byte, to place, secret, print string,
+func (s step) take(ctx context.Context, data map[string][]byte, to place, from facts.CASource,
 	origin resources.Origin) error {
 	there := &corev1.Secret{}
-	err := s.Live.Get(ctx, ctrlclient.ObjectKey{Namespace: s.cluster.Namespace, Name: secret}, there)
+	err := s.Live.Get(ctx, ctrlclient.ObjectKey{Namespace: s.cluster.Namespace, Name: from.Secret}, there)
 	switch {
 	case apierrors.IsNotFound(err):
 		return ErrStale
 	case err != nil:
-		return fmt.Errorf("reading Secret %s, which holds a CA: %w", secret, err)
-	case pki.Fingerprint(there.Data[resources.KeyCert]) != print:
+		return fmt.Errorf("reading Secret %s, which holds a CA: %w", from.Secret, err)
+	case pki.Fingerprint(there.Data[resources.KeyCert]) != from.Print:
 		return ErrStale
 	}
 	ca, err := resources.GivenIn(there.Data).Take(s.Now())
@@ -113,9 +113,9 @@ func (s step) take(ctx context.Context, data map[string][]byte, to place, secret
 	}
 	pair, err := ca.Pair()
 	if err != nil {
-		return fmt.Errorf("copying the CA of Secret %s: %w", secret, err)
+		return fmt.Errorf("copying the CA of Secret %s: %w", from.Secret, err)
 	}
-	origin.Secret = secret
+	origin.Secret = from.Secret
 	for i, value := range [][]byte{pair.Cert, pair.Key, origin.Encode(), ca.Chain()} {
 		if data[to[i]] = value; len(value) == 0 {
 			delete(data, to[i])

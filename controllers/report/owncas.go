@@ -47,8 +47,8 @@ func (in Input) unansweredRotation(ca facts.Object) string {
 	if !ca.CAs[0].Made.Before(asked) || asked.After(in.Observation.Now) {
 		return ""
 	}
-	return fmt.Sprintf("The annotation %s asks for another CA for %s, and %s names Secret %s. The operator makes none. "+
-		"Put another CA into that Secret, and take the annotation out.", v1alpha1.AnnotationRotateCA, ca.Port,
+	return fmt.Sprintf("The annotation %s asks for another CA for %s, and %s names Secret %s. The operator makes "+
+		"none. Put another CA into that Secret, and take the annotation out.", v1alpha1.AnnotationRotateCA, ca.Port,
 		facts.CAField(ca.Port), ca.Source.Secret)
 }
 

@@ -142,8 +142,8 @@ func MemberCertificates(c *v1alpha1.EtcdCluster, member, domain string, addresse
 	}
 }
 
-// LeavesOf are certificates of each kind that the CA for a port is to sign: those of the first member stand for those of
-// all.
+// LeavesOf are certificates of each kind that the CA for a port is to sign: those of the first member stand for those
+// of all.
 func LeavesOf(c *v1alpha1.EtcdCluster, forPeers bool, domain string, addresses ...string) []pki.Leaf {
 	member := etcdutil.MemberName(c.Name, 0)
 	if forPeers {

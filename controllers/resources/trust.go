@@ -14,8 +14,8 @@ const (
 	KeyOtherKey  = "other.key"
 )
 
-// Keys of a CA's Secret beside a CA that is a person's: where it comes from, and the certificates that stand behind each
-// one that it signs. Both go where the CA goes.
+// Keys of a CA's Secret beside a CA that is a person's: where it comes from, and the certificates that stand behind
+// each one that it signs. Both go where the CA goes.
 const (
 	KeyOrigin      = "tls.origin"
 	KeyChain       = "tls.chain"

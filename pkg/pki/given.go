@@ -53,8 +53,8 @@ func (g Given) Take(now time.Time) (CA, error) {
 	case len(g.Key) == 0:
 		return CA{}, Unusable{fileKey, "is missing"}
 	case err != nil:
-		return CA{}, Unusable{fileKey, "holds no private key that can be read. It has to be RSA, ECDSA or Ed25519, in " +
-			"PEM, and not encrypted"}
+		return CA{}, Unusable{fileKey, "holds no private key that can be read. It has to be RSA, ECDSA or Ed25519, " +
+			"in PEM, and not encrypted"}
 	case !isKeyOf(cert, key):
 		return CA{}, Unusable{fileKey, "does not belong to the certificate in tls.crt"}
 	}

@@ -112,8 +112,8 @@ type Leaf struct {
 	Validity time.Duration
 }
 
-// Issue signs a certificate for l with a new key, with the chain of the CA behind it. It never outlives the CA. One that
-// those would refuse who trust the CA is an error.
+// Issue signs a certificate for l with a new key, with the chain of the CA behind it. It never outlives the CA. One
+// that those would refuse who trust the CA is an error.
 func (a CA) Issue(l Leaf, now time.Time) (Pair, error) {
 	if err := cmp.Or(l.check(), a.CheckValidity(now)); err != nil {
 		return Pair{}, fmt.Errorf("issue certificate %q: %w", l.CommonName, err)
