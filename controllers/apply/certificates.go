@@ -49,8 +49,7 @@ func (i *issuer) ensureCA(ctx context.Context, object facts.Object) error {
 func (i *issuer) firstCA(ctx context.Context, object facts.Object) (map[string][]byte, error) {
 	data := map[string][]byte{}
 	if from := object.Source; from.Secret != "" {
-		err := i.take(ctx, data, signing, from, resources.Origin{Since: i.Now().UTC(),
-			IsFirst: true})
+		err := i.take(ctx, data, signing, from, resources.Origin{Since: i.Now().UTC(), IsFirst: true})
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -48,7 +49,7 @@ func (s step) turnCA(ctx context.Context, c changes.TurnCA) error {
 func (s step) turn(ctx context.Context, data map[string][]byte, c changes.TurnCA) error {
 	switch from := (facts.CASource{Secret: c.From, Print: c.Next}); c.Turn {
 	case facts.TurnRenew:
-		since := resources.OriginIn(data, resources.KeyOrigin).Since
+		since := cmp.Or(resources.OriginIn(data, resources.KeyOrigin).Since, s.Now().UTC())
 		return s.take(ctx, data, signing, from, resources.Origin{Since: since})
 	case facts.TurnWiden:
 		keepRecordKey(data)

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -75,8 +76,8 @@ func unshare(objects []facts.Object) {
 			from := &objects[i].Source
 			isOther := objects[i].CA && other.CA && other.Port != objects[i].Port
 			if isOther && from.Fault == "" && from.Identity != "" && signs(other, from.Identity) {
-				from.Fault = "it is the CA for " + string(other.Port) + " as well, and anyone who has the certificate " +
-					"of a client could connect as a member"
+				from.Fault = fmt.Sprintf("it is the CA for %s as well, and anyone who has the certificate of a client "+
+					"could connect as a member", other.Port)
 			}
 		}
 	}
