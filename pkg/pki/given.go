@@ -195,12 +195,13 @@ func (a CA) WithChain(chain []byte) CA { a.chain = chain; return a }
 func (a CA) Pair() (Pair, error) { return encodePair(a.cert.Raw, a.key) }
 
 // Identity is the same for two certificates of one name and one key, in hexadecimal; empty where none can be read. What
-// one of them signed, the other one signed.
+// one of them signed, the other one signed. The name of the key counts as well: OpenSSL asks for it.
 func Identity(certPEM []byte) string {
 	certs, err := readCertificates(certPEM)
 	if err != nil {
 		return ""
 	}
-	sum := sha256.Sum256(slices.Concat(certs[0].RawSubject, certs[0].RawSubjectPublicKeyInfo))
+	sum := sha256.Sum256(slices.Concat(certs[0].RawSubject, certs[0].RawSubjectPublicKeyInfo,
+		certs[0].SubjectKeyId))
 	return fmt.Sprintf("%x", sum)
 }

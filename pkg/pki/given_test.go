@@ -254,11 +254,13 @@ func TestARenewedCertificateOfACAIsOfTheSameIdentityAndAnotherKeyIsNot(t *testin
 	later := caTemplate("etcd")
 	later.SerialNumber, later.NotAfter = big.NewInt(7), start.Add(180*day)
 	again := makes(t, later, key, nil)
+	renamed := caTemplate("etcd")
+	renamed.SubjectKeyId = []byte{1, 2, 3}
 	if Identity(first.pem()) != Identity(again.pem()) || Fingerprint(first.pem()) == Fingerprint(again.pem()) {
 		t.Error("the renewed certificate is another CA")
 	}
 	for name, other := range map[string]*person{"another key": makes(t, caTemplate("etcd"), ecKey(t, elliptic.P256()), nil),
-		"another name": makes(t, caTemplate("etc"), key, nil)} {
+		"another name": makes(t, caTemplate("etc"), key, nil), "another name of the key": makes(t, renamed, key, nil)} {
 		if Identity(first.pem()) == Identity(other.pem()) {
 			t.Errorf("%s: it is the same CA", name)
 		}
@@ -277,5 +279,33 @@ func TestARenewedCertificateOfACAIsOfTheSameIdentityAndAnotherKeyIsNot(t *testin
 		if _, err := parse(t, pair[0].mustIssue(t, member(), start).Cert).Verify(x509.VerifyOptions{Roots: roots, CurrentTime: start}); err != nil {
 			t.Errorf("who trusts one certificate of the CA refuses what it signed with the other: %v", err)
 		}
+	}
+}
+
+// Of etcd's own listener: it trusts the CA of the cluster, and no other one of the same company.
+func TestMembersUnderAnIntermediateCATakeWhatThatSignedAndNothingElseOfItsRoot(t *testing.T) {
+	now := time.Now()
+	lasting := func(name string) *x509.Certificate {
+		template := caTemplate(name)
+		template.NotBefore, template.NotAfter = now.Add(-time.Minute), now.Add(90*day)
+		return template
+	}
+	root := makes(t, lasting("root"), ecKey(t, elliptic.P256()), nil)
+	var cas []CA
+	for _, name := range []string{"etcd", "web"} {
+		given := makes(t, lasting(name), ecKey(t, elliptic.P256()), root).gives()
+		given.Above = root.pem()
+		ca, err := given.Take(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cas = append(cas, ca)
+	}
+	port := openPeerPort(t, cas[0], cas[0].mustIssue(t, memberHere(), now))
+	if serial, verdict := port.dial(t, cas[0].CertPEM(), cas[0].mustIssue(t, memberHere(), now)); verdict != nil || serial == "" {
+		t.Errorf("a member is refused: %v", verdict)
+	}
+	if _, verdict := port.dial(t, cas[0].CertPEM(), cas[1].mustIssue(t, memberHere(), now)); verdict == nil {
+		t.Error("a certificate of another CA of the company opens the port")
 	}
 }
