@@ -155,8 +155,8 @@ func whatReplacesCAs(before, now *v1alpha1.EtcdCluster) string {
 		read = fmt.Sprintf(" Clients get 24 hours for each step after which they have to read Secret %s again.",
 			resources.ClientSecret(now.Name))
 	}
-	return fmt.Sprintf("This change replaces a CA, and restarts each of the %d members twice, one member at a time.%s "+
-		"To replace none, put the former settings back.", before.Status.Size, read)
+	return fmt.Sprintf("This change replaces a CA, and restarts each of the %d members twice, one member at a time.",
+		before.Status.Size) + read + " To replace none, put the former settings back."
 }
 
 // wayOf are the versions that members run one after the other to get to that of the spec.
