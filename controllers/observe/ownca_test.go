@@ -62,6 +62,12 @@ func TestWhatASecretOffersForACAIsSeenWithWhatIsWrongWithIt(t *testing.T) {
 			w.cluster.Spec.TLS = &v1alpha1.TLSSpec{ClientCA: caFrom("demo-ca-peer")}
 		}},
 		{"one CA for clients and peers", peers, "it is the CA for clients as well", false, func(w *world) { w.putCA("copy", w.give("corp", "copy")) }},
+		{"and it is the one for peers that is not taken", clients, "", false, func(w *world) { w.putCA("copy", w.give("corp", "copy")) }},
+		{"the CA that signs for peers", clients, "it is the CA for peers as well", false, func(w *world) {
+			data := w.secret(peers).Data
+			w.putCA("copy", pki.Pair{Cert: data[resources.KeyCert], Key: data[resources.KeyKey]})
+			w.cluster.Spec.TLS = &v1alpha1.TLSSpec{ClientCA: caFrom("copy")}
+		}},
 		{"the CA that signs for clients", peers, "it is the CA for clients as well", false, func(w *world) {
 			data := w.secret(clients).Data
 			w.putCA("copy", pki.Pair{Cert: data[resources.KeyCert], Key: data[resources.KeyKey]})

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -69,26 +70,26 @@ func (k *keyring) check(port facts.Port, secret *corev1.Secret) error {
 	return taken.Allows(resources.LeavesOf(k.cluster, port == facts.ForPeers, k.domain, k.addresses...), k.now)
 }
 
-// unshare lets no CA sign for clients and for peers: who has the certificate of a client could connect as a member.
+// unshare lets no CA sign for clients and for peers: who has the certificate of a client could connect as a member. The
+// port that has the CA keeps it. Where both are to get it, that for peers does not.
 func unshare(objects []facts.Object) {
 	for i := range objects {
+		ca := &objects[i]
+		wanted := ca.Source.Identity
+		if wanted == "" || ca.Source.Fault != "" || holds(*ca, wanted) {
+			continue
+		}
 		for _, other := range objects {
-			from := &objects[i].Source
-			isOther := objects[i].CA && other.CA && other.Port != objects[i].Port
-			if isOther && from.Fault == "" && from.Identity != "" && signs(other, from.Identity) {
-				from.Fault = fmt.Sprintf("it is the CA for %s as well, and anyone who has the certificate of a client "+
-					"could connect as a member", other.Port)
+			isWanted := ca.Port == facts.ForPeers && other.Source.Identity == wanted
+			if other.CA && other.Port != ca.Port && (isWanted || holds(other, wanted)) {
+				ca.Source.Fault = fmt.Sprintf("it is the CA for %s as well, and anyone who has the certificate of a "+
+					"client could connect as a member", other.Port)
 			}
 		}
 	}
 }
 
-// signs reports a CA that signs on a port, or is to sign there.
-func signs(ca facts.Object, identity string) bool {
-	for _, held := range ca.CAs.Held() {
-		if held.HasKey && held.Identity == identity {
-			return true
-		}
-	}
-	return ca.Source.Identity == identity
+// holds reports a CA that signs on a port, or may.
+func holds(ca facts.Object, identity string) bool {
+	return slices.ContainsFunc(ca.CAs[:], func(held facts.CA) bool { return held.HasKey && held.Identity == identity })
 }

@@ -141,8 +141,8 @@ var cas = []mutant{
 	},
 	{
 		Name: "one CA signs for clients and for peers", Peer: "",
-		From: "return ca.Source.Identity == identity",
-		To:   "return false",
+		From: "isWanted := ca.Port == facts.ForPeers && other.Source.Identity == wanted",
+		To:   "isWanted := ca.Port == facts.ForPeers && other.Source.Secret == ca.Source.Secret",
 		Test: "TestWhatASecretOffersForACAIsSeenWithWhatIsWrongWithIt/one_CA_for_clients_and_peers",
 	},
 	{
