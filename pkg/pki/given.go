@@ -38,8 +38,8 @@ func (u Unusable) Error() string { return u.File + " " + u.Why }
 // ShortestCA is what a CA has to last yet, so that there is time to bring it to all who are to trust it.
 const ShortestCA = 7 * 24 * time.Hour
 
-// shortestRSA is the length of a key below which clients refuse what it signs.
-const shortestRSA = 2048
+// Clients refuse what a shorter RSA key signs, and Go takes no longer one in a handshake (crypto/tls, checkKeySize).
+const shortestRSA, longestRSA = 2048, 8192
 
 // Take reads a CA that a person gives. Every error is Unusable.
 func (g Given) Take(now time.Time) (CA, error) {
@@ -102,8 +102,8 @@ func whyNoCA(cert *x509.Certificate) string {
 func whyWeak(key crypto.Signer) string {
 	switch public := key.Public().(type) {
 	case *rsa.PublicKey:
-		if bits := public.N.BitLen(); bits < shortestRSA {
-			return fmt.Sprintf("has an RSA key of %d bits, and %d are the least", bits, shortestRSA)
+		if bits := public.N.BitLen(); bits < shortestRSA || bits > longestRSA {
+			return fmt.Sprintf("has an RSA key of %d bits, and it has to have %d to %d", bits, shortestRSA, longestRSA)
 		}
 		return ""
 	case *ecdsa.PublicKey:

@@ -129,7 +129,7 @@ func TestWhatIsWrongWithACAOfOnesOwnIsSaidByFile(t *testing.T) {
 		{"one that ends soon", "tls.crt ends at 2026-03-04T12:00:00Z, and has to last 7 days yet", func(t *testing.T) Given {
 			return corporate(t, func(c *x509.Certificate) { c.NotAfter = start.Add(3 * day) }).gives()
 		}},
-		{"a short RSA key", "tls.crt has an RSA key of 1024 bits, and 2048 are the least", weakRSA},
+		{"a short RSA key", "tls.crt has an RSA key of 1024 bits, and it has to have 2048 to 8192", weakRSA},
 		{"a weak curve", "tls.crt has a key of a kind that clients do not take", func(t *testing.T) Given {
 			return makes(t, caTemplate("weak"), ecKey(t, elliptic.P224()), nil).gives()
 		}},
@@ -307,5 +307,18 @@ func TestMembersUnderAnIntermediateCATakeWhatThatSignedAndNothingElseOfItsRoot(t
 	}
 	if _, verdict := port.dial(t, cas[0].CertPEM(), cas[1].mustIssue(t, memberHere(), now)); verdict == nil {
 		t.Error("a certificate of another CA of the company opens the port")
+	}
+}
+
+// long is a key of more bits than a handshake takes. To make one takes half a minute.
+type long struct{ crypto.Signer }
+
+func (long) Public() crypto.PublicKey {
+	return &rsa.PublicKey{N: new(big.Int).Lsh(big.NewInt(1), 9000), E: 65537}
+}
+
+func TestAKeyThatNoHandshakeTakesIsRefused(t *testing.T) {
+	if why := whyWeak(long{}); !strings.Contains(why, "9001 bits, and it has to have 2048 to 8192") {
+		t.Errorf("got %q", why)
 	}
 }
