@@ -67,6 +67,21 @@ func (s *EtcdClusterSpec) ExtraSANs() []string {
 	return s.TLS.ExtraSANs
 }
 
+// CASecrets are the Secrets that the spec wants the CAs from, for clients and for peers; empty where the operator makes
+// the CA.
+func (s *EtcdClusterSpec) CASecrets() (clients, peers string) {
+	if !s.IsTLS() || s.TLS == nil {
+		return "", ""
+	}
+	if s.TLS.ClientCA != nil {
+		clients = s.TLS.ClientCA.SecretRef.Name
+	}
+	if s.TLS.PeerCA != nil {
+		peers = s.TLS.PeerCA.SecretRef.Name
+	}
+	return clients, peers
+}
+
 // IsEphemeral reports whether members keep their data in an emptyDir.
 func (s *EtcdClusterSpec) IsEphemeral() bool {
 	return s.Storage != nil && s.Storage.Ephemeral != nil

@@ -201,9 +201,11 @@ const (
 // TLSSpec says how connections are protected.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.extraSANs) || size(self.extraSANs) == 0 || self.?mode.orValue('Managed') == 'Managed'",message="spec.tls.extraSANs needs spec.tls.mode Managed: without TLS there is no certificate to put them in",fieldPath=".extraSANs"
+// +kubebuilder:validation:XValidation:rule="!has(self.clientCA) && !has(self.peerCA) || self.?mode.orValue('Managed') == 'Managed'",message="spec.tls.clientCA and spec.tls.peerCA need spec.tls.mode Managed: without TLS there is nothing to sign"
+// +kubebuilder:validation:XValidation:rule="!has(self.clientCA) || !has(self.peerCA) || self.clientCA.secretRef.name != self.peerCA.secretRef.name",message="spec.tls.clientCA and spec.tls.peerCA must name two Secrets: with one CA for both, anyone who has the certificate of a client could connect as a member",fieldPath=".peerCA"
 type TLSSpec struct {
 	// Mode is Managed (default) or Disabled. Managed: certificates from two CAs that
-	// the operator keeps for this cluster. Disabled: no encryption and no
+	// the operator keeps for this cluster: its own, or those of clientCA and peerCA. Disabled: no encryption and no
 	// authentication. It cannot change on an existing cluster. With Disabled,
 	// spec.service.type NodePort is refused, and LoadBalancer without
 	// spec.service.loadBalancerSourceRanges. A cluster that is so already goes on.
@@ -221,6 +223,35 @@ type TLSSpec struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	// +kubebuilder:validation:items:XValidation:rule="isIP(self) || self.matches('^([*][.])?([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?[.])*[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",message="spec.tls.extraSANs must be IP addresses and DNS names in lower case, such as etcd.example.com",messageExpression="'spec.tls.extraSANs names \"' + self + '\"; each must be an IP address, or a DNS name in lower case, such as etcd.example.com or *.etcd.example.com'"
 	ExtraSANs []string `json:"extraSANs,omitempty"`
+
+	// ClientCA is a CA of your own for clients: it signs what members show to clients, and what clients show. Anyone
+	// who has a certificate of it is a client. A change is followed while members run: each is restarted twice. Only
+	// with mode Managed. Default: a CA that the operator makes.
+	// +optional
+	ClientCA *CASource `json:"clientCA,omitempty"`
+
+	// PeerCA is a CA of your own for members among themselves. Anyone who has a certificate of it can be a member. It
+	// has to be another one than that for clients. A change is followed as that of clientCA is. Only with mode Managed.
+	// Default: a CA that the operator makes.
+	// +optional
+	PeerCA *CASource `json:"peerCA,omitempty"`
+}
+
+// CASource says where a CA comes from.
+type CASource struct {
+	// SecretRef names a Secret of this namespace with the keys tls.crt and tls.key: a CA, which may be an intermediate
+	// one, and its key. ca.crt may hold the CAs above it. The operator keeps a copy, and signs with it.
+	// +required
+	SecretRef CASecretReference `json:"secretRef"`
+}
+
+// CASecretReference names a Secret with a CA.
+type CASecretReference struct {
+	// Name is the name of the Secret.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="secretRef.name must be the name of a Secret of this namespace",messageExpression="'secretRef.name is \"' + self + '\"; it must be the name of a Secret of this namespace'"
+	Name string `json:"name"`
 }
 
 // TLSMode says where certificates come from.

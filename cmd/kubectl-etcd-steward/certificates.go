@@ -61,7 +61,9 @@ type caRow struct {
 
 	Secret string `json:"secret"`
 	// For is who shows what it signs: on the port for clients, or among members.
-	For         string `json:"for"`
+	For string `json:"for"`
+	// From is the Secret that it was copied from; empty of a CA that the operator made.
+	From        string `json:"from,omitempty"`
 	Signs       bool   `json:"signs"`
 	HasKey      bool   `json:"hasKey"`
 	Fingerprint string `json:"fingerprint"`
@@ -139,8 +141,8 @@ func (t *certificateTable) addCA(c *v1alpha1.EtcdCluster, secret string, data se
 	if secret == resources.PeerCASecret(c.Name) {
 		port = "members"
 	}
-	for _, keys := range [][2]string{{resources.KeyCert, resources.KeyKey},
-		{resources.KeyOtherCert, resources.KeyOtherKey}} {
+	for _, keys := range [][3]string{{resources.KeyCert, resources.KeyKey, resources.KeyOrigin},
+		{resources.KeyOtherCert, resources.KeyOtherKey, resources.KeyOtherOrigin}} {
 		file := data[keys[0]]
 		signs := keys[0] == resources.KeyCert
 		if !signs && len(file) == 0 {
@@ -151,9 +153,14 @@ func (t *certificateTable) addCA(c *v1alpha1.EtcdCluster, secret string, data se
 			t.unreadable(secret, keys[0], data)
 			continue
 		}
+		row := caRow{Secret: secret, For: port, Signs: signs, HasKey: len(data[keys[1]]) > 0,
+			From: resources.OriginIn(data, keys[2]).Secret, Fingerprint: pki.Fingerprint(file)}
 		ca := facts.CA{Made: pki.Made(file), NotAfter: cert.NotAfter}
-		t.CAs = append(t.CAs, caRow{Secret: secret, For: port, Signs: signs, HasKey: len(data[keys[1]]) > 0,
-			Fingerprint: pki.Fingerprint(file), span: spanOf(ca.Made, ca.NotAfter, ca.ReplacedFrom())})
+		if row.From != "" {
+			ca.Made = cert.NotBefore // another one issued it
+		}
+		row.span = spanOf(ca.Made, ca.NotAfter, ca.ReplacedFrom())
+		t.CAs = append(t.CAs, row)
 	}
 }
 
@@ -226,7 +233,18 @@ var caColumns = []column[caRow]{
 	{"HAS KEY", func(r caRow) string { return yesNo(r.HasKey) }},
 	{"ISSUED", func(r caRow) string { return day(r.Issued) }},
 	{"EXPIRES", func(r caRow) string { return day(r.Expires) }},
-	{"REPLACED FROM", func(r caRow) string { return day(r.RenewedFrom) }},
+	{"REPLACED FROM", func(r caRow) string {
+		if r.From != "" {
+			return "as its Secret"
+		}
+		return day(r.RenewedFrom)
+	}},
+	{"ORIGIN", func(r caRow) string {
+		if r.From == "" {
+			return "operator"
+		}
+		return "Secret " + r.From
+	}},
 	{"FINGERPRINT", func(r caRow) string { return short(r.Fingerprint) }},
 }
 

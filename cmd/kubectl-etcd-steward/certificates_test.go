@@ -147,6 +147,21 @@ func TestWhileACAIsReplacedItIsShownHowFarThatIs(t *testing.T) {
 	}
 }
 
+func TestACAOfAPersonIsShownWithTheSecretThatItComesFrom(t *testing.T) {
+	s := certified(t, func(_ *v1alpha1.EtcdCluster, all safe) {
+		all["demo-ca"][resources.KeyOrigin] = resources.Origin{Secret: "corp", Since: birth.Add(time.Hour)}.Encode()
+	})
+	got := plugin(t, s, "certificates", "demo").out
+	for _, want := range []string{"  as its Secret  Secret corp  ", "  operator  "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not shown:\n%s", want, got)
+		}
+	}
+	if shown := tableOf(t, s); shown.CAs[0].From != "corp" || shown.CAs[1].From != "" {
+		t.Errorf("got %+v", shown.CAs)
+	}
+}
+
 func TestACertificateOfAnotherCAAndASecretThatIsGoneAreSeen(t *testing.T) {
 	s := certified(t, func(c *v1alpha1.EtcdCluster, all safe) {
 		foreign := secretsOfDemo(t, c)

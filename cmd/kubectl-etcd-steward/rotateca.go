@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,5 +55,16 @@ func (s *session) rotateCA(ctx context.Context, name string, overlap time.Durati
 	said := fmt.Sprintf("New CAs of EtcdCluster %[1]s are asked for. %[2]s Clients get %[3]s to read Secret "+
 		"%[1]s-client-tls after each step. `kubectl describe etcd %[5]s` shows which step is next. To call it off: "+
 		"`kubectl annotate etcd %[5]s %[4]s-`.", name, says, overlap, v1alpha1.AnnotationRotateCA, named(c))
-	return said, s.annotate(ctx, c, v1alpha1.AnnotationRotateCA, overlap.String()+"@"+asked)
+	return said + ownCAs(c), s.annotate(ctx, c, v1alpha1.AnnotationRotateCA, overlap.String()+"@"+asked)
+}
+
+// ownCAs says which CAs the operator does not replace, as a sentence with a space in front, or "".
+func ownCAs(c *v1alpha1.EtcdCluster) string {
+	clients, peers := c.Spec.CASecrets()
+	named := slices.DeleteFunc([]string{clients, peers}, func(name string) bool { return name == "" })
+	if len(named) == 0 {
+		return ""
+	}
+	return " The operator does not replace the CAs of these Secrets: " + strings.Join(named, ", ") +
+		". Put another CA there, and the operator takes it."
 }

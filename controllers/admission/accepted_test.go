@@ -91,6 +91,8 @@ spec:
 	{"authentication", "spec: {auth: {enabled: true}}"},
 	{"no authentication and no TLS", "spec: {tls: {mode: Disabled}, auth: {enabled: false}}"},
 	{"further names in certificates", "spec: {tls: {extraSANs: [etcd.example.com, '*.etcd.example.com', localhost, a-1.2.xn--p1ai, 203.0.113.7, '2001:db8::7', '::1']}}"},
+	{"CAs of one's own", "spec: {tls: {clientCA: {secretRef: {name: corp-clients}}, peerCA: {secretRef: {name: corp.peers}}}}"},
+	{"a CA of one's own for peers alone", "spec: {tls: {mode: Managed, peerCA: {secretRef: {name: p}}}}"},
 	{"empty sections", "spec: {tls: {}, storage: {}, etcd: {}, pod: {}, service: {}, disruption: {}, image: {}, repair: {}}"},
 	{"a window on Sundays", "spec: {maintenance: {window: {schedule: '0 2 * * 0', duration: 2h, timeZone: Europe/Berlin}}}"},
 	{"the shortest window, every day", "spec: {maintenance: {window: {schedule: '@daily', duration: 10m}}}"},

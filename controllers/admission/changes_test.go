@@ -52,6 +52,9 @@ var changes = []change{
 
 	{"names in certificates are added, changed and taken away", "spec: {tls: {extraSANs: [a.example.com, b.example.com]}}",
 		"spec: {tls: {extraSANs: [c.example.com]}}", "", ""},
+	{"a CA of one's own is named", "", "spec: {tls: {clientCA: {secretRef: {name: corp}}}}", "", ""},
+	{"another one is named", "spec: {tls: {clientCA: {secretRef: {name: corp}}}}", "spec: {tls: {clientCA: {secretRef: {name: other}}, peerCA: {secretRef: {name: corp}}}}", "", ""},
+	{"none is named any more", "spec: {tls: {clientCA: {secretRef: {name: corp}}}}", "", "", ""},
 	{"names in certificates are all taken away", "spec: {tls: {extraSANs: [a.example.com]}}", "", "", ""},
 
 	{"the storage class changes", "spec: {storage: {storageClassName: a}}", "spec: {storage: {storageClassName: b}}", "", ""},

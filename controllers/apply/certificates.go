@@ -3,6 +3,7 @@ package apply
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"fmt"
 	"maps"
@@ -29,12 +30,11 @@ func (i *issuer) ensureCA(ctx context.Context, object facts.Object) error {
 		}
 		return i.remark(ctx, resources.KindSecret, existing)
 	}
-	pair, err := pki.NewCA(i.nameOfCA(object.Name), i.Now(), 0)
+	data, err := i.firstCA(ctx, object)
 	if err != nil {
-		return fmt.Errorf("making CA %s: %w", object.Name, err)
+		return err
 	}
-	there, err := i.create(ctx, resources.KindSecret, resources.BuildCA(i.cluster, object.Name,
-		map[string][]byte{resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key, resources.KeyCA: pair.Cert}))
+	there, err := i.create(ctx, resources.KindSecret, resources.BuildCA(i.cluster, object.Name, data))
 	if err != nil {
 		return err
 	}
@@ -42,6 +42,26 @@ func (i *issuer) ensureCA(ctx context.Context, object facts.Object) error {
 		i.keep(object.Name, ca)
 	}
 	return nil
+}
+
+// firstCA is the CA that the cluster begins with: one that is made, or a person's. The key of records follows from the
+// first one's key; a person's may sign for others too, so then it is one of its own.
+func (i *issuer) firstCA(ctx context.Context, object facts.Object) (map[string][]byte, error) {
+	data := map[string][]byte{}
+	if from := object.Source; from.Secret != "" {
+		err := i.take(ctx, data, signing, from, resources.Origin{Since: i.Now().UTC(), IsFirst: true})
+		if err != nil {
+			return nil, err
+		}
+		data[resources.KeyCA], data[resources.KeyRecords] = data[resources.KeyCert], []byte(rand.Text())
+		return data, nil
+	}
+	pair, err := pki.NewCA(i.nameOfCA(object.Name), i.Now(), 0)
+	if err != nil {
+		return nil, fmt.Errorf("making CA %s: %w", object.Name, err)
+	}
+	data[resources.KeyCert], data[resources.KeyKey], data[resources.KeyCA] = pair.Cert, pair.Key, pair.Cert
+	return data, nil
 }
 
 // readCA reads a CA from the API server. One that holds another CA than the change was decided on signs
@@ -75,7 +95,7 @@ type authority struct {
 
 func authorityIn(secret *corev1.Secret) (authority, error) {
 	ca, err := pki.ParseCA(pki.Pair{Cert: secret.Data[resources.KeyCert], Key: secret.Data[resources.KeyKey]})
-	return authority{CA: ca, data: secret.Data}, err
+	return authority{CA: ca.WithChain(secret.Data[resources.KeyChain]), data: secret.Data}, err
 }
 
 // issuer issues certificates in one step. It reads each CA that it did not make once, when it is first needed.

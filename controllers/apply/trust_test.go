@@ -7,6 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -88,5 +91,70 @@ func TestACertificateIsIssuedAnewWithTheCAsBesideItWhileACAIsReplaced(t *testing
 		Secrets: []string{"demo-1"}})
 	if w.writes != 0 {
 		t.Errorf("%d writes for what is so already", w.writes)
+	}
+}
+
+// give puts a CA into the Secret corp, as a person has it, and returns the turn that takes it in.
+func (w *world) give(t *testing.T, ca string, turn facts.Turn, pair pki.Pair) changes.TurnCA {
+	t.Helper()
+	w.put(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "corp"},
+		Data: map[string][]byte{resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key}})
+	c := w.turn(t, ca, turn)
+	c.From, c.Next = "corp", pki.Fingerprint(pair.Cert)
+	return c
+}
+
+func TestACAOfAPersonIsCopiedWithItsOriginWhichGoesWhereItGoes(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	data := func() map[string][]byte { return w.secret(t, "demo-ca").Data }
+	records := backupplan.KeyOf(resources.RecordSecret(data()), "prod", "demo")
+	pair, err := pki.NewCA("corp", now, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := w.give(t, "demo-ca", facts.TurnWiden, pair)
+	other := given
+	other.Next = pki.Fingerprint(data()[resources.KeyCert])
+	if err := w.do(t, bootstrapped(), other); !errors.Is(err, ErrStale) {
+		t.Errorf("another CA than the one that was checked is taken: %v", err)
+	}
+	w.mustDo(t, bootstrapped(), given)
+	origin := resources.OriginIn(data(), resources.KeyOtherOrigin)
+	if !bytes.Equal(data()[resources.KeyOtherCert], pair.Cert) || origin.Secret != "corp" || !origin.Since.Equal(now) || origin.IsFirst {
+		t.Errorf("beside the CA stands one from %+v", origin)
+	}
+	w.mustDo(t, bootstrapped(), w.turn(t, "demo-ca", facts.TurnSwap))
+	if from, left := resources.OriginIn(data(), resources.KeyOrigin), data()[resources.KeyOtherOrigin]; from.Secret != "corp" || left != nil {
+		t.Errorf("the one that signs is from %+v, and the other one from %s", from, left)
+	}
+	w.mustDo(t, bootstrapped(), w.turn(t, "demo-ca", facts.TurnNarrow))
+	w.mustDo(t, bootstrapped(), w.turn(t, "demo-ca", facts.TurnForget))
+	w.mustDo(t, bootstrapped(), w.turn(t, "demo-ca", facts.TurnWiden))
+	if from := resources.OriginIn(data(), resources.KeyOtherOrigin); from.Secret != "" {
+		t.Errorf("a CA that the operator made is said to be from %+v", from)
+	}
+	if got := backupplan.KeyOf(resources.RecordSecret(data()), "prod", "demo"); !bytes.Equal(got, records) {
+		t.Error("backups that were signed before count no more")
+	}
+}
+
+func TestAClusterBeginsWithTheCAOfAPersonAndRecordsOfBackupsAreSignedWithAnotherKey(t *testing.T) {
+	w := newWorld(t, demo())
+	pair, err := pki.NewCA("corp", now, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.put(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "corp"},
+		Data: map[string][]byte{resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key}})
+	absent := facts.Object{Kind: "Secret", Name: "demo-ca", CA: true, State: facts.ObjectAbsent,
+		Source: facts.CASource{Secret: "corp", Print: pki.Fingerprint(pair.Cert)}}
+	w.mustDo(t, bootstrapped(), changes.ApplyObjects{Objects: []facts.Object{absent}})
+	data := w.secret(t, "demo-ca").Data
+	if origin := resources.OriginIn(data, resources.KeyOrigin); !bytes.Equal(data[resources.KeyCert], pair.Cert) || !origin.IsFirst {
+		t.Errorf("the cluster begins with a CA from %+v", origin)
+	}
+	if signed := resources.RecordSecret(data); len(signed) == 0 || bytes.Equal(signed, data[resources.KeyKey]) {
+		t.Error("whoever has the key of the CA could sign records of backups")
 	}
 }

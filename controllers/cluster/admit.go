@@ -37,6 +37,7 @@ func (r *Reconciler) admit(ctx context.Context, mayGet kit.MayGet,
 	} else {
 		said.Refusals = kit.NewRefusals(admission.ValidateExisting(before), admission.ValidateExisting(now))
 		said.Warn(whatRestarts(before, now))
+		said.Warn(whatReplacesCAs(before, now))
 		said.Warn(whatSleeps(before, now))
 		said.Warn(whatHolds(now))
 	}
@@ -140,6 +141,22 @@ func whatRestarts(before, now *v1alpha1.EtcdCluster) string {
 	}
 	return fmt.Sprintf("This change restarts each of the %d members %s, one member at a time."+onlyWhile,
 		before.Status.Size, each, "restart")
+}
+
+// whatReplacesCAs says that a change replaces CAs, or "".
+func whatReplacesCAs(before, now *v1alpha1.EtcdCluster) string {
+	clients, peers := before.Spec.CASecrets()
+	nextClients, nextPeers := now.Spec.CASecrets()
+	if clients == nextClients && peers == nextPeers || before.Status.Size == 0 {
+		return ""
+	}
+	read := ""
+	if clients != nextClients {
+		read = fmt.Sprintf(" Clients get 24 hours for each step after which they have to read Secret %s again.",
+			resources.ClientSecret(now.Name))
+	}
+	return fmt.Sprintf("This change replaces a CA, and restarts each of the %d members twice, one member at a time.",
+		before.Status.Size) + read + " To replace none, put the former settings back."
 }
 
 // wayOf are the versions that members run one after the other to get to that of the spec.

@@ -72,6 +72,9 @@ func (n noSecrets) GetLeft(ctx context.Context, key types.NamespacedName) (*core
 // trustSecrets takes for good the Secrets of a cluster that was bootstrapped, and of each member that has anything. The
 // operator says in the status where one is not.
 func trustSecrets(o *facts.Observation) {
+	for i := range o.Objects {
+		o.Objects[i].Source = facts.CASource{} // nothing of it was read
+	}
 	if !o.Current.Bootstrap.Exists() || !o.Desired.TLS {
 		return
 	}

@@ -62,7 +62,7 @@ func TestTrustIsAListOfCAsAndMembersFollowItOnceTheirSecretsSaySo(t *testing.T) 
 	inputs := w.look().Desired.Settings.Inputs
 
 	ca := w.object("Secret", "demo-ca")
-	want := facts.CA{Print: first, Origin: facts.OriginManaged, IsFirst: true, HasKey: true, Made: w.now.Truncate(time.Second).UTC(),
+	want := facts.CA{Print: first, Identity: ca.CAs[0].Identity, Origin: facts.OriginManaged, IsFirst: true, HasKey: true, Made: w.now.Truncate(time.Second).UTC(),
 		NotAfter: ca.NotAfter}
 	if ca.CAs != (facts.CAs{want}) || ca.Port != facts.ForClients || w.object("Secret", "demo-ca-peer").Port != facts.ForPeers {
 		t.Errorf("the Secret of a CA: %+v, want %+v", ca, want)

@@ -78,6 +78,15 @@ func TestWhatASpecNamesAndIsNotThereIsToldByItsField(t *testing.T) {
 	}
 }
 
+func TestTheSecretOfACAThatIsNotThereIsToldByItsField(t *testing.T) {
+	c := &v1alpha1.EtcdCluster{Spec: v1alpha1.EtcdClusterSpec{TLS: &v1alpha1.TLSSpec{ClientCA: caFrom("clients"), PeerCA: caFrom("peers")}}}
+	got, err := observe.Absent(t.Context(), server(t, true), jobworld.MayGetAllBut(), "shop", observe.ReferencesOfCluster(c))
+	if err != nil || len(got) != 2 || !strings.HasPrefix(got[0], "spec.tls.clientCA.secretRef.name names the Secret clients,") ||
+		!strings.HasPrefix(got[1], "spec.tls.peerCA.secretRef.name names the Secret peers,") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestWhatAUserMayNotGetIsNotToldAsMissing(t *testing.T) {
 	refs := append(observe.ReferencesOfCluster(referring()), observe.ReferencesOfStore("spec.store",
 		&v1alpha1.BackupStore{Volume: &v1alpha1.VolumeStore{ClaimName: "backups"}}, "")...)

@@ -110,7 +110,7 @@ func (k *keyring) objects(ctx context.Context, members []string) ([]facts.Object
 		}
 		objects = append(objects, object)
 	}
-	return objects, nil
+	return objects, k.addSources(ctx, objects)
 }
 
 func secretsOf(members []string) []string {

@@ -20,18 +20,23 @@ func (k *keyring) port(ca string) facts.Port {
 
 // casIn are the CAs that a Secret holds. What cannot be read is none.
 func casIn(data authority) facts.CAs {
-	return facts.CAs{caIn(data, resources.KeyCert, resources.KeyKey),
-		caIn(data, resources.KeyOtherCert, resources.KeyOtherKey)}
+	return facts.CAs{caIn(data, resources.KeyCert, resources.KeyKey, resources.KeyOrigin),
+		caIn(data, resources.KeyOtherCert, resources.KeyOtherKey, resources.KeyOtherOrigin)}
 }
 
-func caIn(data authority, certKey, keyKey string) facts.CA {
+// caIn counts a CA of a person from when it came: its own time says nothing of who trusts it.
+func caIn(data authority, certKey, keyKey, originKey string) facts.CA {
 	cert := data[certKey]
 	fingerprint := pki.Fingerprint(cert)
 	if fingerprint == "" {
 		return facts.CA{}
 	}
-	return facts.CA{Print: fingerprint, Origin: facts.OriginManaged, IsFirst: pki.IsFirst(cert),
-		HasKey: len(data[keyKey]) > 0, Made: pki.Made(cert), NotAfter: endOf(data, certKey)}
+	ca := facts.CA{Print: fingerprint, Identity: pki.Identity(cert), Origin: facts.OriginManaged,
+		IsFirst: pki.IsFirst(cert), HasKey: len(data[keyKey]) > 0, Made: pki.Made(cert), NotAfter: endOf(data, certKey)}
+	if origin := resources.OriginIn(data, originKey); origin.Secret != "" {
+		ca.Origin, ca.Secret, ca.IsFirst, ca.Made = facts.OriginSecret, origin.Secret, origin.IsFirst, origin.Since
+	}
+	return ca
 }
 
 // trustIn is what a member's Pod is made to read, as it is written down.

@@ -55,6 +55,10 @@ var (
 	ruleRestoreSource = rule{"restore-source",
 		"The backup that a cluster begins with is looked at before its bootstrap record is written.",
 		restoreSource, holds}
+	ruleCASource = rule{"ca-source",
+		"A CA of one's own is used only once it is whole and may sign. Until then members keep the one that they " +
+			"have, and nothing is made without it.",
+		caSource, holds}
 	ruleRestoreBegin = rule{"restore-begin",
 		"An approved EtcdRestore gets new members beside those that serve, once its backup was looked at.",
 		restoreBegin, givesWay}
@@ -88,6 +92,7 @@ var beforeBootstrap = []rule{
 		"Data of an earlier cluster of this name is resumed when all of it is of one. Nothing is created over it.",
 		retainedData, holds},
 	ruleNameTaken,
+	ruleCASource,
 	ruleRestoreSource,
 	{"birth-record",
 		"The bootstrap record is written before anything else is made; a lost one is written anew from the " +
@@ -126,7 +131,7 @@ var sleep = []rule{
 
 // bootstrapping: what begins with a backup never starts empty.
 var bootstrapping = []rule{
-	ruleSpecRefused, ruleNameTaken, ruleRestoreSource,
+	ruleSpecRefused, ruleNameTaken, ruleCASource, ruleRestoreSource,
 	{"void-birth",
 		"A bootstrap that cannot succeed is repeated under a new incarnation, where nothing can be lost by that.",
 		voidBootstrap, holds},
@@ -254,7 +259,7 @@ var onRequest = []rule{
 // follow: what the spec asks of members that run. The last two prepare the next minor once all members are at this one;
 // then roll goes there.
 var follow = []rule{
-	ruleExpandVolume,
+	ruleExpandVolume, ruleCASource,
 	{"roll-ca",
 		"A CA is replaced while members run: all trust both, then the new one signs, then the old one goes. No " +
 			"step leaves a member or a client without trust in one that it meets.",

@@ -164,3 +164,98 @@ func TestBothCAsOfAClusterAreReplacedByOneRollOfMembers(t *testing.T) {
 		t.Errorf("%s %s", d.Rule, d.Message)
 	}
 }
+
+// givenCA is one that a person has in Secret corp.
+var givenCA = facts.CA{Print: "corp-1", Identity: "corp", Origin: facts.OriginSecret, Secret: "corp", HasKey: true,
+	Made: now.Add(-48 * time.Hour), NotAfter: now.AddDate(0, 3, 0)}
+
+var givenSource = facts.CASource{Secret: "corp", Print: "corp-1", Identity: "corp", NotAfter: givenCA.NotAfter}
+
+// naming has the spec name a Secret for the CA.
+func naming(o scene, source facts.CASource) scene {
+	o = unasked(o)
+	o.Objects = slices.Clone(o.Objects)
+	o.Objects[0].Source = source
+	return o
+}
+
+func wrong(source facts.CASource) facts.CASource { source.Fault = "tls.key is missing"; return source }
+func absentSecret() facts.CASource {
+	return facts.CASource{Secret: "corp", Fault: "there is no such Secret", IsAbsent: true}
+}
+func renewedSource() facts.CASource {
+	return facts.CASource{Secret: "corp", Print: "corp-2", Identity: "corp", NotAfter: now.AddDate(0, 6, 0)}
+}
+func otherSource() facts.CASource {
+	return facts.CASource{Secret: "corp", Print: "new-1", Identity: "new", NotAfter: now.AddDate(0, 6, 0)}
+}
+
+// Each of these has come to the end of a turn from the first CA to that of a person, as above.
+func givenBeside() scene {
+	return holding(settledWorld(3), facts.CAs{firstCA, givenCA}, ownCA, "corp-1")
+}
+func givenSwapped() scene {
+	return holding(settledWorld(3), facts.CAs{givenCA, firstCA}, ownCA, "corp-1")
+}
+func givenAlone() scene { return holding(settledWorld(3), facts.CAs{givenCA}, "corp-1") }
+
+func caSourceRows() []row {
+	old := givenCA
+	old.Made, old.NotAfter = now.AddDate(-1, 0, 0), now.AddDate(0, 0, 5)
+	old.Secret = "corp"
+	without := func(o scene) scene {
+		o.Objects = slices.Clone(o.Objects)
+		o.Objects[0].State, o.Objects[0].Port = facts.ObjectAbsent, facts.ForClients
+		return o
+	}
+	return []row{
+		{"a CA that a person gives is taken in beside the one that signs", naming(steady(), givenSource), Act, "roll-ca", "", "TurnCA",
+			"Take the CA of Secret corp in beside the one in Secret demo-ca: spec.tls.clientCA names that Secret."},
+		{"it signs once all trust it", naming(givenBeside(), givenSource), Act, "roll-ca", "", "TurnCA", "sign from now on"},
+		{"the one of the operator goes then", naming(givenSwapped(), givenSource), Act, "roll-ca", "", "TurnCA", "Retire the CA"},
+		{"and nothing is left to do", naming(givenAlone(), givenSource), Settled, RuleSettled, facts.ReasonSettled, "", ""},
+		{"where the field is gone the operator makes a CA", naming(givenAlone(), facts.CASource{}), Act, "roll-ca", "", "TurnCA",
+			"Make a new CA beside the one in Secret demo-ca: spec.tls.clientCA is gone"},
+		{"a field that is taken out before the CA signs calls it off", naming(givenBeside(), facts.CASource{}), Act, "roll-ca", "", "TurnCA", "Retire the CA"},
+		{"and afterwards the earlier one signs again", naming(givenSwapped(), facts.CASource{}), Act, "roll-ca", "", "TurnCA", "sign from now on"},
+		{"one that is put in the place of another one that did not sign yet waits for its end", naming(givenBeside(), otherSource()), Act, "roll-ca", "",
+			"TurnCA", "Retire the CA in Secret demo-ca that does not sign"},
+		{"another CA in the Secret takes the place of the one before", naming(givenAlone(), otherSource()), Act, "roll-ca", "", "TurnCA",
+			"Take the CA of Secret corp in"},
+		{"a renewed certificate of the CA is taken in one turn", naming(givenAlone(), renewedSource()), Act, "roll-ca", "", "TurnCA",
+			"Renew the certificate of the CA in Secret demo-ca from Secret corp: it has the same name and key"},
+		{"a CA that cannot be used is told, and nothing is replaced", naming(steady(), wrong(givenSource)), Refuse, "ca-source", facts.ReasonCASource, "",
+			"spec.tls.clientCA names Secret corp for the CA for clients, and that cannot be used: tls.key is missing. The operator goes on"},
+		{"a Secret that is not there is waited for", naming(steady(), absentSecret()), Wait, "ca-source", facts.ReasonCASource, "", "Create the Secret"},
+		{"a roll stands still while it is not known which CA is wanted", naming(givenBeside(), wrong(otherSource())), Refuse, "ca-source", facts.ReasonCASource, "", ""},
+		{"what the operator has a copy of signs on without its Secret", naming(givenAlone(), absentSecret()), Settled, RuleSettled, facts.ReasonSettled, "", ""},
+		{"a CA of a person is not replaced because it ends", naming(holding(settledWorld(3), facts.CAs{old}, "corp-1"), givenSource), Settled,
+			RuleSettled, facts.ReasonSettled, "", ""},
+		{"nor because the annotation asks for another one", desire(naming(givenAlone(), givenSource), func(d *facts.Desired) { d.Rotation = facts.Rotation{Asked: now} }),
+			Settled, RuleSettled, facts.ReasonSettled, "", ""},
+		{"other members are looked after while a CA cannot be used", naming(steady(), wrong(givenSource)).edit(1, noData), Act, "replace", "", "RemoveMember", "demo-1"},
+		{"a cluster does not begin without the CA that it is to have", naming(without(notBootstrapped(3)), wrong(givenSource)), Refuse, "ca-source",
+			facts.ReasonCASource, "", "The cluster begins as soon as it can be used."},
+		{"nor does it go on then", naming(without(atBootstrap(3)), absentSecret()), Wait, "ca-source", facts.ReasonCASource, "", "Create the Secret"},
+		{"it begins with that CA", naming(without(atBootstrap(3)), givenSource), Act, "bootstrap", "", "Bootstrap", ""},
+	}
+}
+
+func guardedSources() []guardRow {
+	take := turnOf(naming(steady(), givenSource).Objects[0], facts.TurnWiden)
+	made := changes.TurnCA{CA: "demo-ca", Turn: facts.TurnWiden, Signs: ownCA}
+	swap := turnOf(givenBeside().Objects[0], facts.TurnSwap)
+	renew := turnOf(naming(givenAlone(), renewedSource()).Objects[0], facts.TurnRenew)
+	other := renew
+	other.Next = "new-1"
+	return []guardRow{
+		{"a CA that is made over the one of a person", steady(), made, naming(steady(), givenSource), made, "the spec wants the CA in Secret demo-ca from elsewhere"},
+		{"a CA of a person that the spec does not name", naming(steady(), givenSource), take, unasked(steady()), take, "from elsewhere by now"},
+		{"another CA of a person than the one that was looked at", naming(steady(), givenSource), take, naming(steady(), otherSource()), take, "from elsewhere by now"},
+		{"a CA of a person that cannot be used", naming(steady(), givenSource), take, naming(steady(), wrong(givenSource)), take, "the CA of Secret corp cannot be used"},
+		{"a CA that signs though the spec does not want it", naming(givenBeside(), givenSource), swap, naming(givenBeside(), facts.CASource{}), swap,
+			"the spec does not want the other CA"},
+		{"another CA in the name of a renewed certificate", naming(givenAlone(), renewedSource()), renew, naming(givenAlone(), otherSource()), other,
+			"holds another CA than the one that signs"},
+	}
+}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -13,7 +14,7 @@ import (
 
 // turns are in the order in which they are made. Both CAs of a cluster go together, so that members are restarted once
 // for both.
-var turns = []facts.Turn{facts.TurnWiden, facts.TurnSwap, facts.TurnNarrow, facts.TurnForget}
+var turns = []facts.Turn{facts.TurnRenew, facts.TurnWiden, facts.TurnSwap, facts.TurnNarrow, facts.TurnForget}
 
 // rollCA makes the next turn, once it leaves no member and no client without trust in one that it meets.
 func rollCA(o pass) *proposal {
@@ -41,11 +42,23 @@ func nextTurn(o pass) (facts.Turn, []facts.Object) {
 }
 
 func turnOf(ca facts.Object, turn facts.Turn) changes.TurnCA {
-	return changes.TurnCA{CA: ca.Name, Turn: turn, Signs: ca.CAs[0].Print, Other: ca.CAs[1].Print}
+	c := changes.TurnCA{CA: ca.Name, Turn: turn, Signs: ca.CAs[0].Print, Other: ca.CAs[1].Print}
+	if turn == facts.TurnRenew || turn == facts.TurnWiden {
+		c.From, c.Next = ca.Source.Secret, ca.Source.Print
+	}
+	return c
 }
 
 func whyTurn(o pass, ca facts.Object, turn facts.Turn) string {
+	field := facts.CAField(ca.Port)
 	switch {
+	case turn == facts.TurnRenew:
+		return fmt.Sprintf("it has the same name and key, and lasts until %s. Members are restarted once to read it.",
+			ca.Source.NotAfter.UTC().Format(time.DateOnly))
+	case turn == facts.TurnWiden && ca.Source.Secret != "":
+		return field + " names that Secret. All trust both, before the new one signs."
+	case turn == facts.TurnWiden && ca.CAs[0].Origin != facts.OriginManaged:
+		return field + " is gone, so the CA is one of the operator again. All trust both, before the new one signs."
 	case turn == facts.TurnWiden && ca.CAs[0].Made.Before(o.Desired.Rotation.Asked):
 		return "the annotation etcdsteward.dev/rotate-ca asks for another one. All trust both, before the new one " +
 			"signs."
@@ -63,10 +76,15 @@ func whyTurn(o pass, ca facts.Object, turn facts.Turn) string {
 // awaitTurn says what the next turn waits for. It goes on by itself.
 func awaitTurn(o pass, c changes.TurnCA, ca facts.Object, waits facts.Waiting) *proposal {
 	until, callOff := "", ""
+	isPersons := slices.ContainsFunc(ca.CAs[:], func(held facts.CA) bool { return held.Origin == facts.OriginSecret })
 	if !waits.Until.IsZero() {
 		until = " Until then: " + waits.Until.UTC().Format(time.RFC3339) + "."
 	}
-	if !o.Desired.Rotation.Asked.IsZero() && (c.Turn == facts.TurnWiden || ca.CAs[1].HasKey) {
+	switch mayGoBack := c.Turn == facts.TurnWiden || ca.CAs[1].HasKey; {
+	case mayGoBack && (isPersons || ca.Source.Secret != ""):
+		callOff = fmt.Sprintf(" To call it off, put %s back as it was, with what its Secret held.",
+			facts.CAField(ca.Port))
+	case mayGoBack && !o.Desired.Rotation.Asked.IsZero():
 		callOff = " To call it off, take the annotation etcdsteward.dev/rotate-ca out."
 	}
 	p := wait(facts.ReasonRollCA, "A CA is replaced. The next step is to %s, and the operator waits with it: %s.%s It "+
@@ -76,4 +94,38 @@ func awaitTurn(o pass, c changes.TurnCA, ca facts.Object, waits facts.Waiting) *
 		p.Recheck = max(recheckWait, left)
 	}
 	return p.yielding()
+}
+
+// caSource tells of a CA that the spec wants and that cannot be used. What members live by stays, so all else goes on.
+// Before the first CA is made, nothing is: the operator makes none over a person's choice.
+func caSource(o pass) *proposal {
+	for _, ca := range o.Objects {
+		from := ca.Source
+		isFirst := ca.State == facts.ObjectAbsent && ca.Trusted == "" && !o.IsAlive() && !o.HasSwitchedOver()
+		isThere := ca.State == facts.ObjectCurrent
+		if from.Fault == "" || ca.HasCopy() || !isFirst && !isThere {
+			continue
+		}
+		says := fmt.Sprintf("%s names Secret %s for the CA for %s, and that cannot be used: %s.",
+			facts.CAField(ca.Port), from.Secret, ca.Port, from.Fault)
+		goesOn := fmt.Sprintf("The operator goes on with the CAs in Secret %s. ", ca.Name)
+		if isFirst {
+			goesOn = "The cluster begins as soon as it can be used. "
+		}
+		return whoseSecret(from, says+" "+goesOn, isThere)
+	}
+	return nil
+}
+
+// whoseSecret waits for a Secret that may come, and leaves one that is wrong to a person.
+func whoseSecret(from facts.CASource, says string, yields bool) *proposal {
+	p := refuse(facts.ReasonCASource, "%sPut the Secret right, or put the field back as it was.", says).byHuman()
+	if from.IsAbsent {
+		p = wait(facts.ReasonCASource, "%sCreate the Secret, or put the field back as it was.", says)
+		p.Recheck = recheckSlow
+	}
+	if yields {
+		p.yielding()
+	}
+	return p
 }

@@ -130,6 +130,7 @@ const slowLoadBalancer = 3 * time.Minute
 func (in Input) warnings() []string {
 	all := append(slices.Clone(in.Warnings), in.largerVolumes(), in.noLoadBalancer(), in.onePlace(),
 		in.noSuchLeader(), in.authKept())
+	all = append(all, in.ownCAs()...)
 	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
 

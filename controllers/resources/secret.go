@@ -142,6 +142,21 @@ func MemberCertificates(c *v1alpha1.EtcdCluster, member, domain string, addresse
 	}
 }
 
+// LeavesOf are certificates of each kind that the CA for a port is to sign: those of the first member stand for those
+// of all.
+func LeavesOf(c *v1alpha1.EtcdCluster, forPeers bool, domain string, addresses ...string) []pki.Leaf {
+	member := etcdutil.MemberName(c.Name, 0)
+	if forPeers {
+		return []pki.Leaf{MemberPeerLeaf(c, member, domain)}
+	}
+	return []pki.Leaf{MemberServerLeaf(c, member, domain, addresses...), ClientLeaf(c), OperatorLeaf()}
+}
+
+// GivenIn is the CA that the Secret of a person holds.
+func GivenIn(data map[string][]byte) pki.Given {
+	return pki.Given{Cert: data[KeyCert], Key: data[KeyKey], Above: data[KeyCA]}
+}
+
 // HasEveryKey reports whether a Secret holds something under each key that its certificates need.
 func HasEveryKey(data map[string][]byte, certificates []Certificate) bool {
 	return !slices.ContainsFunc(certificates, func(cert Certificate) bool {

@@ -1,6 +1,11 @@
 package resources
 
-import "github.com/etcdsteward/etcd-steward/pkg/pki"
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/pkg/pki"
+)
 
 // Keys of a CA's Secret while another CA takes its place. Before the swap the other one is the next, and afterwards the
 // one before. Without a key it signs nothing any more, and clients alone still trust it.
@@ -8,6 +13,37 @@ const (
 	KeyOtherCert = "other.crt"
 	KeyOtherKey  = "other.key"
 )
+
+// Keys of a CA's Secret beside a CA that is a person's: where it comes from, and the certificates that stand behind
+// each one that it signs. Both go where the CA goes.
+const (
+	KeyOrigin      = "tls.origin"
+	KeyChain       = "tls.chain"
+	KeyOtherOrigin = "other.origin"
+	KeyOtherChain  = "other.chain"
+)
+
+// Origin says where a CA comes from that the operator did not make.
+type Origin struct {
+	Secret  string    `json:"secret"`          // that it was copied from; empty of one that the operator made
+	Since   time.Time `json:"since"`           // when it was
+	IsFirst bool      `json:"first,omitempty"` // the cluster was made with it
+}
+
+// Encode writes it down.
+func (o Origin) Encode() []byte {
+	text, _ := json.Marshal(o) // a string, a time and a flag
+	return text
+}
+
+// OriginIn reads it. What cannot be read says nothing, as of a CA that the operator made.
+func OriginIn(data map[string][]byte, key string) Origin {
+	var origin Origin
+	if json.Unmarshal(data[key], &origin) != nil {
+		return Origin{}
+	}
+	return origin
+}
 
 // KeyRecords is what the records of backups are signed with, once the CA is not the first any more. So a backup stays
 // proven that was proven before.

@@ -49,6 +49,7 @@ type CA struct {
 	cert    *x509.Certificate
 	key     crypto.Signer
 	certPEM []byte
+	chain   []byte // see Chain
 }
 
 // NewCA makes a self-signed CA (ECDSA P-256) which signs leaves only, never another CA.
@@ -200,6 +201,10 @@ func readKey(data []byte) (crypto.Signer, error) {
 		case "EC PRIVATE KEY":
 			if ecKey, err := x509.ParseECPrivateKey(block.Bytes); err == nil {
 				key = ecKey
+			}
+		case "RSA PRIVATE KEY": // cert-manager writes this one, unless it is asked for another
+			if rsaKey, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
+				key = rsaKey
 			}
 		}
 		if signer, ok := key.(crypto.Signer); ok {

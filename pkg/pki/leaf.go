@@ -112,15 +112,20 @@ type Leaf struct {
 	Validity time.Duration
 }
 
-// Issue signs a certificate for l with a new key. It never outlives the CA.
+// Issue signs a certificate for l with a new key, with the chain of the CA behind it. It never outlives the CA. One
+// that those would refuse who trust the CA is an error.
 func (a CA) Issue(l Leaf, now time.Time) (Pair, error) {
 	if err := cmp.Or(l.check(), a.CheckValidity(now)); err != nil {
 		return Pair{}, fmt.Errorf("issue certificate %q: %w", l.CommonName, err)
 	}
 	pair, err := sign(l.template(now, a.cert.NotAfter), &a)
+	if err == nil {
+		err = a.verify(pair.Cert, l.usages(), now)
+	}
 	if err != nil {
 		return Pair{}, fmt.Errorf("issue certificate %q: %w", l.CommonName, err)
 	}
+	pair.Cert = append(pair.Cert, a.chain...)
 	return pair, nil
 }
 

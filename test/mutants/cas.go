@@ -100,7 +100,7 @@ var cas = []mutant{
 	},
 	{
 		Name: "the key of a CA that is retired stays", Peer: "",
-		From: "		delete(data, otherKey)\n",
+		From: "		delete(data, resources.KeyOtherKey)\n",
 		To:   "",
 		Test: "TestACAIsReplacedInFourTurnsOfWhichEachIsOneWrite",
 	},
@@ -115,5 +115,40 @@ var cas = []mutant{
 		From: "(isInTheWay || object.IsAnother()) {",
 		To:   "isInTheWay {",
 		Test: "TestAnotherCAChangesNothingUntilTheOneThatMembersTrustIsBack",
+	}, {
+		Name: "a CA is made over the one that a person gives", Peer: "",
+		From: "case comes && (c.From != from.Secret || c.Next != from.Print):",
+		To:   "case comes && c.From != \"\" && (c.From != from.Secret || c.Next != from.Print):",
+		Test: guardRow("a CA that is made over the one of a person"),
+	},
+	{
+		Name: "a CA of a person is taken that cannot be used", Peer: "",
+		From: "case comes && from.Fault != \"\":",
+		To:   "case comes && from.IsAbsent:",
+		Test: guardRow("a CA of a person that cannot be used"),
+	},
+	{
+		Name: "a CA signs that the spec does not want any more", Peer: "",
+		From: "case c.Turn == facts.TurnSwap && (from.Fault != \"\" || !ca.IsOfSource(ca.CAs[1])):",
+		To:   "case c.Turn == facts.TurnSwap && from.Fault != \"\":",
+		Test: guardRow("a CA that signs though the spec does not want it"),
+	},
+	{
+		Name: "another CA comes as a renewed certificate, with no time for those who are to trust it", Peer: "",
+		From: "case c.Turn == facts.TurnRenew && ca.CAs[0].Identity != from.Identity:",
+		To:   "case c.Turn == facts.TurnRenew && from.Identity == \"\":",
+		Test: guardRow("another CA in the name of a renewed certificate"),
+	},
+	{
+		Name: "one CA signs for clients and for peers", Peer: "",
+		From: "isWanted := ca.Port == facts.ForPeers && other.Source.Identity == wanted",
+		To:   "isWanted := ca.Port == facts.ForPeers && other.Source.Secret == ca.Source.Secret",
+		Test: "TestWhatASecretOffersForACAIsSeenWithWhatIsWrongWithIt/one_CA_for_clients_and_peers",
+	},
+	{
+		Name: "a certificate is written that the CA forbids", Peer: "",
+		From: "		err = a.verify(pair.Cert, l.usages(), now)\n",
+		To:   "		_ = a.verify(pair.Cert, l.usages(), now)\n",
+		Test: "TestNoCertificateIsIssuedThatThoseWhoTrustTheCAWouldRefuse",
 	},
 }

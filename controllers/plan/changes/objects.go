@@ -68,6 +68,8 @@ func guardTrust(o facts.View, written []facts.Object, issues bool) Veto {
 		isMade := slices.ContainsFunc(secrets, func(made facts.Object) bool { return made.Name == ca.Name })
 		switch {
 		case !ca.CA:
+		case isMade && ca.State == facts.ObjectAbsent && ca.Source.Fault != "":
+			return identityAtRisk("the CA of Secret %s cannot be used: %s.", ca.Source.Secret, ca.Source.Fault)
 		case isMade && isLivedBy(o, ca):
 			return identityAtRisk("members trust the CA that was in Secret %s, and would trust no new one.", ca.Name)
 		case issues && ca.State == facts.ObjectCurrent && ca.Trusted != "" && ca.Trusted != ca.Holds:

@@ -31,6 +31,7 @@ func samples() []Change {
 		MarkFlushed{Volume: volume}, SwitchOver{}, MarkFormer{Volumes: volumes},
 		GoBack{BeginBootstrap: BeginBootstrap{Names: first}}, MarkCurrent{Volumes: volumes},
 		ApplyObjects{Objects: []facts.Object{{Kind: "Service", Name: "demo"}}, Secrets: []string{"demo-1"}},
+		TurnCA{CA: "demo-ca", Turn: facts.TurnRenew, From: "corp"}, TurnCA{CA: "demo-ca", Turn: facts.TurnWiden, From: "corp"},
 		TurnCA{CA: "demo-ca", Turn: facts.TurnWiden}, TurnCA{CA: "demo-ca", Turn: facts.TurnSwap},
 		TurnCA{CA: "demo-ca", Turn: facts.TurnNarrow}, TurnCA{CA: "demo-ca", Turn: facts.TurnForget},
 		FollowPolicy{Retain: true}, FollowPolicy{},

@@ -231,6 +231,7 @@ type Object struct {
 	Holds, Trusted string
 	Port           Port      // of a CA
 	CAs            CAs       // of a CA: all that its Secret holds; see trust.go
+	Source         CASource  // of a CA: where the spec wants it from
 	Names          Trust     // of certificates: the CAs beside them, which their holder trusts
 	Made           time.Time // of certificates: when the last of them was issued; zero when there is none
 	NotAfter       time.Time // end of the certificate in it; zero when there is none

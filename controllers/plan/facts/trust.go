@@ -18,18 +18,14 @@ const (
 	ForPeers   Port = "peers"
 )
 
-// Origin says where a CA comes from.
-type Origin string
-
-// OriginManaged is a CA that the operator made.
-const OriginManaged Origin = "Managed"
-
 // CA is one CA that is held in the Secret of a CA.
 type CA struct {
 	Print          string // its fingerprint
+	Identity       string // the same for another certificate of its name and key: see pki.Identity
 	Origin         Origin
-	IsFirst        bool // the cluster was made with it
-	HasKey         bool // it signs, or may. Without a key clients alone still trust it
+	Secret         string // that it was copied from; empty of one that the operator made
+	IsFirst        bool   // the cluster was made with it
+	HasKey         bool   // it signs, or may. Without a key clients alone still trust it
 	Made, NotAfter time.Time
 }
 
@@ -153,6 +149,7 @@ type Turn string
 
 // The turns, in their order. Before the third one a roll can be called off: then the second one leads back.
 const (
+	TurnRenew  Turn = "Renew"  // the CA that signs gets another certificate of its name and key; see source.go
 	TurnWiden  Turn = "Widen"  // a new CA is made, and everyone is to trust it beside the one that signs
 	TurnSwap   Turn = "Swap"   // the other one signs from now on
 	TurnNarrow Turn = "Narrow" // the one that does not sign loses its key, and members are to trust it no more
@@ -190,7 +187,7 @@ func (r Rotation) overlapOf(earlier CA, now time.Time) time.Duration {
 	switch {
 	case earlier.Made.Before(r.Asked):
 		return r.Overlap
-	case earlier.endsSoon(now):
+	case earlier.Origin == OriginManaged && earlier.endsSoon(now): // a person's may end before that time is over
 		return overlapUnasked
 	}
 	return overlapBack
@@ -202,28 +199,36 @@ func (o View) NextTurn(ca Object) Turn {
 	switch {
 	case ca.State != ObjectCurrent || signs.Print == "" || ca.IsAnother():
 		return ""
-	case other.Print == "" && o.Desired.Rotation.IsDue(signs, o.Now):
+	case other.Print != "" && !other.HasKey:
+		return TurnForget
+	case ca.Source.Fault != "": // what is wanted is not known, and what there is can stay
+		return ""
+	case other.Print == "" && ca.hasRenewed():
+		return TurnRenew
+	case other.Print == "" && o.isToGo(ca, signs):
 		return TurnWiden
 	case other.Print == "":
 		return ""
-	case !other.HasKey:
-		return TurnForget
-	case other == ca.wanted(o.Desired.Rotation, o.Now):
+	case other == o.wanted(ca):
 		return TurnSwap
 	}
 	return TurnNarrow
 }
 
-// wanted is which of two CAs is to sign: the later one, unless the roll was called off.
-func (o Object) wanted(r Rotation, now time.Time) CA {
-	earlier, later := o.CAs[0], o.CAs[1]
+// wanted is which of two CAs is to sign: the later one, unless the roll was called off. Where the spec wants neither,
+// the one that signs does so until the other is gone.
+func (o View) wanted(ca Object) CA {
+	earlier, later := ca.CAs[0], ca.CAs[1]
 	if later.Made.Before(earlier.Made) {
 		earlier, later = later, earlier
 	}
-	if r.IsDue(earlier, now) {
+	switch {
+	case !o.isToGo(ca, earlier):
+		return earlier
+	case ca.IsOfSource(later):
 		return later
 	}
-	return earlier
+	return ca.CAs[0]
 }
 
 // Waiting says what a turn waits for, and until when, where that is known.
@@ -258,7 +263,7 @@ func (o View) whyMemberHolds(ca Object, turn Turn, r Replica) Waiting {
 	switch {
 	case !isFresh:
 		return Waiting{Why: "the certificates of " + r.Name + " are about to be written"}
-	case turn == TurnWiden:
+	case turn == TurnWiden || turn == TurnRenew:
 	case !isRunning:
 		return Waiting{Why: r.Name + " does not run"}
 	case turn == TurnSwap && !r.Pod.Settings.Trusts(ca.Port, ca.CAs[1]):

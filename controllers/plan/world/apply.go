@@ -251,6 +251,9 @@ func (w *World) makeObjects(list []facts.Object, secrets []string, effects *budg
 		if !w.admits(object.Kind, object.Name, effects) {
 			continue
 		}
+		if object.CA {
+			w.beginCA()
+		}
 		w.objects.made[object.Name] = true
 		if object.CA {
 			w.objects.caOwner = cmp.Or(w.objects.caOwner, w.Cluster.UID)

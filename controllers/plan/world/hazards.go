@@ -81,6 +81,7 @@ func (w *World) Calm() {
 		w.makeRoom(uid)
 	}
 	w.PutCABack()
+	w.PutGivenRight()
 	w.Cluster.Operator = cmp.Or(w.keeper(w.objects), w.Cluster.Operator) // the install that has it goes on
 	w.logf("the world calms down")
 }
@@ -109,7 +110,8 @@ func (w *World) hazardFaults() []fault {
 			{"LoseWhileWithdrawn", 2, w.loseMember}}},
 		{w.trouble.OtherCAs, []fault{{"ReplaceCA", 4, by(w.ReplaceCA)}, {"PutCABack", 6, by(w.PutCABack)},
 			{"LoseUnderAnotherCA", 2, w.loseMember}}},
-		{w.trouble.CARolls, []fault{{"AskToRollCA", 10, by(w.AskToRollCA)}}},
+		{w.trouble.CARolls, []fault{{"AskToRollCA", 10, by(w.AskToRollCA)},
+			{"ChangeGiven", 12, by(w.ChangeGiven)}}},
 		{w.trouble.Growth, []fault{{"Grow", 12, by(w.Grow)}, {"FillDisk", 4, w.FillDisk}}},
 		{w.trouble.Moves, []fault{{"Move", 12, by(w.Move)}}},
 		{w.trouble.WALs, []fault{{"MoveWAL", 12, by(w.MoveWAL)}, {"LoseWAL", 4, w.LoseWAL},

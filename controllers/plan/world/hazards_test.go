@@ -34,7 +34,8 @@ var hazardRuns = []struct {
 	{"withdrawn-classes", Hazards{Classes: true}, []string{"is withdrawn", "asks for another StorageClass"}},
 	{"other-cas", Hazards{OtherCAs: true}, []string{"holds ca-2 by now", "holds ca-1 again"}},
 	{"rolled-cas", Hazards{CARolls: true, SkewedCaches: true}, []string{"Make a new CA", "sign from now on",
-		"Retire the CA", "Remove the retired CA"}},
+		"Retire the CA", "Remove the retired CA", "Take the CA of Secret own", "Renew the certificate of the CA",
+		"a person had the CA"}},
 	{"finalizers", Hazards{Finalizers: true}, []string{"a finalizer keeps"}},
 	{"bloat", Hazards{Bloat: true}, []string{"compact Compact", "defragment StartDefrag", "the Pod is killed", "alarms DisarmAlarms",
 		"keeps the room of what is compacted"}},
@@ -102,6 +103,9 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	w.Suffer(hazards)
 	if hazards.FullNodes {
 		w.Nodes = spec.Size
+	}
+	if hazards.CARolls && s%3 == 0 {
+		w.GiveCA() // the cluster begins with it
 	}
 	if !spec.Restore.IsZero() {
 		w.storeOf(spec.Restore).newest = int(s / 2 % 5)

@@ -53,6 +53,44 @@ func TestARollOfACAIsCalledOffAtEachOfItsTurns(t *testing.T) {
 	}
 }
 
+// A CA of a person is taken in, renewed, changed for another one and left again. The operator dies after each effect.
+func TestACAOfAPersonIsFollowedThroughAllThatBecomesOfIt(t *testing.T) {
+	for _, size := range []int{1, 3} {
+		for _, hasBegunWithIt := range []bool{false, true} {
+			w := New(2, Spec3(size))
+			if hasBegunWithIt {
+				w.GiveCA()
+			} else if d, rests := w.Settle(600); !rests {
+				t.Fatalf("%s: %s", d.Verdict, d.Message)
+			}
+			for _, step := range []struct {
+				signs string
+				gives func()
+			}{
+				{"own-1", func() { w.Given, w.hasRolled = givenCA{print: "own-1", isThere: true}, true }},
+				{"own-1'", func() { w.Given.print = "own-1'" }},
+				{"own-1'", func() { w.Given.isThere = false }},
+				{"own-2", func() { w.Given = givenCA{print: "own-2", isThere: true} }},
+				{"own-2", func() { w.Given = givenCA{print: "own-3", isThere: true, isWrong: true} }},
+				{"own-1", func() { w.Given = givenCA{print: "own-1", isThere: true} }},
+				{"", func() { w.Given = givenCA{} }},
+			} {
+				step.gives()
+				for range 1500 {
+					w.Advance()
+					w.take(w.Observe(), 1+w.chance(3, "effects", ""))
+				}
+				w.Now = w.Now.AddDate(0, 0, 3) // clients had their time
+				d, rests := w.Settle(2000)
+				isIt := w.objects.ca == step.signs || step.signs == "" && !isOwn(w.objects.ca)
+				if !rests || len(w.Violations) > 0 || !isIt {
+					t.Fatalf("%d members, with %+v: %s, %s signs: %s\n%s", size, w.Given, d.Verdict, w.objects.ca, d.Message, firstStory(t, w))
+				}
+			}
+		}
+	}
+}
+
 func settledWorld(t *testing.T, spec facts.Desired) *World {
 	t.Helper()
 	w := New(1, spec)

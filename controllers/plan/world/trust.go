@@ -65,7 +65,8 @@ func (w *World) trusted(from objects) string {
 	for _, name := range sortedKeys(from.secrets) {
 		_, isVolume := from.volumes[name]
 		if _, isPod := from.pods[name]; isPod || isVolume {
-			if slices.Contains(from.trusts[name].named, from.ca) {
+			isRenewed := identity(from.secrets[name]) == identity(from.ca)
+			if slices.Contains(from.trusts[name].named, from.ca) || isRenewed {
 				return from.ca
 			}
 			return from.secrets[name]
@@ -93,8 +94,8 @@ func (w *World) checkTurned() {
 	if !w.hasRolled || w.hasForeignCA {
 		return
 	}
-	if made := w.madeAt[w.objects.ca]; made.Before(w.Rotation.Asked) || w.objects.beside != (caSecret{}) {
-		w.violate("I9: settled, and %s, made at %s, signs beside %+v", w.objects.ca, made, w.objects.beside)
+	if ca := w.objects.ca; !w.isAsAsked(ca) || w.objects.beside != (caSecret{}) {
+		w.violate("I9: settled, and %s, made at %s, signs beside %+v", ca, w.madeAt[ca], w.objects.beside)
 	}
 	for _, name := range sortedKeys(w.objects.pods) {
 		proc := w.procs[w.objects.pods[name].UID]
@@ -114,6 +115,10 @@ func (w *World) isReplaced(ca string) bool { return w.madeAt[ca].Before(w.madeAt
 // observeTrust tells which CAs the Secret of the CA holds, and which one members trust.
 func (w *World) observeTrust(from objects, ca *facts.Object) {
 	ca.Trusted = w.trusted(from)
+	if w.hasRolled {
+		ca.Port = facts.ForPeers
+		defer func() { ca.Source = w.Given.asSource(ca.CAs) }()
+	}
 	if ca.State != facts.ObjectCurrent {
 		return
 	}
@@ -121,7 +126,7 @@ func (w *World) observeTrust(from objects, ca *facts.Object) {
 	if !w.hasRolled {
 		return
 	}
-	ca.Port, ca.CAs[0] = facts.ForPeers, w.fact(from.ca, true)
+	ca.CAs[0] = w.fact(from.ca, true)
 	if from.beside.other != "" {
 		ca.CAs[1] = w.fact(from.beside.other, from.beside.otherKey)
 	}
@@ -129,8 +134,12 @@ func (w *World) observeTrust(from objects, ca *facts.Object) {
 
 func (w *World) fact(ca string, hasKey bool) facts.CA {
 	made := w.madeAt[ca]
-	return facts.CA{Print: ca, Origin: facts.OriginManaged, IsFirst: ca == ownCA, HasKey: hasKey, Made: made,
-		NotAfter: made.AddDate(10, 0, 0)}
+	fact := facts.CA{Print: ca, Identity: identity(ca), Origin: facts.OriginManaged, IsFirst: ca == w.firstCA,
+		HasKey: hasKey, Made: made, NotAfter: made.AddDate(10, 0, 0)}
+	if isOwn(ca) {
+		fact.Origin, fact.Secret = facts.OriginSecret, "own"
+	}
+	return fact
 }
 
 // observeCertificates tells of a member's certificates what they are of and which CAs they name.
@@ -201,9 +210,18 @@ func (w *World) turnCA(c changes.TurnCA) error {
 	}
 	now, _ := w.clocks()
 	switch c.Turn {
+	case facts.TurnRenew:
+		return w.renew(c)
 	case facts.TurnWiden:
-		*b = caSecret{w.newCA(), true}
-		w.madeAt[b.other] = now
+		next := c.Next
+		if c.From == "" {
+			w.checkMade()
+			next = w.newCA()
+		} else if err := w.takeGiven(c); err != nil {
+			return err
+		}
+		*b = caSecret{next, true}
+		w.madeAt[next] = now
 	case facts.TurnSwap:
 		w.objects.ca, b.other = b.other, w.objects.ca
 	case facts.TurnNarrow:
@@ -236,7 +254,7 @@ func (w *World) checkTrust() {
 		running := w.running(w.clusters[id])
 		for _, a := range running {
 			for _, b := range running {
-				if a.shows != "" && len(b.trusts) > 0 && !slices.Contains(b.trusts, a.shows) {
+				if a.shows != "" && len(b.trusts) > 0 && !takes(b.trusts, a.shows) {
 					w.violate("I23: %s shows a certificate of %s, and %s trusts %v", a.pod, a.shows, b.pod, b.trusts)
 				}
 			}

@@ -34,6 +34,8 @@ type World struct {
 	Lead facts.Lead
 	// Rotation is which CAs a person wants replaced.
 	Rotation facts.Rotation
+	// Given is the CA that a person has the spec name.
+	Given givenCA
 
 	// Broken names settings whose Pods cannot start, such as an image that does not exist.
 	Broken map[facts.Settings]bool
@@ -58,6 +60,8 @@ type World struct {
 	requested int                  // EtcdRestores
 	recreated int                  // how often the cluster was
 	replaced  int                  // how often its CA was, by anybody
+	given     int                  // CAs that a person had
+	firstCA   string               // the CA that the cluster was made with
 	madeAt    map[string]time.Time // CAs
 	hasRolled bool                 // a person asked for another CA
 	// a person wrote a CA into the Secret, which may cut members off from each other
@@ -153,6 +157,7 @@ func New(seed uint64, spec facts.Desired) *World {
 			pods: map[string]pod{}, volumes: map[string]volume{}, restores: map[string]restoreTask{},
 			defrags: map[string]facts.DefragPod{},
 		},
+		firstCA:  ownCA,
 		madeAt:   map[string]time.Time{ownCA: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)},
 		disks:    map[string]*disk{},
 		procs:    map[string]*process{},
