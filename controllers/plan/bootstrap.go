@@ -302,7 +302,7 @@ func recordFirst(o pass) *proposal {
 		}
 	}
 	if records := newRecords(o); len(records) > 0 {
-		return writeDown(records)
+		return writeDown(o, records)
 	}
 	return waitForQuorum(o)
 }
