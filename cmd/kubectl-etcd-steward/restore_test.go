@@ -330,7 +330,7 @@ func TestTheLossIsSaidAsFarAsItIsKnown(t *testing.T) {
 		evidence v1alpha1.EvidenceStatus
 		want     string
 	}{
-		{named, v1alpha1.EvidenceStatus{ClusterID: "ab", Revision: 120}, "after 2026-05-04 11:00:00 UTC (60m ago). The backup is of revision 100, and the members are at 120 or later: 20 revisions are lost, or more."},
+		{named, v1alpha1.EvidenceStatus{ClusterID: "ab", Revision: 120}, "after 2026-05-04 11:00:00 UTC (60m ago). The backup is of revision 100, and the members are at 120 or later. Revisions that are lost: 20 or more."},
 		{named, v1alpha1.EvidenceStatus{ClusterID: "ab", Revision: 100}, "as the members were when they were asked last."},
 		{named, v1alpha1.EvidenceStatus{ClusterID: "ab", Revision: 80}, "are at 80: none of them has all that the backup has."},
 		{named, v1alpha1.EvidenceStatus{ClusterID: "ab"}, "No member says how far it is."},
