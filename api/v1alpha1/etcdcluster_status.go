@@ -272,7 +272,8 @@ type MaintenanceStatus struct {
 
 // QuorumStatus says how many failures the cluster survives now.
 type QuorumStatus struct {
-	// Margin is the number of further voters that may fail before writes stop. Negative when writes have stopped.
+	// Margin is the number of further voters that may fail before writes stop, as far as the operator reaches them. 0:
+	// the next failure may stop them.
 	Margin int32 `json:"margin"`
 }
 

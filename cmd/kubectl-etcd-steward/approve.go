@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // evidenceWithin is how long the operator has to show the evidence of a new EtcdRestore.
@@ -89,9 +91,29 @@ func (s *session) approve(ctx context.Context, p program, in io.Reader, name, di
 		return err
 	}
 	_, err = fmt.Fprintf(p.out, "EtcdRestore %[1]s is approved. To wait for it: `kubectl wait etcdrestore %[1]s "+
-		"-n %[2]s --for=condition=Complete --timeout=15m`. To call it off before the cluster switches over: "+
-		"`kubectl etcd-steward restore cancel %[1]s -n %[2]s`.\n", name, r.Namespace)
+		"-n %[2]s --for=condition=Complete --timeout=15m`.%[3]s To call it off before the cluster switches over: "+
+		"`kubectl etcd-steward restore cancel %[1]s -n %[2]s`.\n", name, r.Namespace, view.Restores[0].follows)
 	return err
+}
+
+// rollAfter says that members begin with the minor of their backup, and are then upgraded as the spec asks; "" where
+// they are not, or where no EtcdBackup says of which version it is.
+func rollAfter(r *v1alpha1.EtcdRestore, c *v1alpha1.EtcdCluster, backups []v1alpha1.EtcdBackup) string {
+	if r.Spec.Source.BackupRef == nil {
+		return ""
+	}
+	i := slices.IndexFunc(backups, func(b v1alpha1.EtcdBackup) bool { return b.Name == r.Spec.Source.BackupRef.Name })
+	if i < 0 {
+		return ""
+	}
+	from, unknown := etcdutil.ParseVersion(backups[i].Status.EtcdVersion)
+	to, refused := etcdutil.ParseVersion(c.Spec.Version)
+	if unknown != nil || refused != nil || from.SameMinor(to) {
+		return ""
+	}
+	return fmt.Sprintf(" The backup is of etcd %s, and members begin with that. Once it is Complete, they are "+
+		"upgraded to %s. To wait for that as well: `kubectl wait etcd %s -n %s --for=condition=Ready --timeout=15m`.",
+		from.MinorString(), to, c.Name, c.Namespace)
 }
 
 // isApproved reports that the operator takes the approval as one of the evidence of now.

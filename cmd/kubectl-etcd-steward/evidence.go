@@ -47,6 +47,7 @@ type restoreView struct {
 	Cannot string `json:"cannot,omitempty"`
 
 	refusal string // the command that refuses it; "" once it is approved
+	follows string // what goes on after it is Complete, and how to wait for that; "" for nothing
 }
 
 // showEvidence prints what a restore of this cluster would lose.
@@ -82,7 +83,8 @@ func (s *session) viewEvidence(ctx context.Context, c *v1alpha1.EtcdCluster, res
 	v.Backups = completeBackups(c.Name, all.Items)
 	for _, r := range restores {
 		shown := restoreView{Name: r.Name, Stage: r.Status.Stage, Source: sourceOf(r.Spec.Source),
-			Loses: lossOf(&r, all.Items, c.Status.Evidence, v.now), Cannot: whyNoRestore(&r, all.Items)}
+			Loses: lossOf(&r, all.Items, c.Status.Evidence, v.now), Cannot: whyNoRestore(&r, all.Items),
+			follows: rollAfter(&r, c, all.Items)}
 		if r.Spec.Approval == "" || shown.Cannot != "" {
 			shown.refusal = deletionOf(&r)
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,12 +24,15 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
 
-type lintOptions struct{ server, strict bool }
+type lintOptions struct {
+	server, strict bool
+	files          []string
+}
 
 func (p program) lintCommand() *cobra.Command {
 	var o lintOptions
 	c := &cobra.Command{
-		Use: "lint FILE...", Short: "Check manifests before they are applied", Args: cobra.MinimumNArgs(1),
+		Use: "lint FILE...", Short: "Check manifests before they are applied", Args: cobra.ArbitraryArgs,
 		Long: "Checks EtcdClusters, EtcdBackups, EtcdBackupSchedules, EtcdClients and EtcdRestores in files of YAML " +
 			"or JSON, or in the standard input (-). It says what the API server and the operator of this " +
 			"release would refuse, and what the operator would warn of, without either. With --server it asks " +
@@ -38,7 +42,11 @@ func (p program) lintCommand() *cobra.Command {
 			"  kustomize build . | kubectl etcd-steward lint -\n" +
 			"  kubectl etcd-steward lint --server etcd.yaml",
 	}
-	p.printing(c, func(ctx context.Context, files []string, show show) error {
+	p.printing(c, func(ctx context.Context, args []string, show show) error {
+		files := slices.Concat(o.files, args)
+		if len(files) == 0 {
+			return errors.New("no file is named: lint FILE, or lint -f FILE, and - for the standard input")
+		}
 		check := offline
 		if o.server {
 			s, err := p.connect(p.flags)
@@ -54,6 +62,8 @@ func (p program) lintCommand() *cobra.Command {
 		return show(sight{text: l.print, data: l, ends: l.outcome(o.strict)})
 	})
 	flags := c.Flags()
+	flags.StringArrayVarP(&o.files, "filename", "f", nil,
+		"A file, as for kubectl, beside those that are named without it; - for the standard input.")
 	flags.BoolVar(&o.server, "server", false, "Ask the API server, which applies the objects in a dry run.")
 	flags.BoolVar(&o.strict, "strict", false, "Fail for warnings, too.")
 	return c

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +68,20 @@ func TestWhatWouldBeRefusedIsFoundWithItsFieldAndTheRemedy(t *testing.T) {
 		if got.code != exitFailed || !strings.Contains(got.out, c.want) || strings.Contains(got.out, "\n\n") {
 			t.Errorf("%s: want %q, got %+v", name, c.want, got)
 		}
+	}
+}
+
+func TestAFileMayBeNamedAsForKubectl(t *testing.T) {
+	const sample = "../../config/samples/etcdcluster.yaml"
+	for _, args := range [][]string{{"-f", sample}, {"--filename", sample}, {"-f", sample, "-f", sample}, {"-f", sample, sample}} {
+		got := plugin(t, nil, append([]string{"lint"}, args...)...)
+		want := fmt.Sprintf("Objects checked: %d, skipped: 0. Findings: 0.\n", strings.Count(strings.Join(args, " "), sample))
+		if got.code != 0 || got.out != want {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	if got := plugin(t, nil, "lint"); got.code == 0 || !strings.Contains(got.errOut, "lint FILE, or lint -f FILE") {
+		t.Errorf("without a file: %+v", got)
 	}
 }
 

@@ -60,8 +60,8 @@ func lossToBackup(b *v1alpha1.EtcdBackup, e *v1alpha1.EvidenceStatus, now time.T
 	case e.Revision == 0:
 		return says + ". No member says how far it is."
 	case behind > 0:
-		return fmt.Sprintf("%s, and the members are at %d or later: %d revisions are lost, or more.", says, e.Revision,
-			behind)
+		return fmt.Sprintf("%s, and the members are at %d or later. Revisions that are lost: %d or more.", says,
+			e.Revision, behind)
 	case behind < 0:
 		return fmt.Sprintf("%s, and the members that answer are at %d: none of them has all that the backup has.", says,
 			e.Revision)

@@ -95,6 +95,31 @@ func TestAScriptApprovesTheEvidenceThatItSawAndNoOther(t *testing.T) {
 	}
 }
 
+func TestAnApprovalSaysWhatFollowsWhereMembersRollAfterTheRestore(t *testing.T) {
+	const want = "The backup is of etcd 3.5, and members begin with that. Once it is Complete, they are upgraded to 3.6.16. " +
+		"To wait for that as well: `kubectl wait etcd demo -n prod --for=condition=Ready --timeout=15m`."
+	for version, isTold := range map[string]bool{"3.5.35": true, "3.6.12": false, "": false} {
+		s := sessionOf(objects(t, "restore"), interceptor.Funcs{})
+		r, err := s.restore(t.Context(), "demo-back")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var backup v1alpha1.EtcdBackup
+		key := client.ObjectKey{Namespace: "prod", Name: r.Spec.Source.BackupRef.Name}
+		if err := s.Get(t.Context(), key, &backup); err != nil {
+			t.Fatal(err)
+		}
+		backup.Status.EtcdVersion = version
+		if err := s.Update(t.Context(), &backup); err != nil {
+			t.Fatal(err)
+		}
+		got := plugin(t, s, "restore", "approve", "demo-back", "--digest", digestShown)
+		if got.code != 0 || strings.Contains(got.out, want) != isTold {
+			t.Errorf("of a backup of etcd %q: %+v", version, got)
+		}
+	}
+}
+
 // meanwhile changes objects while the person reads: at the first patch, which then meets another version.
 func meanwhile(t *testing.T, change func(c client.Client)) *session {
 	t.Helper()
@@ -305,7 +330,7 @@ func TestTheLossIsSaidAsFarAsItIsKnown(t *testing.T) {
 		evidence v1alpha1.EvidenceStatus
 		want     string
 	}{
-		{named, v1alpha1.EvidenceStatus{ClusterID: "ab", Revision: 120}, "after 2026-05-04 11:00:00 UTC (60m ago). The backup is of revision 100, and the members are at 120 or later: 20 revisions are lost, or more."},
+		{named, v1alpha1.EvidenceStatus{ClusterID: "ab", Revision: 120}, "after 2026-05-04 11:00:00 UTC (60m ago). The backup is of revision 100, and the members are at 120 or later. Revisions that are lost: 20 or more."},
 		{named, v1alpha1.EvidenceStatus{ClusterID: "ab", Revision: 100}, "as the members were when they were asked last."},
 		{named, v1alpha1.EvidenceStatus{ClusterID: "ab", Revision: 80}, "are at 80: none of them has all that the backup has."},
 		{named, v1alpha1.EvidenceStatus{ClusterID: "ab"}, "No member says how far it is."},

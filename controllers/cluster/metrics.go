@@ -45,7 +45,7 @@ var (
 	membersDesc = kit.ClusterMetric("cluster_members",
 		"Members by state; a member that is unhealthy or was never started is a voter or a learner as well.", "state")
 	marginDesc = kit.ClusterMetric("cluster_quorum_margin",
-		"Further voters that may fail before writes stop; negative when they have stopped.")
+		"Further voters that may fail before writes stop, as far as the operator reaches them.")
 	busyDesc = kit.ClusterMetric("cluster_defragmenting",
 		"1 while a member answers nothing because it is defragmented, until the deadline of its Pod at most.")
 	readyDesc  = kit.ClusterMetric("cluster_ready", "1 when all members are healthy and match the spec.")

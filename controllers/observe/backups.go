@@ -165,8 +165,8 @@ func (n *newestProven) addSigned(backups []*v1alpha1.EtcdBackup, key backupplan.
 			continue // it began within its deadline
 		}
 		if outcome := key.Proven(b); outcome != nil {
-			n.add(facts.Backup{Key: outcome.Facts.Key, Revision: outcome.Facts.Revision,
-				Time: outcome.Facts.StartedAt, Largest: largestOf(b)})
+			n.add(facts.Backup{Key: outcome.Facts.Key, ClusterID: outcome.Facts.ClusterID,
+				Revision: outcome.Facts.Revision, Time: outcome.Facts.StartedAt, Largest: largestOf(b)})
 		}
 	}
 }

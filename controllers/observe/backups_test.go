@@ -47,7 +47,7 @@ func TestTheNewestProvenBackupOfThisVeryClusterIsSeen(t *testing.T) {
 			Spec:       v1alpha1.EtcdBackupSpec{ClusterRef: v1alpha1.ClusterReference{Name: cluster}},
 		}
 		outcome := &backupplan.Outcome{Complete: true, Reason: "Done", FinishedAt: started.Time,
-			Facts: &backupplan.Facts{Key: name, Revision: 7, StartedAt: started.Time}}
+			Facts: &backupplan.Facts{Key: name, ClusterID: "c1", Revision: 7, StartedAt: started.Time}}
 		if verified != nil {
 			outcome.VerifiedAt = verified.Time
 		}
@@ -64,7 +64,7 @@ func TestTheNewestProvenBackupOfThisVeryClusterIsSeen(t *testing.T) {
 	taken("not-proven", "demo", began(time.Hour), nil)
 	taken("of-another", "other", began(time.Hour), began(time.Hour))
 	taken("of-a-wrong-clock", "demo", began(-time.Hour), began(-time.Hour))
-	if seen := w.look().Proven; seen == nil || seen.Key != "older" || seen.Revision != 7 {
+	if seen := w.look().Proven; seen == nil || seen.Key != "older" || seen.ClusterID != "c1" || seen.Revision != 7 {
 		t.Errorf("%+v", seen)
 	}
 }

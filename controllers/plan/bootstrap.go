@@ -56,6 +56,9 @@ func bootstrapRecord(o pass) *proposal {
 	}
 	bootstrap := newBootstrap(o, 0, firstNames(o))
 	bootstrap.Origin, _ = sourceOf(o.Observation)
+	if !bootstrap.Origin.IsZero() {
+		return act(bootstrap, "the cluster is new, and begins with a backup.")
+	}
 	return act(bootstrap, "the cluster is new.")
 }
 
@@ -146,6 +149,9 @@ func bootstrap(o pass) *proposal {
 	}
 	if p := newSettings(o); p != nil {
 		return p
+	}
+	if len(c.Restores) > 0 {
+		return act(c, "members start once %s lies on every volume.", restoredData(o))
 	}
 	return act(c, "the bootstrap of %s has begun.", strings.Join(o.Bootstrap.Names, ", "))
 }
@@ -296,7 +302,7 @@ func recordFirst(o pass) *proposal {
 		}
 	}
 	if records := newRecords(o); len(records) > 0 {
-		return writeDown(records)
+		return writeDown(o, records)
 	}
 	return waitForQuorum(o)
 }

@@ -49,6 +49,15 @@ func TestALogIsCoveredOnceEachVoterWroteASnapshotAndFarEnoughPastItsMark(t *test
 	}
 }
 
+func TestWhoeverAsksForEtcd37ReadsWhyMembersAreRecordedFirst(t *testing.T) {
+	d := Decide(toCover(3).edit(0, unmarked).edit(1, unmarked).edit(2, unmarked).Observation)
+	want := "Record the answers of demo-0, demo-1, demo-2: before etcd " + newer.Version.String() + " starts, each " +
+		"member must write a snapshot past where it is now in raft's log. That place is kept beside its data."
+	if d.Message != want {
+		t.Errorf("%q, want %q", d.Message, want)
+	}
+}
+
 func TestAMarkIsWrittenOnceUnderTheSamePodsAndAnewUnderOthers(t *testing.T) {
 	for _, row := range []struct {
 		name   string

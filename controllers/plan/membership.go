@@ -60,7 +60,7 @@ func strangeMember(o pass) *proposal {
 // recordMembers writes down who lives where, once that very member has answered with its ID.
 func recordMembers(o pass) *proposal {
 	if records := newRecords(o); len(records) > 0 {
-		return writeDown(records)
+		return writeDown(o, records)
 	}
 	return nil
 }
@@ -84,9 +84,17 @@ func newRecords(o pass) []changes.MemberRecord {
 	return records
 }
 
-func writeDown(records []changes.MemberRecord) *proposal {
-	return act(changes.RecordMembers{Members: records},
-		"etcd answers. What it says is kept beside the data, for times when it does not answer.")
+func writeDown(o pass, records []changes.MemberRecord) *proposal {
+	change := changes.RecordMembers{Members: records}
+	isMarked := func(m changes.MemberRecord) bool {
+		mark := m.Record.LogMark
+		return mark != (record.LogMark{}) && mark != o.Find(m.Name).Record().LogMark
+	}
+	if slices.ContainsFunc(records, isMarked) {
+		return act(change, "before etcd %s starts, each member must write a snapshot past where it is now in raft's "+
+			"log. That place is kept beside its data.", o.Desired.Target)
+	}
+	return act(change, "identity and version are kept beside each member's data, for times when it does not answer.")
 }
 
 // recordOf is what can be written about the replica's data in this very observation.

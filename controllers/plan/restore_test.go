@@ -162,7 +162,7 @@ func restores() []row {
 		{"and members start without it once it lies on all", faulty(ready), Act, "bootstrap", "",
 			"Bootstrap", ""},
 		{"a store that one node mounts is read by one member, which the others join", ofOneNode(looking(begin, hasFound)),
-			Act, "birth-record", "", "BeginBootstrap", "Begin the bootstrap of demo-0: the cluster is new"},
+			Act, "birth-record", "", "BeginBootstrap", "Begin the bootstrap of demo-0: the cluster is new, and begins with a backup"},
 		{"nor are several kept waiting for that node", ofOneNode(three), Act, "void-birth", "",
 			"VoidBootstrap", "other first members"},
 		{"a birth of one goes on when nothing says so any more", alone(three), Wait, "restored", facts.ReasonRestore,
@@ -253,7 +253,8 @@ func restores() []row {
 			o := restoringWorld(3)
 			o.Current.Members, o.Current.Bootstrap.Begun, o.Current.Bootstrap.Volumes = nil, false, nil
 			return o
-		}(), Act, "bootstrap", "", "Bootstrap", "Create the first members: the bootstrap of demo-0, demo-1, demo-2 has begun"},
+		}(), Act, "bootstrap", "", "Bootstrap",
+			"Begin the restore of demo-0, demo-1, demo-2: members start once the backup lies on every volume"},
 		{"a restore Pod that is gone is made anew", three.edit(1, cleared), Act, "bootstrap", "",
 			"Bootstrap", ""},
 		{"restores are waited for", three, Wait, "restored", facts.ReasonRestore, "", "demo-0, demo-1, demo-2"},

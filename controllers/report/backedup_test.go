@@ -128,3 +128,16 @@ func TestAProvenBackupIsNotWrittenAgainForTheZoneOfItsTime(t *testing.T) {
 		t.Errorf("got %+v, want %+v", again.LastProvenBackup, w.cluster.Status.LastProvenBackup)
 	}
 }
+
+func TestABackupFromBeforeTheLastRestoreIsToldAsThat(t *testing.T) {
+	const says = "before its last restore. To back up what it holds now, create an EtcdBackup."
+	for id, isTold := range map[string]bool{clusterID.String(): false, "": false, "8d1e3fa0c5b79264": true} {
+		w := demo(3, begin).settled()
+		w.o.Proven = &facts.Backup{Key: "a/b/c/snapshot.db", ClusterID: id, Revision: 7, Time: begin.Add(-time.Hour)}
+		got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionBackedUp)
+		if got.Status != metav1.ConditionTrue || got.Reason != ReasonBackupProven ||
+			strings.Contains(got.Message, says) != isTold {
+			t.Errorf("of cluster %q: %s/%s: %s", id, got.Status, got.Reason, got.Message)
+		}
+	}
+}

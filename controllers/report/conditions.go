@@ -155,11 +155,11 @@ func (in Input) available(s step) metav1.Condition {
 		return is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, reason, refused)
 	case o.Current.Membership.Known:
 		message := "A quorum of the members answers."
-		switch q := quorum(o); { // a member that the operator does not reach may still vote
+		switch { // a member that the operator does not reach may still vote
 		case len(o.Current.Voters()) == 1:
 			message = join(message, facts.OnlyMember)
-		case q.Margin >= 0:
-			message = join(message, q.Says())
+		case o.Current.Margin() >= 0:
+			message = join(message, quorum(o).Says())
 		}
 		return is(v1alpha1.ConditionAvailable, metav1.ConditionTrue, ReasonReadSucceeded, message)
 	case !hasServed(o):

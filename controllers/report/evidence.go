@@ -239,8 +239,8 @@ func (in Input) backedUp(s step) metav1.Condition {
 	switch {
 	case o.Proven != nil:
 		return is(v1alpha1.ConditionBackedUp, metav1.ConditionTrue, ReasonBackupProven,
-			fmt.Sprintf("What was written before %s is in a backup that was restored and compared.",
-				words.Format(o.Proven.Time)))
+			join(fmt.Sprintf("What was written before %s is in a backup that was restored and compared.",
+				words.Format(o.Proven.Time)), in.provenBeforeRestore()))
 	case slices.ContainsFunc(o.Schedules, func(s facts.Schedule) bool { return s.UpToDate }):
 		return is(v1alpha1.ConditionBackedUp, metav1.ConditionTrue, ReasonBackupComplete,
 			"Backups of this cluster are complete in time, and none of them was restored and compared: the "+
@@ -248,6 +248,15 @@ func (in Input) backedUp(s step) metav1.Condition {
 	}
 	return is(v1alpha1.ConditionBackedUp, metav1.ConditionUnknown, ReasonFirstBackup,
 		join(in.heldUp(), "The first backup is still to come."))
+}
+
+// provenBeforeRestore tells of a backup that a restore in place or of a survivor made one of the past, or "".
+func (in Input) provenBeforeRestore() string {
+	backup, now := in.Observation.Proven.ClusterID, in.Observation.Current.Bootstrap.ClusterID
+	if backup == "" || now == 0 || backup == now.String() {
+		return ""
+	}
+	return "It is of the cluster as it was before its last restore. To back up what it holds now, create an EtcdBackup."
 }
 
 // heldUp tells of a backup that does not get on, or "".

@@ -195,12 +195,14 @@ func leader(o facts.Observation) string {
 	return ""
 }
 
-// quorum is absent while the list is not known: it is unknown then how many failures more the cluster survives.
+// quorum is absent while the list is not known: it is unknown then how many failures more the cluster survives. The
+// read that made it known needed a quorum, so writes have not stopped. Where fewer members answered for themselves,
+// some were asked before they served, as at their first start, or the operator does not reach them.
 func quorum(o facts.Observation) *v1alpha1.QuorumStatus {
 	if !o.Current.Membership.Known {
 		return nil
 	}
-	return &v1alpha1.QuorumStatus{Margin: int32(o.Current.Margin())}
+	return &v1alpha1.QuorumStatus{Margin: int32(max(0, o.Current.Margin()))}
 }
 
 // maintenance is when windows are open; nothing where members that serve may be stopped at any time.

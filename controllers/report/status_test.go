@@ -153,6 +153,24 @@ func TestSinceMovesWithRuleVerdictAndReasonOnly(t *testing.T) {
 	}
 }
 
+// A linearizable read needs a quorum. Members that were asked a moment before it, as the first ones are at their start,
+// may not have answered.
+func TestAClusterThatAnswersIsNotSaidToHaveStoppedItsWrites(t *testing.T) {
+	for name, w := range map[string]*scene{
+		"at its start":                   demo(3, begin).starting().answering(),
+		"the operator reaches one alone": demo(3, begin).settled(),
+	} {
+		w.silent("demo-1").silent("demo-2")
+		s := Status(w.input())
+		if !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionAvailable) || s.ReadyMembers != 1 {
+			t.Fatalf("%s: it is about another cluster: %+v", name, s)
+		}
+		if s.Quorum == nil || s.Quorum.Margin != 0 {
+			t.Errorf("%s: the margin is %v, want 0", name, s.Quorum)
+		}
+	}
+}
+
 func TestWhatCannotBeAskedIsAbsent(t *testing.T) {
 	w := demo(3, begin).settled().written(t)
 	w.silent("demo-1").silent("demo-2").unreadable("no leader")

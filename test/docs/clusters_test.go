@@ -25,7 +25,7 @@ var clusterCommands = []clusterCommand{
 	{"k3d cluster create", []string{"--agents", "--servers", "--image", "--config"}, 1, "k3d-io/k3d: docs/usage/commands/k3d_cluster_create.md"},
 	{"k3d image import", []string{"--cluster", "--mode"}, 1, "k3d-io/k3d: docs/usage/commands/k3d_image_import.md"},
 	{"k3d cluster delete", nil, 1, "k3d-io/k3d: docs/usage/commands/k3d_cluster_delete.md"},
-	{"minikube start", []string{"--profile", "--nodes", "--kubernetes-version"}, 0, "kubernetes/minikube: site/content/en/docs/commands/start.md"},
+	{"minikube start", []string{"--profile", "--nodes", "--kubernetes-version", "--driver", "--cpus", "--memory"}, 0, "kubernetes/minikube: site/content/en/docs/commands/start.md"},
 	{"minikube image load", []string{"--profile", "--overwrite"}, 1, "kubernetes/minikube: site/content/en/docs/commands/image.md"},
 	{"minikube delete", []string{"--profile"}, 0, "kubernetes/minikube: site/content/en/docs/commands/delete.md"},
 }

@@ -192,8 +192,16 @@ type Bootstrap struct {
 
 func (Bootstrap) traits() Traits { return Traits{Secrets: true} }
 
-func (Bootstrap) words() Words {
-	return says("Create", "creates", "Created", "the first members", EventObjectsApplied)
+// words differ for what begins with a backup: it is made in two steps, and each is told.
+func (c Bootstrap) words() Words {
+	switch {
+	case len(c.Restores) > 0:
+		restored := names(c.Restores, func(r Restoring) string { return r.Name })
+		return says("Begin", "begins", "Began", "the restore of "+strings.Join(restored, ", "), EventObjectsApplied)
+	case len(c.Pods) > 0:
+		return says("Create", "creates", "Created", "the first members", EventObjectsApplied)
+	}
+	return says("Create", "creates", "Created", "what the first members need", EventObjectsApplied)
 }
 
 func (c Bootstrap) veto(o facts.View) Veto {

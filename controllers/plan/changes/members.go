@@ -101,7 +101,7 @@ func (RecordMembers) traits() Traits {
 
 func (c RecordMembers) words() Words {
 	members := names(c.Members, func(m MemberRecord) string { return m.Name })
-	return says("Record", "records", "Recorded", "the member ID", EventRecorded).of(members)
+	return says("Record", "records", "Recorded", "the answer", EventRecorded).of(members)
 }
 
 func (c RecordMembers) veto(o facts.View) Veto {

@@ -24,7 +24,8 @@ func samples() []Change {
 	return []Change{
 		TakeOver{}, AdoptData{},
 		BeginBootstrap{Names: first}, BeginBootstrap{Names: first, ClusterID: 1},
-		Bootstrap{}, RecordBootstrap{ClusterID: 0xcdf818194e3a8c32}, VoidBootstrap{},
+		Bootstrap{Pods: []Start{{Name: "demo-0"}}}, Bootstrap{Restores: []Restoring{{Name: "demo-0"}}}, Bootstrap{},
+		RecordBootstrap{ClusterID: 0xcdf818194e3a8c32}, VoidBootstrap{},
 		NextBootstrap{BeginBootstrap: BeginBootstrap{Names: first}},
 		StartPreflight{}, DeletePreflight{}, RecordRestored{Volumes: volumes}, DeleteRestores{Pods: pods},
 		BeginNext{Next: record.Next{Names: []string{"demo-3", "demo-4", "demo-5"}}}, PrepareNext{}, DropNext{},

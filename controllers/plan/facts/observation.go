@@ -67,10 +67,11 @@ type Schedule struct {
 
 // Backup is a backup of the cluster.
 type Backup struct {
-	Key      string // of the snapshot in its store
-	Revision int64
-	Time     time.Time // when the snapshot started: what was written before is in it
-	Largest  string    // which prefixes of keys take most, as a part of a sentence; for display
+	Key       string // of the snapshot in its store
+	ClusterID string // which a restore changes; empty where it is not known; for display
+	Revision  int64
+	Time      time.Time // when the snapshot started: what was written before is in it
+	Largest   string    // which prefixes of keys take most, as a part of a sentence; for display
 }
 
 // HeldUp is an EtcdBackup that something holds up.

@@ -21,7 +21,7 @@ var cluster = board{
 
 var clusterNow = row{"Now", []panel{
 	{kind: number, title: "Members to spare", none: "unknown", limits: []limit{{-1, "red"}, {0, "orange"}, {1, "green"}},
-		description: "Members that may fail before writes stop. Negative: writes have stopped.",
+		description: "Members that may fail before writes stop. 0: the next failure may stop them.",
 		queries:     []query{{`min(etcdsteward_cluster_quorum_margin{` + ofCluster + `})`, ""}}},
 	{kind: number, title: "Members that serve", none: "unknown",
 		description: "Members that know a leader, of those that the spec asks for.",

@@ -147,7 +147,12 @@ func TestWhoWaitsForTheLockSaysForWhomAndCanBeStopped(t *testing.T) {
 	if _, err := c.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it is locked twice, or waits for ever: %v", err)
 	}
-	if want := fmt.Sprintf("process %d\n", os.Getpid()); strings.Count(shown.String(), want) != 1 {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("process %d (%s, in %s) has had the lock for ", os.Getpid(), strings.Join(os.Args, " "), here)
+	if strings.Count(shown.String(), want) != 1 || !strings.HasSuffix(shown.String(), " s\n") {
 		t.Errorf("said is %q, want %q once", shown, want)
 	}
 	unlock()

@@ -71,8 +71,7 @@ func (c *Cache) waitLock(ctx context.Context, f *os.File) error {
 			return err
 		}
 		if isFirst {
-			holder, _ := os.ReadFile(f.Name())
-			c.say("waiting until another localkube has finished: process %s\n", bytes.TrimSpace(holder))
+			c.say("waiting until another localkube has finished: %s\n", holder(f.Name()))
 		}
 		select {
 		case <-ctx.Done():
@@ -81,6 +80,27 @@ func (c *Cache) waitLock(ctx context.Context, f *os.File) error {
 		}
 	}
 	return os.WriteFile(f.Name(), fmt.Appendln(nil, os.Getpid()), 0o644)
+}
+
+// holder says which process has the lock, what it does and for how long it has. Of one that just ended or is another
+// user's less is known.
+func holder(lock string) string {
+	pid, _ := os.ReadFile(lock)
+	says := fmt.Sprintf("process %s", bytes.TrimSpace(pid))
+	proc := filepath.Join("/proc", string(bytes.TrimSpace(pid)))
+	command, err := os.ReadFile(filepath.Join(proc, "cmdline"))
+	if err == nil {
+		command = bytes.ReplaceAll(bytes.TrimRight(command, "\x00"), []byte{0}, []byte(" "))
+		says += fmt.Sprintf(" (%s", command)
+		if dir, err := os.Readlink(filepath.Join(proc, "cwd")); err == nil {
+			says += ", in " + dir
+		}
+		says += ")"
+	}
+	if info, err := os.Stat(lock); err == nil {
+		says += fmt.Sprintf(" has had the lock for %.0f s", time.Since(info.ModTime()).Seconds())
+	}
+	return says
 }
 
 // Fill makes whatever is not there yet: binaries, images, and the containerd root with them.
