@@ -90,9 +90,10 @@ func (NoDialer) Dial(context.Context, *v1alpha1.EtcdCluster, []corev1.Pod) (map[
 // Distrust does nothing: nothing was trusted.
 func (NoDialer) Distrust(*v1alpha1.EtcdCluster) {}
 
-// Distrust makes the next Dial read the operator's certificates of the cluster anew.
+// Distrust has all Secrets of the cluster read anew: either the operator shows or trusts what is old, or the member does,
+// and then its Secret says so.
 func (d *PodDialer) Distrust(cluster *v1alpha1.EtcdCluster) {
-	d.secrets.Forget(operatorSecret(cluster))
+	d.secrets.ForgetCluster(client.ObjectKeyFromObject(cluster))
 }
 
 // Forget closes every connection to a cluster.

@@ -149,3 +149,22 @@ func TestASecretThatIsInTheWayIsNeverRemembered(t *testing.T) {
 		}
 	}
 }
+
+func TestAFailedHandshakeHasTheSecretsOfMembersReadAnewAsWell(t *testing.T) {
+	reader := &countingReader{secrets: map[types.NamespacedName]string{}}
+	cache := NewSecretCache(reader, func() time.Time { return time.Unix(1, 0) })
+	cluster := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "demo"}}
+	for _, name := range []string{"demo-operator-tls", "demo-1-tls"} {
+		key := types.NamespacedName{Namespace: "shop", Name: name}
+		reader.secrets[key] = "old"
+		if _, err := cache.Get(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		reader.secrets[key] = "new"
+		NewPodDialer(nil, cache).Distrust(cluster)
+		secret, err := cache.Get(t.Context(), key)
+		if err != nil || string(secret.Data["value"]) != "new" {
+			t.Errorf("%s holds %q, %v", name, secret.Data["value"], err)
+		}
+	}
+}
