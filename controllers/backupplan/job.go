@@ -203,7 +203,7 @@ func jobRunning(o Observation) *Decision {
 	case latest.Ended && !latest.Good:
 		d.Stage, d.Reason, d.Trouble = StageStarting, ReasonRetrying, true
 		_, why := failureOf(*latest)
-		d.Message = words.Bounded(fmt.Sprintf("Attempt %d failed and another is made: %s", len(o.Attempts), why))
+		d.Message = words.Bounded(fmt.Sprintf("Attempt %d of %d failed: %s", len(o.Attempts), o.Job.Tries, why))
 	case runs:
 		d.Stage, d.Reason, d.Message = stages[step.Name], ReasonRunning, doing[step.Name]
 	case latest.Trouble != nil && o.Now.Sub(latest.waitsSince()) >= patience:

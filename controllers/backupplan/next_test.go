@@ -32,7 +32,7 @@ func seen(options ...func(*Observation)) Observation {
 func damaged(o *Observation) { o.Backup.RecordErr = "no JSON" }
 
 func job(o *Observation) {
-	o.Job = Job{Exists: true, UID: "job-1", Created: now.Add(-50 * time.Second), Kept: true}
+	o.Job = Job{Exists: true, UID: "job-1", Created: now.Add(-50 * time.Second), Tries: 4, Kept: true}
 }
 
 func recordedJob(o *Observation) {
@@ -234,7 +234,7 @@ func TestNext(t *testing.T) {
 		{"a Pod that is a second old is given time", seen(recordedJob, with(attempt().troubled(ReasonUnschedulable, "no node").young())),
 			StageStarting, ReasonStarting, nil, "", false},
 		{"an attempt that failed is said while another is made", seen(recordedJob, with(attempt(StepBroken).broken(refusedByStore))),
-			StageStarting, ReasonRetrying, nil, "Attempt 1 failed and another is made: The store refuses the credentials.", true},
+			StageStarting, ReasonRetrying, nil, "Attempt 1 of 4 failed: The store refuses the credentials.", true},
 		{"a Pod that was lost is not said to be running, whatever its node said last", seen(recordedJob, with(attempt(StepRuns).lost("Deleted: by somebody"))),
 			StageStarting, ReasonRetrying, nil, "Deleted: by somebody", true},
 		{"the newest attempt counts", seen(recordedJob, with(attempt(StepBroken).broken(refusedByStore), attempt(StepRuns))),

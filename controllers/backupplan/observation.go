@@ -57,6 +57,7 @@ type Job struct {
 	Foreign bool // another object's, of that name
 	UID     string
 	Created time.Time
+	Tries   int // how many Pods it makes at most
 
 	End     JobEnd
 	EndedAt time.Time

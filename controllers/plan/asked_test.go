@@ -38,7 +38,7 @@ func TestAMemberThatAPersonWantsReplacedIsFollowedByANewOne(t *testing.T) {
 		{"but not where the others are no quorum", asked.edit(1, deadFor(3*time.Minute)).edit(2, silent), Refuse, "replace",
 			facts.ReasonQuorumAtRisk, "", "no quorum"},
 		{"one that stopped just now gets time to come back", asked.edit(1, deadFor(time.Minute)), Wait, "grow",
-			facts.ReasonNotReady, "", "demo-1 is healthy. The annotation etcdsteward.dev/replace names it: the operator " +
+			facts.ReasonNotReady, "", "may say why. The annotation etcdsteward.dev/replace names it: the operator " +
 				"removes it once it has not served for 2m0s"},
 		{"also beside a sidecar that cannot run", sidecar.edit(1, deadFor(time.Minute)), Wait, "grow", facts.ReasonNotReady, "",
 			"demo-1 is healthy"},

@@ -877,7 +877,7 @@ func rolls() []row {
 			Act, "grow", "", "AddLearner",
 			"Add learner demo-3: it will take the place of demo-2"},
 		{"no successor joins while a member is not well", wanting(inMemory(settledWorld(3).edit(1, silent)), other),
-			Refuse, "grow", facts.ReasonNotReady, "", "once demo-1"},
+			Refuse, "grow", facts.ReasonNotReady, "", "before demo-1 is healthy"},
 		{"CPU and memory follow in place", inMemory(running(many)), Act, "resize", "", "ResizePod",
 			"demo-2"},
 		{"labels follow in place", settledWorld(3).edit(1, undressed), Act, "pod-metadata", "",

@@ -331,7 +331,9 @@ func grow(o pass) *proposal {
 	}
 	quorum := etcdutil.Quorum(len(o.Voters()) + 1)
 	if sick := sickVoter(o.Incarnation); sick.Member != nil && len(o.HealthyVoters()) < quorum {
-		return wait(facts.ReasonNotReady, "A member will be added once %s is healthy.%s", sick.Name, untilAsked(sick)).
+		return wait(facts.ReasonNotReady, "No member is added before %[1]s is healthy: the others are no quorum "+
+			"of one member more. If it stays so, kubectl describe pod %[1]s -n %[2]s may say why.%[3]s", sick.Name,
+			o.Cluster.Namespace, untilAsked(sick)).
 			due(o, facts.PodChange(sick.Pod), facts.StartDeadline).yielding()
 	}
 	if name := o.due.Promised; join.IsPrepared {

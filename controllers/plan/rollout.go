@@ -271,8 +271,9 @@ func checkMinor(o pass) *proposal {
 	case held.Why == "":
 		return nil
 	case held.Passes:
-		return wait(facts.ReasonMinorHeld, "Members stay at etcd %s for now: %s. They go on to %s once every "+
-			"member serves and votes.", stays, held.Why, o.Desired.Target).yielding()
+		return wait(facts.ReasonMinorHeld, "Members stay at etcd %s for now: %s. They go to %s once every "+
+			"member serves and votes. The condition Degraded says why one does not.", stays, held.Why,
+			o.Desired.Target).yielding()
 	}
 	return refuse(facts.ReasonMinorHeld, "Members go on to etcd %s once this is put right: %s. Until then they stay "+
 		"at etcd %s.", o.Desired.Target, held.Why, stays).byHuman().yielding()

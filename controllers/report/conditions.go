@@ -216,6 +216,9 @@ func (in Input) upToDate(s step) metav1.Condition {
 	case !o.Current.Membership.Known:
 		status, reason, message = metav1.ConditionUnknown, ReasonReadFailed,
 			"No quorum answers, so it is unknown which members there are."
+	case o.Desired.Fault != "":
+		status, reason = metav1.ConditionFalse, ReasonOutdated
+		message = "This spec is refused, so members keep the settings that they have."
 	case len(stopped) > 0:
 		status, reason = metav1.ConditionFalse, ReasonNotRunning
 		message = fmt.Sprintf("Not running: %s.", strings.Join(stopped, ", "))

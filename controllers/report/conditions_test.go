@@ -124,6 +124,15 @@ func TestAvailableSaysHowManyMoreMembersMayFail(t *testing.T) {
 	}
 }
 
+func TestMembersOfASpecThatIsRefusedAreNotSaidToFollowIt(t *testing.T) {
+	in := demo(3, begin).settled().input()
+	in.Observation.Desired.Fault = "spec.etcd.extraArgs: etcd does not know it."
+	got := meta.FindStatusCondition(Status(in).Conditions, v1alpha1.ConditionUpToDate)
+	if got.Status != metav1.ConditionFalse || got.Reason != ReasonOutdated || !strings.Contains(got.Message, "is refused") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestATransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 	w := demo(3, begin).starting().written(t)
 	first := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionReady).LastTransitionTime

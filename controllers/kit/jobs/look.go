@@ -81,6 +81,9 @@ func Of(job *batchv1.Job, owner client.Object) backupplan.Job {
 		Created: job.CreationTimestamp.Time,
 		Kept:    job.Spec.TTLSecondsAfterFinished == nil, Suspended: job.Spec.Suspend != nil && *job.Spec.Suspend,
 	}
+	if limit := job.Spec.BackoffLimit; limit != nil {
+		out.Tries = 1 + int(*limit)
+	}
 	for _, c := range job.Status.Conditions {
 		if c.Status != corev1.ConditionTrue {
 			continue
