@@ -90,8 +90,8 @@ func (NoDialer) Dial(context.Context, *v1alpha1.EtcdCluster, []corev1.Pod) (map[
 // Distrust does nothing: nothing was trusted.
 func (NoDialer) Distrust(*v1alpha1.EtcdCluster) {}
 
-// Distrust has all Secrets of the cluster read anew: either the operator shows or trusts what is old, or the member does,
-// and then its Secret says so.
+// Distrust has all Secrets of the cluster read anew: either the operator shows or trusts what is old, or the member
+// does, and then its Secret says so.
 func (d *PodDialer) Distrust(cluster *v1alpha1.EtcdCluster) {
 	d.secrets.ForgetCluster(client.ObjectKeyFromObject(cluster))
 }
