@@ -155,6 +155,6 @@ func TestAClusterBeginsWithTheCAOfAPersonAndRecordsOfBackupsAreSignedWithAnother
 		t.Errorf("the cluster begins with a CA from %+v", origin)
 	}
 	if signed := resources.RecordSecret(data); len(signed) == 0 || bytes.Equal(signed, data[resources.KeyKey]) {
-		t.Error("whoever has the key of the CA could sign records of backups")
+		t.Error("anyone who has the key of the CA could sign records of backups")
 	}
 }

@@ -331,9 +331,10 @@ func grow(o pass) *proposal {
 	}
 	quorum := etcdutil.Quorum(len(o.Voters()) + 1)
 	if sick := sickVoter(o.Incarnation); sick.Member != nil && len(o.HealthyVoters()) < quorum {
-		return wait(facts.ReasonNotReady, "No member is added before %[1]s is healthy: the others are no quorum "+
-			"of one member more. If it stays so, kubectl describe pod %[1]s -n %[2]s may say why.%[3]s", sick.Name,
-			o.Cluster.Namespace, untilAsked(sick)).
+		return wait(facts.ReasonNotReady, "No member is added before %[1]s is healthy: a cluster of %[2]d needs %[3]d "+
+			"healthy members, and there would be %[4]d. If it stays so, kubectl describe pod %[1]s -n %[5]s may say "+
+			"why.%[6]s", sick.Name, len(o.Voters())+1, quorum, len(o.HealthyVoters()), o.Cluster.Namespace,
+			untilAsked(sick)).
 			due(o, facts.PodChange(sick.Pod), facts.StartDeadline).yielding()
 	}
 	if name := o.due.Promised; join.IsPrepared {

@@ -43,8 +43,8 @@ func (o Object) hasRenewed() bool {
 	return o.Source.Secret != "" && signs.Identity == o.Source.Identity && signs.Print != o.Source.Print
 }
 
-// HasCopy reports a CA that signs, and that came from the very Secret that the spec names. It goes on whatever becomes
-// of that Secret.
+// HasCopy reports a CA that signs, and that came from the very Secret that the spec names. What becomes of that Secret
+// does not stop it.
 func (o Object) HasCopy() bool {
 	return o.Source.Secret != "" && o.CAs[0].Secret == o.Source.Secret && o.CAs[1].Print == ""
 }
