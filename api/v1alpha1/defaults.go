@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"cmp"
 	"net/netip"
 	"regexp"
 	"time"
@@ -21,6 +22,9 @@ const (
 	DefaultKeepVolumes = 24 * time.Hour
 	// DefaultBackupAge is how old a proven backup may be where no EtcdBackupSchedule promises one.
 	DefaultBackupAge = 48 * time.Hour
+	// DefaultIssuerKind and DefaultIssuerGroup are what an issuer is where the spec names it alone.
+	DefaultIssuerKind  = "Issuer"
+	DefaultIssuerGroup = "cert-manager.io"
 	// ShortestBackupAge is the interval of the most frequent schedule.
 	ShortestBackupAge = time.Minute
 	// ShortestReplaceAfter is long enough for a Pod to be restarted and to replay its log.
@@ -67,19 +71,54 @@ func (s *EtcdClusterSpec) ExtraSANs() []string {
 	return s.TLS.ExtraSANs
 }
 
-// CASecrets are the Secrets that the spec wants the CAs from, for clients and for peers; empty where the operator makes
-// the CA.
-func (s *EtcdClusterSpec) CASecrets() (clients, peers string) {
+// CASources say where the spec wants the CAs from, for clients and for peers; zero where the operator makes the CA.
+func (s *EtcdClusterSpec) CASources() (clients, peers CASource) {
 	if !s.IsTLS() || s.TLS == nil {
-		return "", ""
+		return CASource{}, CASource{}
 	}
 	if s.TLS.ClientCA != nil {
-		clients = s.TLS.ClientCA.SecretRef.Name
+		clients = *s.TLS.ClientCA
 	}
 	if s.TLS.PeerCA != nil {
-		peers = s.TLS.PeerCA.SecretRef.Name
+		peers = *s.TLS.PeerCA
 	}
 	return clients, peers
+}
+
+// SecretName is the Secret that a CA comes from, or "".
+func (s CASource) SecretName() string {
+	if s.SecretRef == nil {
+		return ""
+	}
+	return s.SecretRef.Name
+}
+
+// Issuer is the issuer that signs, with its defaults; zero where none does.
+func (s CASource) Issuer() CAIssuerReference {
+	if s.IssuerRef == nil {
+		return CAIssuerReference{}
+	}
+	return CAIssuerReference{Name: s.IssuerRef.Name, Kind: cmp.Or(s.IssuerRef.Kind, DefaultIssuerKind),
+		Group: cmp.Or(s.IssuerRef.Group, DefaultIssuerGroup)}
+}
+
+// String says in words where a CA comes from; "" where the operator makes it.
+func (s CASource) String() string {
+	if s.SecretRef != nil {
+		return "Secret " + s.SecretRef.Name
+	}
+	return s.Issuer().String()
+}
+
+// String is the issuer in words; the group is named where it is not the usual one.
+func (r CAIssuerReference) String() string {
+	switch {
+	case r.Name == "":
+		return ""
+	case r.Group == DefaultIssuerGroup:
+		return r.Kind + " " + r.Name
+	}
+	return r.Kind + "." + r.Group + " " + r.Name
 }
 
 // IsEphemeral reports whether members keep their data in an emptyDir.

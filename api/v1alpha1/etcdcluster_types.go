@@ -202,7 +202,7 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.extraSANs) || size(self.extraSANs) == 0 || self.?mode.orValue('Managed') == 'Managed'",message="spec.tls.extraSANs needs spec.tls.mode Managed: without TLS there is no certificate to put them in",fieldPath=".extraSANs"
 // +kubebuilder:validation:XValidation:rule="!has(self.clientCA) && !has(self.peerCA) || self.?mode.orValue('Managed') == 'Managed'",message="spec.tls.clientCA and spec.tls.peerCA need spec.tls.mode Managed: without TLS there is nothing to sign"
-// +kubebuilder:validation:XValidation:rule="!has(self.clientCA) || !has(self.peerCA) || self.clientCA.secretRef.name != self.peerCA.secretRef.name",message="spec.tls.clientCA and spec.tls.peerCA must name two Secrets: with one CA for both, anyone who has the certificate of a client could connect as a member",fieldPath=".peerCA"
+// +kubebuilder:validation:XValidation:rule="!has(self.clientCA) || !has(self.peerCA) || self.clientCA != self.peerCA",message="spec.tls.clientCA and spec.tls.peerCA must name two Secrets, or two issuers: with one CA for both, anyone who has the certificate of a client could connect as a member",fieldPath=".peerCA"
 type TLSSpec struct {
 	// Mode is Managed (default) or Disabled. Managed: certificates from two CAs that
 	// the operator keeps for this cluster: its own, or those of clientCA and peerCA. Disabled: no encryption and no
@@ -224,9 +224,9 @@ type TLSSpec struct {
 	// +kubebuilder:validation:items:XValidation:rule="isIP(self) || self.matches('^([*][.])?([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?[.])*[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",message="spec.tls.extraSANs must be IP addresses and DNS names in lower case, such as etcd.example.com",messageExpression="'spec.tls.extraSANs names \"' + self + '\"; each must be an IP address, or a DNS name in lower case, such as etcd.example.com or *.etcd.example.com'"
 	ExtraSANs []string `json:"extraSANs,omitempty"`
 
-	// ClientCA is a CA of your own for clients: it signs what members show to clients, and what clients show. Anyone
-	// who has a certificate of it is a client. A change is followed while members run: each is restarted twice. Only
-	// with mode Managed. Default: a CA that the operator makes.
+	// ClientCA is a CA of your own for clients: it signs what members show to clients, and what clients show. It comes
+	// from a Secret, or is that of an issuer. Anyone who has a certificate of it is a client. A change is followed
+	// while members run: each is restarted twice. Only with mode Managed. Default: a CA that the operator makes.
 	// +optional
 	ClientCA *CASource `json:"clientCA,omitempty"`
 
@@ -237,12 +237,42 @@ type TLSSpec struct {
 	PeerCA *CASource `json:"peerCA,omitempty"`
 }
 
-// CASource says where a CA comes from.
+// CASource says where a CA comes from: a Secret with a CA and its key, or an issuer that signs each certificate.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.secretRef) != has(self.issuerRef)",message="a CA comes from a Secret or from an issuer: set secretRef or issuerRef, and not both"
 type CASource struct {
 	// SecretRef names a Secret of this namespace with the keys tls.crt and tls.key: a CA, which may be an intermediate
 	// one, and its key. ca.crt may hold the CAs above it. The operator keeps a copy, and signs with it.
+	// +optional
+	SecretRef *CASecretReference `json:"secretRef,omitempty"`
+
+	// IssuerRef names an issuer of cert-manager. It signs each certificate, by a CertificateRequest that the operator
+	// makes, and the key of the CA stays with it. Members and clients trust the CA that signs directly, and none above
+	// it. Anyone for whom this issuer signs is a client, or a member.
+	// +optional
+	IssuerRef *CAIssuerReference `json:"issuerRef,omitempty"`
+}
+
+// CAIssuerReference names an issuer of cert-manager.
+type CAIssuerReference struct {
+	// Name is the name of the issuer.
 	// +required
-	SecretRef CASecretReference `json:"secretRef"`
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="issuerRef.name must be the name of an issuer",messageExpression="'issuerRef.name is \"' + self + '\"; it must be the name of an issuer'"
+	Name string `json:"name"`
+
+	// Kind is Issuer, which lies in the namespace of the cluster, ClusterIssuer, or a kind of another group. Default:
+	// Issuer.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Z][A-Za-z0-9]*$')",message="issuerRef.kind must be a kind such as Issuer or ClusterIssuer",messageExpression="'issuerRef.kind is \"' + self + '\"; it must be a kind such as Issuer or ClusterIssuer'"
+	Kind string `json:"kind,omitempty"`
+
+	// Group is the group of the API that has this kind. Default: cert-manager.io.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="issuerRef.group must be a group of the API such as cert-manager.io",messageExpression="'issuerRef.group is \"' + self + '\"; it must be a group of the API such as cert-manager.io'"
+	Group string `json:"group,omitempty"`
 }
 
 // CASecretReference names a Secret with a CA.

@@ -172,6 +172,9 @@ const (
 	// AnnotationRenewCertificate has the certificate of an EtcdClient issued anew that was made before its time, such
 	// as 2026-01-31T12:00:00Z; on the EtcdClient. People write it.
 	AnnotationRenewCertificate = Group + "/renew-certificate"
+	// AnnotationDraw is what was drawn for a CertificateRequest: with the seed in the Secret of the CA, the key of the
+	// certificate follows from it. It is no secret.
+	AnnotationDraw = Group + "/draw"
 	// AnnotationMoveLeader names the member that leads next and the time of the request: demo-1@2026-01-31T12:00:00Z;
 	// on the EtcdCluster. People write it. It counts for 10 minutes.
 	AnnotationMoveLeader = Group + "/move-leader"

@@ -62,7 +62,7 @@ type caRow struct {
 	Secret string `json:"secret"`
 	// For is who shows what it signs: on the port for clients, or among members.
 	For string `json:"for"`
-	// From is the Secret that it was copied from; empty of a CA that the operator made.
+	// From is the Secret that it was copied from, or the issuer that signs with it; empty of a CA that the operator made.
 	From        string `json:"from,omitempty"`
 	Signs       bool   `json:"signs"`
 	HasKey      bool   `json:"hasKey"`
@@ -153,8 +153,9 @@ func (t *certificateTable) addCA(c *v1alpha1.EtcdCluster, secret string, data se
 			t.unreadable(secret, keys[0], data)
 			continue
 		}
-		row := caRow{Secret: secret, For: port, Signs: signs, HasKey: len(data[keys[1]]) > 0,
-			From: resources.OriginIn(data, keys[2]).Secret, Fingerprint: pki.Fingerprint(file)}
+		origin := resources.OriginIn(data, keys[2])
+		row := caRow{Secret: secret, For: port, Signs: signs, From: origin.From(), Fingerprint: pki.Fingerprint(file),
+			HasKey: len(data[keys[1]]) > 0 && origin.Issuer == nil}
 		ca := facts.CA{Made: pki.Made(file), NotAfter: cert.NotAfter}
 		if row.From != "" {
 			ca.Made = cert.NotBefore // another one issued it
@@ -188,7 +189,10 @@ func (in inventory) add(ctx context.Context, secret, shownBy string, all []resou
 		row := certificateRow{Secret: secret, File: one.CertKey, ShownBy: shownBy, ShownTo: "members",
 			User: cert.Subject.CommonName, Names: len(cert.DNSNames) + len(cert.IPAddresses),
 			SignedBy: pki.SignerOf(cert, ca[resources.KeyCert], ca[resources.KeyOtherCert], data[one.CAKey]),
-			span:     spanOf(pki.Made(file), cert.NotAfter, pki.RenewedFrom(cert)),
+			span:     spanOf(one.Made(data), cert.NotAfter, pki.RenewedFrom(cert)),
+		}
+		if resources.OriginIn(data, one.OriginKey()).Issuer != nil {
+			row.RenewedFrom = metav1.NewTime(pki.RenewedAt(cert))
 		}
 		if one.ForMember && one.CertKey == resources.KeyCert {
 			row.ShownTo = "clients"
@@ -243,7 +247,7 @@ var caColumns = []column[caRow]{
 		if r.From == "" {
 			return "operator"
 		}
-		return "Secret " + r.From
+		return r.From
 	}},
 	{"FINGERPRINT", func(r caRow) string { return short(r.Fingerprint) }},
 }

@@ -157,7 +157,7 @@ func TestACAOfAPersonIsShownWithTheSecretThatItComesFrom(t *testing.T) {
 			t.Errorf("%q is not shown:\n%s", want, got)
 		}
 	}
-	if shown := tableOf(t, s); shown.CAs[0].From != "corp" || shown.CAs[1].From != "" {
+	if shown := tableOf(t, s); shown.CAs[0].From != "Secret corp" || shown.CAs[1].From != "" {
 		t.Errorf("got %+v", shown.CAs)
 	}
 }

@@ -60,11 +60,12 @@ func (s *session) rotateCA(ctx context.Context, name string, overlap time.Durati
 
 // ownCAs says which CAs the operator does not replace, as a sentence with a space in front, or "".
 func ownCAs(c *v1alpha1.EtcdCluster) string {
-	clients, peers := c.Spec.CASecrets()
-	named := slices.DeleteFunc([]string{clients, peers}, func(name string) bool { return name == "" })
+	clients, peers := c.Spec.CASources()
+	named := slices.DeleteFunc([]string{clients.String(), peers.String()},
+		func(name string) bool { return name == "" })
 	if len(named) == 0 {
 		return ""
 	}
-	return " The operator does not replace the CAs of these Secrets: " + strings.Join(named, ", ") +
+	return " The operator does not replace the CAs that come from elsewhere: " + strings.Join(named, ", ") +
 		". Put another CA there, and the operator takes it."
 }

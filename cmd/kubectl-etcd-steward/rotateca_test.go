@@ -23,7 +23,7 @@ func TestNewCAsAreAskedForByTheAnnotationThatTheOperatorReads(t *testing.T) {
 		{func(c *v1alpha1.EtcdCluster) { c.Spec.Paused = true }, nil, "once you set it to false, the operator replaces the CAs.",
 			24 * time.Hour},
 		{func(c *v1alpha1.EtcdCluster) {
-			c.Spec.TLS = &v1alpha1.TLSSpec{PeerCA: &v1alpha1.CASource{SecretRef: v1alpha1.CASecretReference{Name: "corp"}}}
+			c.Spec.TLS = &v1alpha1.TLSSpec{PeerCA: &v1alpha1.CASource{SecretRef: &v1alpha1.CASecretReference{Name: "corp"}}}
 		}, nil, "The operator does not replace the CAs of these Secrets: corp.", 24 * time.Hour},
 		{func(c *v1alpha1.EtcdCluster) { c.Spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSDisabled} }, nil,
 			"spec.tls.mode: Disabled, and no CA. Nothing was written.", 0},

@@ -39,6 +39,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/access"
 	"github.com/etcdsteward/etcd-steward/controllers/backup"
+	"github.com/etcdsteward/etcd-steward/controllers/certmanager"
 	"github.com/etcdsteward/etcd-steward/controllers/cluster"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
@@ -221,6 +222,7 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(policyv1.AddToScheme(scheme))
 	utilruntime.Must(networkingv1.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	utilruntime.Must(certmanager.AddToScheme(scheme))   // read live: it may not be there
 	utilruntime.Must(autoscalingv1.AddToScheme(scheme)) // the webhook is asked about a Scale
 	return scheme
 }

@@ -34,6 +34,8 @@ func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.EtcdClient, seen vie
 		})
 	case accessplan.WriteSecret:
 		return r.writeSecret(ctx, c, seen)
+	case accessplan.AskIssuer:
+		return r.askIssuer(ctx, c, seen)
 	}
 	return r.inEtcd(ctx, c, seen, change)
 }
@@ -137,32 +139,63 @@ func (r *Reconciler) writeSecret(ctx context.Context, c *v1alpha1.EtcdClient, se
 	}
 	data := resources.AccessFiles(seen.cluster, seen.Client.User, seen.ca)
 	if seen.secret == nil || seen.renew != "" {
-		pair, err := issue(seen)
-		if err != nil {
+		if err := issue(seen, data); err != nil {
 			return err
 		}
-		data[resources.KeyCert], data[resources.KeyKey] = pair.Cert, pair.Key
 	}
 	if seen.secret == nil {
-		return r.Create(ctx, c, resources.BuildAccessSecret(seen.cluster, c, data))
+		maps.DeleteFunc(data, func(_ string, value []byte) bool { return value == nil })
+		err = r.Create(ctx, c, resources.BuildAccessSecret(seen.cluster, c, data))
+	} else {
+		err = r.Edit(ctx, seen.secret, func(o client.Object) {
+			secret := o.(*corev1.Secret)
+			if secret.Data == nil {
+				secret.Data = map[string][]byte{}
+			}
+			maps.Copy(secret.Data, data) // what people added stays
+			maps.DeleteFunc(secret.Data, func(_ string, value []byte) bool { return value == nil })
+		})
 	}
-	return r.Edit(ctx, seen.secret, func(o client.Object) {
-		secret := o.(*corev1.Secret)
-		if secret.Data == nil {
-			secret.Data = map[string][]byte{}
-		}
-		maps.Copy(secret.Data, data) // what people added stays
-	})
+	if err != nil || seen.signed == nil || data[resources.KeyOrigin] == nil {
+		return err
+	}
+	return r.Delete(ctx, c, seen.signed.request, seen.signed.request.UID)
 }
 
-func issue(seen view) (pki.Pair, error) {
-	ca, err := pki.ParseCA(pki.Pair{Cert: seen.ca[resources.KeyCert], Key: seen.ca[resources.KeyKey]})
-	if err != nil {
-		return pki.Pair{}, apply.Rejected{Reason: accessplan.ReasonCANotReady, Message: err.Error()}
+// askIssuer makes the request for a certificate, in the place of one that is of no use.
+func (r *Reconciler) askIssuer(ctx context.Context, c *v1alpha1.EtcdClient, seen view) error {
+	if seen.signed == nil {
+		return apply.ErrStale
 	}
-	pair, err := ca.Issue(resources.AccessCertificate(seen.cluster.Name, seen.Client.User).Leaf, seen.Now)
-	if err != nil {
-		return pki.Pair{}, apply.Rejected{Reason: accessplan.ReasonCANotReady, Message: err.Error()}
+	if before := seen.signed.request; before != nil {
+		if err := r.Delete(ctx, c, before, before.UID); err != nil {
+			return err
+		}
 	}
-	return pair, nil
+	request, err := seen.signed.asking.BuildFor(seen.cluster, c)
+	if err != nil {
+		return fmt.Errorf("asking the issuer: %w", err)
+	}
+	return r.Create(ctx, c, request)
+}
+
+// issue adds a certificate and its key: by the key of the CA, or as the issuer signed it.
+func issue(seen view, data map[string][]byte) error {
+	by, err := resources.SignerIn(seen.ca)
+	if err != nil {
+		return apply.Rejected{Reason: accessplan.ReasonCANotReady, Message: err.Error()}
+	}
+	var pair pki.Pair
+	if data[resources.KeyOrigin] = nil; seen.signed != nil {
+		issuer := seen.signed.asking.Issuer
+		data[resources.KeyOrigin] = resources.Origin{Issuer: &issuer, Since: seen.Now.UTC()}.Encode()
+		pair, err = seen.signed.asking.Take(seen.signed.request, by.WithChain(seen.ca[resources.KeyChain]), seen.Now)
+	} else {
+		pair, err = by.Issue(resources.AccessCertificate(seen.cluster.Name, seen.Client.User).Leaf, seen.Now)
+	}
+	if err != nil {
+		return apply.Rejected{Reason: accessplan.ReasonCANotReady, Message: err.Error()}
+	}
+	data[resources.KeyCert], data[resources.KeyKey] = pair.Cert, pair.Key
+	return nil
 }

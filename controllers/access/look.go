@@ -30,7 +30,8 @@ type view struct {
 	member  etcd.Client           // the one that answered; nil: none
 	secret  *corev1.Secret        // nil: there is none, or it is another's
 	ca      map[string][]byte     // what the CA's Secret holds; nil: it cannot sign
-	renew   string                // why the certificate has to be issued anew; empty: it has not
+	renew   string                // why the certificate has to be issued anew; empty: it has not, or waits for an issuer
+	signed  *signed               // how it stands with the issuer of the CA; nil: the operator signs, or nothing is due
 }
 
 // Indices of the cache. Each lists the clients that ask for one thing, so that no pass reads all of them.
@@ -195,7 +196,7 @@ func (r *Reconciler) lookAtCA(ctx context.Context, seen *view) error {
 		seen.CA.Why = "there is no Secret " + resources.OperatorSecret(seen.cluster.Name)
 		return nil
 	}
-	signs, err := pki.ParseCA(pki.Pair{Cert: ca.Data[resources.KeyCert], Key: ca.Data[resources.KeyKey]})
+	signs, err := resources.SignerIn(ca.Data)
 	if err == nil {
 		err = signs.CheckValidity(seen.Now)
 	}
@@ -226,8 +227,10 @@ func (r *Reconciler) secretOf(ctx context.Context, cluster *v1alpha1.EtcdCluster
 func (r *Reconciler) lookAtSecret(ctx context.Context, c *v1alpha1.EtcdClient, seen *view) error {
 	secret, err := observe.Find[corev1.Secret](ctx, r.Live, c.Namespace, seen.Client.Secret)
 	switch {
-	case secret == nil || err != nil:
+	case err != nil:
 		return err
+	case secret == nil:
+		return r.lookAtIssuer(ctx, c, seen, "there is none")
 	case !resources.IsControlledBy(secret, c.UID):
 		seen.Secret.State = accessplan.SecretForeign
 		return nil
@@ -244,6 +247,9 @@ func (r *Reconciler) lookAtSecret(ctx context.Context, c *v1alpha1.EtcdClient, s
 	}
 	certificate := resources.AccessCertificate(seen.cluster.Name, seen.Client.User)
 	seen.renew = resources.WhyCertificateIsDue(secret.Data, certificate, seen.ca, renewalAsked(c), seen.Now)
+	if err := r.lookAtIssuer(ctx, c, seen, seen.renew); err != nil {
+		return err
+	}
 	seen.Secret.Due = cmp.Or(seen.renew, resources.WhyFilesAreDue(secret.Data,
 		resources.AccessFiles(seen.cluster, seen.Client.User, seen.ca)))
 	return nil

@@ -16,7 +16,8 @@
 //  5. What has to be so in etcd, from the role to the user: user-taken, hold, make-role, grant, revoke, make-user.
 //     Rights that are missing come before rights that are too many, so that a client which moves to other keys never
 //     has none.
-//  6. What is handed out, and only while authentication limits what it may do: auth-off, ca, secret, granted.
+//  6. What is handed out, and only while authentication limits what it may do: auth-off, ca, ask-issuer, signing, secret,
+//     granted.
 //
 // # Whose a user is
 //
@@ -76,6 +77,8 @@ type (
 	DeleteRole struct{ Role string }
 	// WriteSecret makes the Secret, or brings its content up to date.
 	WriteSecret struct{ Why string }
+	// AskIssuer asks the issuer of the CA for a certificate.
+	AskIssuer struct{ Request string }
 )
 
 // Decision is what to do now, and what to tell.
@@ -101,7 +104,7 @@ var rules = []func(Observation) *Decision{
 	userReserved, userClaimed, secretClaimed,
 	cluster, secretTaken, etcdUnknown,
 	userTaken, hold, makeRole, grant, revoke, makeUser,
-	authOff, ca, writeSecret, granted,
+	authOff, ca, askIssuer, awaitIssuer, writeSecret, granted,
 }
 
 // Next is what to do now.
@@ -335,6 +338,32 @@ func ca(o Observation) *Decision {
 	return waits(ReasonCANotReady, "No certificate can be signed: %s. The operator tries again.", o.CA.Why)
 }
 
+func askIssuer(o Observation) *Decision {
+	if o.Secret.ToAsk == "" {
+		return nil
+	}
+	return act(AskIssuer{o.Secret.ToAsk}, "The issuer of the CA is asked for a certificate.")
+}
+
+// awaitIssuer waits where there is no certificate that lets the client in. One that is only to be renewed goes on.
+func awaitIssuer(o Observation) *Decision {
+	if o.Secret.Awaits == "" || o.Secret.State == SecretOwn && (o.Secret.Due != "" || o.Now.Before(o.Secret.NotAfter)) {
+		return nil
+	}
+	d := waits(ReasonAwaitsIssuer, "The certificate waits for the issuer that signs for the cluster: %s. The operator "+
+		"writes the Secret %s once it is signed.%s", o.Secret.Awaits, o.Client.Secret, o.wayOn())
+	d.Trouble = o.Secret.IsRefused
+	return d
+}
+
+func (o Observation) wayOn() string {
+	if !o.Secret.IsRefused {
+		return ""
+	}
+	return " Put the issuer right. The operator asks it again an hour later, or as soon as the CertificateRequest is " +
+		"deleted."
+}
+
 func writeSecret(o Observation) *Decision {
 	if o.Secret.State == SecretOwn && o.Secret.Due == "" {
 		return nil
@@ -348,5 +377,10 @@ func granted(o Observation) *Decision {
 	if len(o.Etcd.User.Roles) > 1 {
 		message += " It also has roles that people gave it in etcd, which the operator leaves alone."
 	}
-	return &Decision{Granted: true, Reason: ReasonGranted, Message: message, Recheck: whileGranted}
+	recheck := whileGranted
+	if o.Secret.Awaits != "" {
+		message, recheck = words.Bounded(message+" The next certificate waits for its issuer: "+o.Secret.Awaits+"."+
+			o.wayOn()), time.Minute
+	}
+	return &Decision{Granted: true, Reason: ReasonGranted, Message: message, Recheck: recheck}
 }

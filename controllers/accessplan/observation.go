@@ -75,6 +75,11 @@ type Secret struct {
 	State    SecretState
 	Due      string // why its content has to be written; empty: it has not
 	NotAfter time.Time
+
+	// Of a certificate that an issuer signs: the request that has to be made, or what it waits for; and that a person
+	// may have to do something about that.
+	ToAsk, Awaits string
+	IsRefused     bool
 }
 
 // SecretState is whose Secret there is.

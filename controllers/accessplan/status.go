@@ -26,6 +26,7 @@ const (
 	ReasonEtcdUnavailable   = "EtcdUnavailable"
 	ReasonAuthenticationOff = "AuthenticationOff"
 	ReasonCANotReady        = "CANotReady"
+	ReasonAwaitsIssuer      = "AwaitsIssuer"
 )
 
 // Reasons of events.

@@ -131,6 +131,10 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.applyObjects(ctx, c)
 	case changes.TurnCA:
 		return s.turnCA(ctx, c)
+	case changes.AskIssuer:
+		return s.askIssuer(ctx, c)
+	case changes.DeleteRequests:
+		return s.deleteRequests(ctx, c)
 	case changes.MarkVolume, changes.KeepVolume, changes.WriteSettings, changes.RecordRestored, changes.MarkFlushed,
 		changes.MarkFormer, changes.MarkCurrent:
 		return s.writeOnVolumes(ctx, c)
@@ -225,6 +229,7 @@ const (
 	LaterNotReady    = "EtcdNotReady"     // etcd refuses until members are connected, started or caught up
 	LaterNoLeader    = "NoLeader"         // no member answers that could decide
 	LaterBudget      = "DisruptionBudget" // the disruption budget lets no Pod be evicted now
+	LaterSigning     = "AwaitsIssuer"     // a certificate was asked for that an issuer signs
 	LaterNotLeading  = "NotLeading"       // this process cannot prove that it still holds the Lease
 )
 

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcdsteward/etcd-steward/controllers/certmanager"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
@@ -44,15 +46,17 @@ func (i *issuer) ensureCA(ctx context.Context, object facts.Object) error {
 	return nil
 }
 
-// firstCA is the CA that the cluster begins with: one that is made, or a person's. The key of records follows from the
-// first one's key; a person's may sign for others too, so then it is one of its own.
+// firstCA is the CA that the cluster begins with: one that is made, a person's, or an issuer's. The key of records
+// follows from the first one's key; a person's may sign for others too, so then it is one of its own.
 func (i *issuer) firstCA(ctx context.Context, object facts.Object) (map[string][]byte, error) {
 	data := map[string][]byte{}
-	if from := object.Source; from.Secret != "" {
-		err := i.take(ctx, data, signing, from, resources.Origin{Since: i.Now().UTC(), IsFirst: true})
-		if err != nil {
+	if from := object.Source; from.From != "" {
+		if err := i.take(ctx, data, signing, wantedCA{object.Name, from.From, from.Print}, i.Now()); err != nil {
 			return nil, err
 		}
+		origin := resources.OriginIn(data, resources.KeyOrigin)
+		origin.IsFirst = true
+		data[resources.KeyOrigin] = origin.Encode()
 		data[resources.KeyCA], data[resources.KeyRecords] = data[resources.KeyCert], []byte(rand.Text())
 		return data, nil
 	}
@@ -93,8 +97,9 @@ type authority struct {
 	data map[string][]byte
 }
 
+// authorityIn reads it. The CA of an issuer has no key there: it signs nothing here.
 func authorityIn(secret *corev1.Secret) (authority, error) {
-	ca, err := pki.ParseCA(pki.Pair{Cert: secret.Data[resources.KeyCert], Key: secret.Data[resources.KeyKey]})
+	ca, err := resources.SignerIn(secret.Data)
 	return authority{CA: ca.WithChain(secret.Data[resources.KeyChain]), data: secret.Data}, err
 }
 
@@ -103,6 +108,14 @@ type issuer struct {
 	step
 	mu  sync.Mutex
 	cas map[string]authority
+}
+
+// issued is what a Secret is to hold by key, where nil takes a key away; which requests that took; and what is not
+// there yet because its issuer has not signed it.
+type issued struct {
+	data  map[string][]byte
+	taken []*certmanager.CertificateRequest
+	later error
 }
 
 func (i *issuer) ca(ctx context.Context, name string) (authority, error) {
@@ -160,61 +173,89 @@ func (i *issuer) ensure(ctx context.Context, want *corev1.Secret, certificates [
 		}
 	}
 	if found == nil {
-		if want.Data, err = i.issue(ctx, nil, certificates); err != nil {
+		made, err := i.issue(ctx, want.Name, nil, certificates)
+		if err = cmp.Or(err, made.later); err != nil { // it is made once all of it is there
 			return err
 		}
-		if found, err = i.create(ctx, resources.KindSecret, want); err != nil || found == ctrlclient.Object(want) {
+		want.Data = made.data
+		if found, err = i.create(ctx, resources.KindSecret, want); err != nil {
 			return err
+		}
+		if found == ctrlclient.Object(want) {
+			return i.deleteTaken(ctx, made)
 		}
 	}
 	have := found.(*corev1.Secret)
 	change := resources.Remarking(i.cluster, have, record.Bootstrap{})
-	renewed, err := i.issue(ctx, have.Data, certificates)
-	if err != nil || len(renewed) == 0 && change.IsZero() {
+	renewed, err := i.issue(ctx, have.Name, have.Data, certificates)
+	if err != nil {
 		return err
 	}
-	return i.update(ctx, resources.KindSecret, have, func() {
-		have.Data = merged(have.Data, renewed)
+	if len(renewed.data) == 0 && change.IsZero() {
+		return renewed.later
+	}
+	err = i.update(ctx, resources.KindSecret, have, func() {
+		have.Data = merged(have.Data, renewed.data)
+		maps.DeleteFunc(have.Data, func(_ string, value []byte) bool { return value == nil })
 		change.Put(have)
 		have.Labels = merged(have.Labels, want.Labels)
 	})
+	return cmp.Or(err, i.deleteTaken(ctx, renewed), renewed.later)
 }
 
-// issue returns what has to change in a Secret's data, by key.
-func (i *issuer) issue(ctx context.Context, have map[string][]byte,
-	certificates []resources.Certificate) (map[string][]byte, error) {
-	changed := map[string][]byte{}
+// issue returns what has to change in a Secret.
+func (i *issuer) issue(ctx context.Context, secret string, have map[string][]byte,
+	certificates []resources.Certificate) (issued, error) {
+	made := issued{data: map[string][]byte{}}
 	for _, certificate := range certificates {
 		ca, err := i.ca(ctx, certificate.CA)
 		if err != nil {
-			return nil, err
+			return made, err
 		}
 		trusted := certificate.Trusts(ca.data)
 		isSame := bytes.Equal(have[certificate.CAKey], trusted)
 		if !isSame {
-			changed[certificate.CAKey] = trusted
+			made.data[certificate.CAKey] = trusted
 		}
-		if i.isGood(have, certificate, ca.CA) && (isSame || len(ca.data[resources.KeyOtherCert]) == 0) {
-			continue
+		isGood := i.isGood(have, certificate, ca)
+		asking, byIssuer := resources.AskingFor(secret, certificate, ca.data)
+		switch {
+		case isGood && (isSame || len(ca.data[resources.KeyOtherCert]) == 0):
+		case isGood && byIssuer: // what stands beside it is new, and that can be said without another one
+			made.data[certificate.OriginKey()] = i.signedBy(asking)
+		case byIssuer:
+			err = i.takeSigned(ctx, asking, certificate, ca, &made)
+		default:
+			err = i.sign(certificate, ca, have, &made)
 		}
-		pair, err := ca.Issue(certificate.Leaf, i.Now())
 		if err != nil {
-			return nil, Rejected{Reason: RejectedUnreadable,
-				Message: fmt.Sprintf("CA %s: %v", certificate.CA, err)}
+			return made, err
 		}
-		changed[certificate.CertKey], changed[certificate.KeyKey] = pair.Cert, pair.Key
 	}
-	return changed, nil
+	return made, nil
+}
+
+// sign issues a certificate with the key of the CA.
+func (i *issuer) sign(certificate resources.Certificate, ca authority, have map[string][]byte, made *issued) error {
+	pair, err := ca.Issue(certificate.Leaf, i.Now())
+	if err != nil {
+		return Rejected{Reason: RejectedUnreadable, Message: fmt.Sprintf("CA %s: %v", certificate.CA, err)}
+	}
+	made.data[certificate.CertKey], made.data[certificate.KeyKey] = pair.Cert, pair.Key
+	if len(have[certificate.OriginKey()]) > 0 {
+		made.data[certificate.OriginKey()] = nil
+	}
+	return nil
 }
 
 // isGood reports whether a certificate can stay: it says what it has to, is of this CA, and has its key beside
 // it.
-func (i *issuer) isGood(have map[string][]byte, certificate resources.Certificate, ca pki.CA) bool {
+func (i *issuer) isGood(have map[string][]byte, certificate resources.Certificate, ca authority) bool {
 	cert, key := have[certificate.CertKey], have[certificate.KeyKey]
 	if _, err := tls.X509KeyPair(cert, key); err != nil {
 		return false
 	}
-	_, renew := pki.NeedsRenewal(cert, ca.CertPEM(), certificate.Leaf, i.Now())
+	_, renew := pki.NeedsRenewal(cert, ca.CertPEM(), certificate.LeafUnder(ca.data), i.Now())
 	return !renew
 }
 

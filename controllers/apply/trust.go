@@ -6,12 +6,14 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
@@ -47,14 +49,14 @@ func (s step) turnCA(ctx context.Context, c changes.TurnCA) error {
 }
 
 func (s step) turn(ctx context.Context, data map[string][]byte, c changes.TurnCA) error {
-	switch from := (facts.CASource{Secret: c.From, Print: c.Next}); c.Turn {
+	switch c.Turn {
 	case facts.TurnRenew:
-		since := cmp.Or(resources.OriginIn(data, resources.KeyOrigin).Since, s.Now().UTC())
-		return s.take(ctx, data, signing, from, resources.Origin{Since: since})
+		since := cmp.Or(resources.OriginIn(data, resources.KeyOrigin).Since, s.Now())
+		return s.take(ctx, data, signing, wantedCA{c.CA, c.From, c.Next}, since)
 	case facts.TurnWiden:
 		keepRecordKey(data)
 		if c.From != "" {
-			return s.take(ctx, data, beside, from, resources.Origin{Since: s.Now().UTC()})
+			return s.take(ctx, data, beside, wantedCA{c.CA, c.From, c.Next}, s.Now())
 		}
 		pair, err := pki.NextCA(s.nameOfCA(c.CA), s.Now(), 0)
 		if err != nil {
@@ -95,34 +97,70 @@ func swapKeys(data map[string][]byte, a, b string) {
 	}
 }
 
-// take copies a CA from the Secret of a person, if that holds the one that the change was decided on.
-func (s step) take(ctx context.Context, data map[string][]byte, to place, from facts.CASource,
-	origin resources.Origin) error {
-	there := &corev1.Secret{}
-	err := s.Live.Get(ctx, ctrlclient.ObjectKey{Namespace: s.cluster.Namespace, Name: from.Secret}, there)
+// wantedCA is a CA that a change was decided on: for which Secret of a CA, whence, and its fingerprint.
+type wantedCA struct{ secret, from, print string }
+
+// wantedOf is where the spec wants the CA of a Secret from.
+func (s step) wantedOf(ca string) v1alpha1.CASource {
+	clients, peers := s.cluster.Spec.CASources()
+	if ca == resources.PeerCASecret(s.cluster.Name) {
+		return peers
+	}
+	return clients
+}
+
+// take takes a CA in from a person's Secret, or from what an issuer answered, if that is the one that the change was
+// decided on. Of an issuer's CA there is no key: a seed stands in its place, and stays while the issuer does.
+func (s step) take(ctx context.Context, data map[string][]byte, to place, wanted wantedCA, since time.Time) error {
+	source := s.wantedOf(wanted.secret)
+	if source.String() != wanted.from {
+		return ErrStale
+	}
+	var (
+		ca  pki.CA
+		key []byte
+		err error
+	)
+	if source.IssuerRef != nil {
+		ca, err = s.signerOf(ctx, wanted.secret, source.Issuer())
+		if key = data[to[1]]; !pki.IsSeed(key) {
+			key = pki.NewSeed()
+		}
+	} else {
+		ca, key, err = s.givenIn(ctx, source.SecretName())
+	}
 	switch {
-	case apierrors.IsNotFound(err):
-		return ErrStale
 	case err != nil:
-		return fmt.Errorf("reading Secret %s, which holds a CA: %w", from.Secret, err)
-	case pki.Fingerprint(there.Data[resources.KeyCert]) != from.Print:
+		return err
+	case pki.Fingerprint(ca.CertPEM()) != wanted.print:
 		return ErrStale
 	}
-	ca, err := resources.GivenIn(there.Data).Take(s.Now())
-	if err != nil {
-		return ErrStale // the next look says what is wrong with it
-	}
-	pair, err := ca.Pair()
-	if err != nil {
-		return fmt.Errorf("copying the CA of Secret %s: %w", from.Secret, err)
-	}
-	origin.Secret = from.Secret
-	for i, value := range [][]byte{pair.Cert, pair.Key, origin.Encode(), ca.Chain()} {
+	for i, value := range [][]byte{ca.CertPEM(), key, resources.OriginOf(source, since).Encode(), ca.Chain()} {
 		if data[to[i]] = value; len(value) == 0 {
 			delete(data, to[i])
 		}
 	}
 	return nil
+}
+
+// givenIn is the CA in the Secret of a person.
+func (s step) givenIn(ctx context.Context, name string) (ca pki.CA, key []byte, err error) {
+	there := &corev1.Secret{}
+	err = s.Live.Get(ctx, ctrlclient.ObjectKey{Namespace: s.cluster.Namespace, Name: name}, there)
+	switch {
+	case apierrors.IsNotFound(err):
+		return ca, nil, ErrStale
+	case err != nil:
+		return ca, nil, fmt.Errorf("reading Secret %s, which holds a CA: %w", name, err)
+	}
+	if ca, err = resources.GivenIn(there.Data).Take(s.Now()); err != nil {
+		return ca, nil, ErrStale // the next look says what is wrong with it
+	}
+	pair, err := ca.Pair()
+	if err != nil {
+		return ca, nil, fmt.Errorf("copying the CA of Secret %s: %w", name, err)
+	}
+	return ca, pair.Key, nil
 }
 
 // keepRecordKey keeps what the records of backups are signed with, which the key of the first CA is: HMAC takes a key

@@ -148,7 +148,7 @@ func TestAClusterBeginsWithTheCAOfAPersonAndRecordsOfBackupsAreSignedWithAnother
 	w.put(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "corp"},
 		Data: map[string][]byte{resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key}})
 	absent := facts.Object{Kind: "Secret", Name: "demo-ca", CA: true, State: facts.ObjectAbsent,
-		Source: facts.CASource{Secret: "corp", Print: pki.Fingerprint(pair.Cert)}}
+		Source: facts.CASource{Origin: facts.OriginSecret, From: "Secret corp", Print: pki.Fingerprint(pair.Cert)}}
 	w.mustDo(t, bootstrapped(), changes.ApplyObjects{Objects: []facts.Object{absent}})
 	data := w.secret(t, "demo-ca").Data
 	if origin := resources.OriginIn(data, resources.KeyOrigin); !bytes.Equal(data[resources.KeyCert], pair.Cert) || !origin.IsFirst {

@@ -145,13 +145,13 @@ func whatRestarts(before, now *v1alpha1.EtcdCluster) string {
 
 // whatReplacesCAs says that a change replaces CAs, or "".
 func whatReplacesCAs(before, now *v1alpha1.EtcdCluster) string {
-	clients, peers := before.Spec.CASecrets()
-	nextClients, nextPeers := now.Spec.CASecrets()
-	if clients == nextClients && peers == nextPeers || before.Status.Size == 0 {
+	clients, peers := before.Spec.CASources()
+	nextClients, nextPeers := now.Spec.CASources()
+	if clients.String() == nextClients.String() && peers.String() == nextPeers.String() || before.Status.Size == 0 {
 		return ""
 	}
 	read := ""
-	if clients != nextClients {
+	if clients.String() != nextClients.String() {
 		read = fmt.Sprintf(" Clients get 24 hours for each step after which they have to read Secret %s again.",
 			resources.ClientSecret(now.Name))
 	}

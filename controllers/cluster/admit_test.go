@@ -200,10 +200,10 @@ func TestAChangeThatRestartsMembersIsToldAndNoOther(t *testing.T) {
 		"a single member": {func(c *v1alpha1.EtcdCluster) { c.Status.Size = 1; c.Spec.Version = "3.6.17" },
 			"restarts the only member once. Until it serves again, clients are not served"},
 		"another CA for clients": {func(c *v1alpha1.EtcdCluster) {
-			c.Spec.TLS = &v1alpha1.TLSSpec{ClientCA: &v1alpha1.CASource{SecretRef: v1alpha1.CASecretReference{Name: "corp"}}}
+			c.Spec.TLS = &v1alpha1.TLSSpec{ClientCA: &v1alpha1.CASource{SecretRef: &v1alpha1.CASecretReference{Name: "corp"}}}
 		}, "restarts each of the 3 members twice, one member at a time. Clients get 24 hours"},
 		"another CA for members": {func(c *v1alpha1.EtcdCluster) {
-			c.Spec.TLS = &v1alpha1.TLSSpec{PeerCA: &v1alpha1.CASource{SecretRef: v1alpha1.CASecretReference{Name: "corp"}}}
+			c.Spec.TLS = &v1alpha1.TLSSpec{PeerCA: &v1alpha1.CASource{SecretRef: &v1alpha1.CASecretReference{Name: "corp"}}}
 		}, "restarts each of the 3 members twice, one member at a time. To replace none"},
 		"a label of Pods": {func(c *v1alpha1.EtcdCluster) {
 			c.Spec.InheritedMetadata = &v1alpha1.InheritedMetadata{Labels: map[string]string{"a": "b"}}

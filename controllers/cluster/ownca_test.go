@@ -23,7 +23,7 @@ import (
 // givenCAs name a Secret for each CA.
 func givenCAs() *v1alpha1.TLSSpec {
 	from := func(name string) *v1alpha1.CASource {
-		return &v1alpha1.CASource{SecretRef: v1alpha1.CASecretReference{Name: name}}
+		return &v1alpha1.CASource{SecretRef: &v1alpha1.CASecretReference{Name: name}}
 	}
 	return &v1alpha1.TLSSpec{ClientCA: from("corp-clients"), PeerCA: from("corp-peers")}
 }

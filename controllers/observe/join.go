@@ -140,6 +140,7 @@ func (r replicas) judgeSecrets(ctx context.Context, keys *keyring, left leftover
 			return nil, err
 		}
 	}
+	keys.askAnew(objects)
 	return objects, r.addLeftovers(ctx, keys, left)
 }
 
@@ -158,8 +159,12 @@ func (r replicas) addLeftovers(ctx context.Context, keys *keyring, left leftover
 		if err != nil {
 			return err
 		}
-		if secret.State == facts.ObjectCurrent || secret.State == facts.ObjectDrifted {
+		switch isPromised := name == left.promised; {
+		case secret.State == facts.ObjectCurrent, secret.State == facts.ObjectDrifted,
+			isPromised && secret.IsAwaited():
 			r.of(name).Secret = secret
+		case !isPromised: // it is gone, and so nothing is to be signed for it
+			keys.asked.unwant(resources.MemberSecret(name))
 		}
 	}
 	return nil

@@ -203,10 +203,10 @@ func ReferencesOfCluster(cluster *v1alpha1.EtcdCluster) []Reference {
 		refs = append(refs, Reference{Field: "spec.storage.wal.storageClassName", Kind: kindClass,
 			Name: *wal.StorageClassName, Needs: "members have no volume for their write-ahead log, and do not start"})
 	}
-	clients, peers := cluster.Spec.CASecrets()
-	refs = append(refs, Reference{Field: "spec.tls.clientCA.secretRef.name", Kind: kindSecret, Name: clients,
+	clients, peers := cluster.Spec.CASources()
+	refs = append(refs, Reference{Field: "spec.tls.clientCA.secretRef.name", Kind: kindSecret, Name: clients.SecretName(),
 		Needs: "the CA for clients stays as it is, or the cluster does not begin"},
-		Reference{Field: "spec.tls.peerCA.secretRef.name", Kind: kindSecret, Name: peers,
+		Reference{Field: "spec.tls.peerCA.secretRef.name", Kind: kindSecret, Name: peers.SecretName(),
 			Needs: "the CA for members stays as it is, or the cluster does not begin"})
 	if image := cluster.Spec.Image; image != nil {
 		for i, secret := range image.PullSecrets {

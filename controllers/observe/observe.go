@@ -56,6 +56,10 @@ type Observer struct {
 	// revision. Nil where there are none.
 	Backups client.Reader
 
+	// Issued is asked for the CertificateRequests of a cluster whose certificates an issuer signs. It is live: no cache
+	// holds a kind that may not be there. Nil where none are read.
+	Issued client.Reader
+
 	// Warning tells what the status of a Pod, or of a claim, does not: the last warning that Kubernetes gave. Progress
 	// is what the step of a restore that runs says of itself. Both are for display; nil where no member can be asked.
 	Warning  func(ctx context.Context, namespace string, uid types.UID) *corev1.Event
@@ -136,7 +140,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Budget: g.disruptionBudget(cluster, ours), SelectedByName: g.selectsByName(ours),
 		Current: current, Next: facts.Incarnation{Members: next},
 		Former: former, Kept: g.keptVolumes(ours),
-		Astray: astray(cluster, slices.Concat(g.volumes, g.kept, g.halves()), keys.cas), Strays: g.strays(ours),
+		Answered: keys.answered(), Astray: astray(cluster, slices.Concat(g.volumes, g.kept, g.halves()), keys.cas), Strays: g.strays(ours),
 		Requests: requests, Schedules: g.schedules, Proven: g.proven, HeldUp: g.heldUp,
 		Streaming: g.streaming, History: history,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,

@@ -15,7 +15,7 @@ import (
 )
 
 func caFrom(secret string) *v1alpha1.CASource {
-	return &v1alpha1.CASource{SecretRef: v1alpha1.CASecretReference{Name: secret}}
+	return &v1alpha1.CASource{SecretRef: &v1alpha1.CASecretReference{Name: secret}}
 }
 
 // give has the spec name a Secret for the CA for clients, and one for peers, of which the first holds a CA.
@@ -98,7 +98,7 @@ func TestACopyOfACASaysWhereItComesFromAndSinceWhenItIsThere(t *testing.T) {
 	w.copyOf("demo-ca", "corp", w.give("corp", ""), false)
 	ca := w.object("Secret", "demo-ca")
 	signs := ca.CAs[0]
-	if signs.Origin != facts.OriginSecret || signs.Secret != "corp" || !signs.Made.Equal(w.now.Add(-time.Hour)) || signs.IsFirst {
+	if signs.Origin != facts.OriginSecret || signs.From != "Secret corp" || !signs.Made.Equal(w.now.Add(-time.Hour)) || signs.IsFirst {
 		t.Errorf("%+v", signs)
 	}
 	if !ca.IsOfSource(signs) || !ca.HasCopy() {

@@ -119,7 +119,8 @@ func namesBelow(cluster string, first, next int) []string {
 // leftovers are names of which nothing may be left but certificates.
 type leftovers struct {
 	names     []string
-	areUnused bool // who has one of these names and is not seen is no member
+	areUnused bool   // who has one of these names and is not seen is no member
+	promised  string // the one that is to be added, of which there may be nothing yet
 }
 
 // leftoversOf are those to look for. While no member tells who the members are, such certificates may be all that tells
@@ -130,9 +131,10 @@ func leftoversOf(cluster string, membership facts.Membership, bootstrap record.B
 	case bootstrap.ClusterID == 0:
 		return leftovers{}
 	case membership.Known:
-		return leftovers{names: namesBelow(cluster, 0, bootstrap.NextOrdinal), areUnused: true}
+		return leftovers{names: namesBelow(cluster, 0, bootstrap.NextOrdinal), areUnused: true,
+			promised: bootstrap.Promised}
 	}
-	return leftovers{names: given(cluster, bootstrap)}
+	return leftovers{names: given(cluster, bootstrap), promised: bootstrap.Promised}
 }
 
 // find reads what of the names was not seen, and reports whether a Pod of ours was found.

@@ -33,11 +33,13 @@ type keyring struct {
 	cas      []*corev1.Secret          // ours
 	trusted  map[string]authority      // those that members trust, by the name of their Secret
 	retained []facts.Retained          // CAs that an earlier cluster left
+	asked    requests                  // what issuers are asked
 }
 
 func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster, addresses []string) *keyring {
 	return &keyring{reader: o.Secrets, cluster: cluster, ours: ownershipOf(cluster), now: o.Now(),
-		domain: o.Domain, addresses: addresses, read: map[string]*corev1.Secret{}, trusted: map[string]authority{}}
+		domain: o.Domain, addresses: addresses, read: map[string]*corev1.Secret{}, trusted: map[string]authority{},
+		asked: newRequests(o.Issued)}
 }
 
 // parallelReads bounds how many Secrets are read at a time. A bootstrap waits for these reads, and no cache has them
@@ -100,6 +102,9 @@ func (k *keyring) objects(ctx context.Context, members []string) ([]facts.Object
 	}
 	witnesses := secretsOf(members)
 	if err := k.readAll(ctx, k.reader.Get, slices.Concat(names, witnesses)); err != nil {
+		return nil, err
+	}
+	if err := k.readRequests(ctx); err != nil {
 		return nil, err
 	}
 	objects := make([]facts.Object, 0, len(names))
@@ -177,13 +182,16 @@ func (k *keyring) judge(ctx context.Context, name string, certificates []resourc
 	object := k.ours.judge(resources.KindSecret, name, secret, secret == nil, func() string {
 		return k.drift(secret.Data, certificates)
 	})
+	if object.State == facts.ObjectAbsent || object.State == facts.ObjectDrifted {
+		object.Awaits = k.awaits(name, secret, certificates)
+	}
 	if object.State == facts.ObjectCurrent || object.State == facts.ObjectDrifted {
 		object.UID, object.Unmarked = string(secret.UID), resources.MetadataDrift(k.cluster, secret) != ""
 		for _, c := range certificates {
 			if end := endOf(secret.Data, c.CertKey); object.NotAfter.IsZero() || end.Before(object.NotAfter) {
 				object.NotAfter = end
 			}
-			if made := pki.Made(secret.Data[c.CertKey]); made.After(object.Made) {
+			if made := c.Made(secret.Data); made.After(object.Made) {
 				object.Made = made
 			}
 			object.Names = object.Names.With(k.port(c.CA), pki.Fingerprints(secret.Data[c.CAKey]))
@@ -212,14 +220,23 @@ func (k *keyring) drift(data map[string][]byte, certificates []resources.Certifi
 		if !ok {
 			continue
 		}
-		if reason, renew := pki.NeedsRenewal(data[c.CertKey], ca[resources.KeyCert], c.Leaf, k.now); renew {
+		if reason, renew := k.isDue(data, c, ca); renew {
 			return c.CertKey + ": " + reason
 		}
-		if !bytes.Equal(bytes.TrimSpace(data[c.CAKey]), bytes.TrimSpace(c.Trusts(ca))) {
+		if !namesThose(data, c, ca) {
 			return c.CAKey + " is not the certificate of the CA"
 		}
 	}
 	return ""
+}
+
+func (k *keyring) isDue(data map[string][]byte, c resources.Certificate, ca authority) (reason string, renew bool) {
+	return pki.NeedsRenewal(data[c.CertKey], ca[resources.KeyCert], c.LeafUnder(ca), k.now)
+}
+
+// namesThose reports that beside a certificate stand the CAs that its holder is to trust.
+func namesThose(data map[string][]byte, c resources.Certificate, ca authority) bool {
+	return bytes.Equal(bytes.TrimSpace(data[c.CAKey]), bytes.TrimSpace(c.Trusts(ca)))
 }
 
 // trust says which CA a CA's Secret holds, and which CA members trust, by their fingerprints. The Secrets of

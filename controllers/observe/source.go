@@ -16,29 +16,30 @@ import (
 // addSources tells of each CA where the spec wants it from, and whether that can be used. Secrets of people are in no
 // cache, so each look reads them.
 func (k *keyring) addSources(ctx context.Context, objects []facts.Object) error {
-	clients, peers := k.cluster.Spec.CASecrets()
-	named := map[facts.Port]string{facts.ForClients: clients, facts.ForPeers: peers}
-	if clients == "" && peers == "" {
-		return nil
-	}
+	clients, peers := k.cluster.Spec.CASources()
+	wanted := map[facts.Port]v1alpha1.CASource{facts.ForClients: clients, facts.ForPeers: peers}
 	for i := range objects {
 		ca := &objects[i]
-		if !ca.CA || named[ca.Port] == "" {
-			continue
+		from := wanted[ca.Port]
+		switch {
+		case !ca.CA || from.String() == "":
+		case from.IssuerRef != nil:
+			ca.Source = k.askedSource(*ca, from)
+		default:
+			secret, err := k.secret(ctx, from.SecretName())
+			if err != nil {
+				return err
+			}
+			ca.Source = k.source(*ca, from, secret)
 		}
-		secret, err := k.secret(ctx, named[ca.Port])
-		if err != nil {
-			return err
-		}
-		ca.Source = k.source(*ca, named[ca.Port], secret)
 	}
 	unshare(objects)
 	return nil
 }
 
 // source is what a person's Secret offers for a CA. What the operator has a copy of was checked before.
-func (k *keyring) source(ca facts.Object, name string, secret *corev1.Secret) facts.CASource {
-	source := facts.CASource{Secret: name}
+func (k *keyring) source(ca facts.Object, from v1alpha1.CASource, secret *corev1.Secret) facts.CASource {
+	source := facts.CASource{Origin: facts.OriginSecret, From: from.String()}
 	if secret == nil {
 		source.Fault, source.IsAbsent = "there is no such Secret", true
 		return source
@@ -51,7 +52,7 @@ func (k *keyring) source(ca facts.Object, name string, secret *corev1.Secret) fa
 	source.Print, source.Identity = pki.Fingerprint(cert), pki.Identity(cert)
 	source.NotAfter = endOf(secret.Data, resources.KeyCert)
 	for _, held := range ca.CAs.Held() {
-		if held.HasKey && held.Print == source.Print {
+		if held.HasKey && held.Print == source.Print && held.Origin != facts.OriginIssuer {
 			return source
 		}
 	}

@@ -24,7 +24,7 @@ func casIn(data authority) facts.CAs {
 		caIn(data, resources.KeyOtherCert, resources.KeyOtherKey, resources.KeyOtherOrigin)}
 }
 
-// caIn counts a CA of a person from when it came: its own time says nothing of who trusts it.
+// caIn counts a CA that the operator did not make from when it came: its own time says nothing of who trusts it.
 func caIn(data authority, certKey, keyKey, originKey string) facts.CA {
 	cert := data[certKey]
 	fingerprint := pki.Fingerprint(cert)
@@ -33,8 +33,11 @@ func caIn(data authority, certKey, keyKey, originKey string) facts.CA {
 	}
 	ca := facts.CA{Print: fingerprint, Identity: pki.Identity(cert), Origin: facts.OriginManaged,
 		IsFirst: pki.IsFirst(cert), HasKey: len(data[keyKey]) > 0, Made: pki.Made(cert), NotAfter: endOf(data, certKey)}
-	if origin := resources.OriginIn(data, originKey); origin.Secret != "" {
-		ca.Origin, ca.Secret, ca.IsFirst, ca.Made = facts.OriginSecret, origin.Secret, origin.IsFirst, origin.Since
+	if origin := resources.OriginIn(data, originKey); origin.From() != "" {
+		ca.Origin, ca.From, ca.IsFirst, ca.Made = facts.OriginSecret, origin.From(), origin.IsFirst, origin.Since
+		if origin.Issuer != nil {
+			ca.Origin = facts.OriginIssuer
+		}
 	}
 	return ca
 }

@@ -141,6 +141,12 @@ func bootstrap(o pass) *proposal {
 		addMissing(o, &c, r)
 	}
 	leaveOut(o, &c)
+	if len(awaited(o)) > 0 && !o.HasSwitchedOver() {
+		c.Pods = nil // they could not start, and a Secret of theirs may take a person
+		if len(c.Objects)+len(c.Secrets)+len(c.Volumes)+len(c.Restores) == 0 {
+			return awaitIssuer(o)
+		}
+	}
 	if len(c.Objects)+len(c.Secrets)+len(c.Volumes)+len(c.Restores)+len(c.Pods) == 0 {
 		return nil
 	}
@@ -177,7 +183,7 @@ func notToBegin(o pass, c changes.Bootstrap) *proposal {
 
 // addMissing adds what a first member lacks.
 func addMissing(o pass, c *changes.Bootstrap, r facts.Replica) {
-	if o.Desired.TLS && r.Secret.State != facts.ObjectCurrent {
+	if o.Desired.TLS && r.Secret.State != facts.ObjectCurrent && !r.Secret.IsAwaited() {
 		c.Secrets = append(c.Secrets, r.Name)
 	}
 	if r.Volume == nil && !r.Ephemeral {
@@ -260,7 +266,7 @@ func peerURL(o facts.Observation, member string) string {
 func needed(objects []facts.Object) []facts.Object {
 	var out []facts.Object
 	for _, object := range objects {
-		if object.State == facts.ObjectAbsent || object.State == facts.ObjectDrifted || object.Unmarked {
+		if object.IsToWrite() {
 			out = append(out, object)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 // collect deletes one leftover at a time. What a member lived on is put aside first, where the judgement that removed
 // it may be wrong.
 func collect(o pass) *proposal {
-	for _, step := range []func(pass) *proposal{collectMembers, collectFormer, collectKept, collectStrays} {
+	for _, step := range []func(pass) *proposal{collectMembers, collectFormer, collectKept, collectStrays,
+		collectRequests} {
 		if p := step(o); p != nil {
 			return p
 		}
@@ -201,8 +202,7 @@ func neededSecrets(o pass) []string {
 	}
 	var out []string
 	for _, r := range o.Members {
-		if o.NeedsCertificates(r) && (r.Secret.State == facts.ObjectAbsent || r.Secret.State == facts.ObjectDrifted ||
-			r.Secret.Unmarked) {
+		if o.NeedsCertificates(r) && r.Secret.IsToWrite() {
 			out = append(out, r.Name)
 		}
 	}

@@ -59,6 +59,10 @@ var (
 		"A CA of one's own is used only once it is whole and may sign. Until then members keep the one that they " +
 			"have, and nothing is made without it.",
 		caSource, holds}
+	ruleAskIssuer = rule{"ask-issuer",
+		"An issuer is asked which CA it signs with, by a certificate of each kind that nothing uses, before that CA " +
+			"is trusted, and once a day.",
+		askIssuer, givesWay}
 	ruleRestoreBegin = rule{"restore-begin",
 		"An approved EtcdRestore gets new members beside those that serve, once its backup was looked at.",
 		restoreBegin, givesWay}
@@ -92,6 +96,7 @@ var beforeBootstrap = []rule{
 		"Data of an earlier cluster of this name is resumed when all of it is of one. Nothing is created over it.",
 		retainedData, holds},
 	ruleNameTaken,
+	ruleAskIssuer,
 	ruleCASource,
 	ruleRestoreSource,
 	{"birth-record",
@@ -131,7 +136,7 @@ var sleep = []rule{
 
 // bootstrapping: what begins with a backup never starts empty.
 var bootstrapping = []rule{
-	ruleSpecRefused, ruleNameTaken, ruleCASource, ruleRestoreSource,
+	ruleSpecRefused, ruleNameTaken, ruleAskIssuer, ruleCASource, ruleRestoreSource,
 	{"void-birth",
 		"A bootstrap that cannot succeed is repeated under a new incarnation, where nothing can be lost by that.",
 		voidBootstrap, holds},
@@ -157,6 +162,9 @@ var safeWhileBlind = []rule{
 	ruleSpecRefused, ruleNameTaken, ruleFirstQuorum,
 	{"scaffold", "Services, Secrets and the NetworkPolicy that are missing or drifted are put right.",
 		scaffold, givesWay},
+	{"signing",
+		"Certificates that an issuer signs are waited for, and told. What serves goes on with those that it has.",
+		signing, givesWay},
 	{"budget", "The disruption budget never allows less than the voters need.", budget, givesWay},
 	{"restore-leftover", "What looked at a backup, or restored a volume, is deleted once the cluster lives.",
 		restoreLeftover, givesWay},
@@ -259,7 +267,7 @@ var onRequest = []rule{
 // follow: what the spec asks of members that run. The last two prepare the next minor once all members are at this one;
 // then roll goes there.
 var follow = []rule{
-	ruleExpandVolume, ruleCASource,
+	ruleExpandVolume, ruleAskIssuer, ruleCASource,
 	{"roll-ca",
 		"A CA is replaced while members run: all trust both, then the new one signs, then the old one goes. No " +
 			"step leaves a member or a client without trust in one that it meets.",

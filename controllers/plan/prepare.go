@@ -99,7 +99,7 @@ func prepareMissing(o pass) *proposal {
 		c.Restores[i] = readFrom(o.Incarnation, c.Restores[i])
 	}
 	if len(c.Secrets)+len(c.Volumes)+len(c.Restores) == 0 {
-		return nil
+		return nil // signing says what else may be missing
 	}
 	if why := o.WhyNoCertificates(); why != "" && len(c.Secrets) > 0 {
 		return refuse(facts.ReasonRestoreHeld, "The next members have no certificates: %s.", why).byHuman().yielding()

@@ -343,6 +343,9 @@ func grow(o pass) *proposal {
 	if len(o.LostCAs()) > 0 {
 		return nil // no new member can be trusted: scaffold says so
 	}
+	if o.Find(o.due.Promised).Secret.IsAwaited() {
+		return nil // signing says for what
+	}
 	return act(changes.PrepareMember{Volume: o.due.Next, Secret: o.Desired.TLS},
 		"%s. What a new member needs is made first.", join.Because)
 }

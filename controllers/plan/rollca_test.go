@@ -166,10 +166,10 @@ func TestBothCAsOfAClusterAreReplacedByOneRollOfMembers(t *testing.T) {
 }
 
 // givenCA is one that a person has in Secret corp.
-var givenCA = facts.CA{Print: "corp-1", Identity: "corp", Origin: facts.OriginSecret, Secret: "corp", HasKey: true,
+var givenCA = facts.CA{Print: "corp-1", Identity: "corp", Origin: facts.OriginSecret, From: "Secret corp", HasKey: true,
 	Made: now.Add(-48 * time.Hour), NotAfter: now.AddDate(0, 3, 0)}
 
-var givenSource = facts.CASource{Secret: "corp", Print: "corp-1", Identity: "corp", NotAfter: givenCA.NotAfter}
+var givenSource = facts.CASource{Origin: facts.OriginSecret, From: "Secret corp", Print: "corp-1", Identity: "corp", NotAfter: givenCA.NotAfter}
 
 // naming has the spec name a Secret for the CA.
 func naming(o scene, source facts.CASource) scene {
@@ -181,13 +181,13 @@ func naming(o scene, source facts.CASource) scene {
 
 func wrong(source facts.CASource) facts.CASource { source.Fault = "tls.key is missing"; return source }
 func absentSecret() facts.CASource {
-	return facts.CASource{Secret: "corp", Fault: "there is no such Secret", IsAbsent: true}
+	return facts.CASource{Origin: facts.OriginSecret, From: "Secret corp", Fault: "there is no such Secret", IsAbsent: true}
 }
 func renewedSource() facts.CASource {
-	return facts.CASource{Secret: "corp", Print: "corp-2", Identity: "corp", NotAfter: now.AddDate(0, 6, 0)}
+	return facts.CASource{Origin: facts.OriginSecret, From: "Secret corp", Print: "corp-2", Identity: "corp", NotAfter: now.AddDate(0, 6, 0)}
 }
 func otherSource() facts.CASource {
-	return facts.CASource{Secret: "corp", Print: "new-1", Identity: "new", NotAfter: now.AddDate(0, 6, 0)}
+	return facts.CASource{Origin: facts.OriginSecret, From: "Secret corp", Print: "new-1", Identity: "new", NotAfter: now.AddDate(0, 6, 0)}
 }
 
 // Each of these has come to the end of a turn from the first CA to that of a person, as above.

@@ -44,7 +44,7 @@ func nextTurn(o pass) (facts.Turn, []facts.Object) {
 func turnOf(ca facts.Object, turn facts.Turn) changes.TurnCA {
 	c := changes.TurnCA{CA: ca.Name, Turn: turn, Signs: ca.CAs[0].Print, Other: ca.CAs[1].Print}
 	if turn == facts.TurnRenew || turn == facts.TurnWiden {
-		c.From, c.Next = ca.Source.Secret, ca.Source.Print
+		c.From, c.Next = ca.Source.From, ca.Source.Print
 	}
 	return c
 }
@@ -52,11 +52,15 @@ func turnOf(ca facts.Object, turn facts.Turn) changes.TurnCA {
 func whyTurn(o pass, ca facts.Object, turn facts.Turn) string {
 	field := facts.CAField(ca.Port)
 	switch {
+	case turn == facts.TurnRenew && ca.CAs[0].Print == ca.Source.Print:
+		return field + " names it, and it is the same CA. No member is restarted."
 	case turn == facts.TurnRenew:
 		return fmt.Sprintf("it has the same name and key, and lasts until %s. Members are restarted once to read it.",
 			ca.Source.NotAfter.UTC().Format(time.DateOnly))
-	case turn == facts.TurnWiden && ca.Source.Secret != "":
-		return field + " names that Secret. All trust both, before the new one signs."
+	case turn == facts.TurnWiden && ca.CAs[0].From == ca.Source.From && ca.Source.Origin == facts.OriginIssuer:
+		return "it signs with another CA by now. All trust both, before the new one signs."
+	case turn == facts.TurnWiden && ca.Source.From != "":
+		return field + " names that " + kindOf(ca.Source) + ". All trust both, before the new one signs."
 	case turn == facts.TurnWiden && ca.CAs[0].Origin != facts.OriginManaged:
 		return field + " is gone, so the CA is one of the operator again. All trust both, before the new one signs."
 	case turn == facts.TurnWiden && ca.CAs[0].Made.Before(o.Desired.Rotation.Asked):
@@ -76,14 +80,13 @@ func whyTurn(o pass, ca facts.Object, turn facts.Turn) string {
 // awaitTurn says what the next turn waits for. It goes on by itself.
 func awaitTurn(o pass, c changes.TurnCA, ca facts.Object, waits facts.Waiting) *proposal {
 	until, callOff := "", ""
-	isPersons := slices.ContainsFunc(ca.CAs[:], func(held facts.CA) bool { return held.Origin == facts.OriginSecret })
+	isPersons := slices.ContainsFunc(ca.CAs[:], func(held facts.CA) bool { return held.From != "" })
 	if !waits.Until.IsZero() {
 		until = " Until then: " + waits.Until.UTC().Format(time.RFC3339) + "."
 	}
 	switch mayGoBack := c.Turn == facts.TurnWiden || ca.CAs[1].HasKey; {
-	case mayGoBack && (isPersons || ca.Source.Secret != ""):
-		callOff = fmt.Sprintf(" To call it off, put %s back as it was, with what its Secret held.",
-			facts.CAField(ca.Port))
+	case mayGoBack && (isPersons || ca.Source.From != ""):
+		callOff = fmt.Sprintf(" To call it off, put %s back as it was%s.", facts.CAField(ca.Port), withWhatItHad(ca))
 	case mayGoBack && !o.Desired.Rotation.Asked.IsZero():
 		callOff = " To call it off, take the annotation etcdsteward.dev/rotate-ca out."
 	}
@@ -100,32 +103,61 @@ func awaitTurn(o pass, c changes.TurnCA, ca facts.Object, waits facts.Waiting) *
 // Before the first CA is made, nothing is: the operator makes none over a person's choice.
 func caSource(o pass) *proposal {
 	for _, ca := range o.Objects {
-		from := ca.Source
-		isFirst := ca.State == facts.ObjectAbsent && ca.Trusted == "" && !o.IsAlive() && !o.HasSwitchedOver()
-		isThere := ca.State == facts.ObjectCurrent
-		if from.Fault == "" || ca.HasCopy() || !isFirst && !isThere {
+		from, isThere := ca.Source, ca.State == facts.ObjectCurrent
+		if from.Fault == "" || ca.HasCopy() || !isSourceNeeded(o, ca) {
 			continue
 		}
-		says := fmt.Sprintf("%s names Secret %s for the CA for %s, and that cannot be used: %s.",
-			facts.CAField(ca.Port), from.Secret, ca.Port, from.Fault)
+		says := fmt.Sprintf("%s names %s for the CA for %s, and that cannot be used: %s.",
+			facts.CAField(ca.Port), from.From, ca.Port, from.Fault)
 		goesOn := fmt.Sprintf("The operator goes on with the CAs in Secret %s. ", ca.Name)
-		if isFirst {
+		if !isThere {
 			goesOn = "The cluster begins as soon as it can be used. "
 		}
-		return whoseSecret(from, says+" "+goesOn, isThere)
+		return whoseSource(from, says+" "+goesOn, isThere)
 	}
 	return nil
 }
 
-// whoseSecret waits for a Secret that may come, and leaves one that is wrong to a person.
-func whoseSecret(from facts.CASource, says string, yields bool) *proposal {
-	p := refuse(facts.ReasonCASource, "%sPut the Secret right, or put the field back as it was.", says).byHuman()
+// isSourceNeeded reports a CA that is there, or that is to be the first one.
+func isSourceNeeded(o pass, ca facts.Object) bool {
+	isFirst := ca.State == facts.ObjectAbsent && ca.Trusted == "" && !o.IsAlive() && !o.HasSwitchedOver()
+	return isFirst || ca.State == facts.ObjectCurrent
+}
+
+// whoseSource waits for a Secret or an issuer that may come, and leaves one that is wrong to a person.
+func whoseSource(from facts.CASource, says string, yields bool) *proposal {
+	come, right := "Create the Secret, or put", "Put the Secret right, or put"
+	if from.Origin == facts.OriginIssuer {
+		come = "It goes on by itself once that is there. If it does not come, put the issuer right, or put"
+		right = "Put the issuer right. The operator asks it again an hour later, or as soon as that " +
+			"CertificateRequest is deleted. Or put"
+	}
+	p := refuse(facts.ReasonCASource, "%s%s the field back as it was.", says, right).byHuman()
 	if from.IsAbsent {
-		p = wait(facts.ReasonCASource, "%sCreate the Secret, or put the field back as it was.", says)
+		p = wait(facts.ReasonCASource, "%s%s the field back as it was.", says, come)
 		p.Recheck = recheckSlow
+		if from.Origin == facts.OriginIssuer {
+			p.Recheck = recheckWait
+		}
 	}
 	if yields {
 		p.yielding()
 	}
 	return p
+}
+
+func kindOf(from facts.CASource) string {
+	if from.Origin == facts.OriginIssuer {
+		return "issuer"
+	}
+	return "Secret"
+}
+
+// withWhatItHad says what has to be put back beside the field.
+func withWhatItHad(ca facts.Object) string {
+	isIssuers := func(held facts.CA) bool { return held.Origin == facts.OriginIssuer }
+	if ca.Source.Origin == facts.OriginIssuer || slices.ContainsFunc(ca.CAs[:], isIssuers) {
+		return ""
+	}
+	return ", with what its Secret held"
 }

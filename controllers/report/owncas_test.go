@@ -26,14 +26,14 @@ func TestWhoGivesACAIsWarnedOfWhatTheOperatorWillNotDo(t *testing.T) {
 			func(o *facts.Observation, _ *facts.Object) { o.Desired.Rotation.Asked = o.Now }},
 		{"another CA is asked for in time to come", "", func(o *facts.Observation, _ *facts.Object) { o.Desired.Rotation.Asked = o.Now.Add(time.Hour) }},
 		{"the CA of another Secret still signs, which a rule tells", "", func(o *facts.Observation, ca *facts.Object) {
-			ca.Source.Fault, ca.CAs[0].Secret = "there is no such Secret", "earlier"
+			ca.Source.Fault, ca.CAs[0].From = "there is no such Secret", "Secret earlier"
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := demo(3, begin).settled()
 			ca := facts.Object{Kind: "Secret", Name: "demo-ca", State: facts.ObjectCurrent, CA: true, Port: facts.ForClients,
-				Source: facts.CASource{Secret: "corp", Print: "corp-1", Identity: "corp"},
-				CAs: facts.CAs{{Print: "corp-1", Identity: "corp", Origin: facts.OriginSecret, Secret: "corp", HasKey: true,
+				Source: facts.CASource{Origin: facts.OriginSecret, From: "Secret corp", Print: "corp-1", Identity: "corp"},
+				CAs: facts.CAs{{Print: "corp-1", Identity: "corp", Origin: facts.OriginSecret, From: "Secret corp", HasKey: true,
 					Made: w.o.Now.AddDate(0, -2, 0), NotAfter: w.o.Now.AddDate(0, 6, 0)}}}
 			row.change(&w.o, &ca)
 			w.o.Objects = append(w.o.Objects, ca)

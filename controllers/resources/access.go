@@ -59,13 +59,13 @@ func AccessFiles(c *v1alpha1.EtcdCluster, user string, ca map[string][]byte) map
 func WhyCertificateIsDue(have map[string][]byte, certificate Certificate, ca map[string][]byte,
 	asked, now time.Time) string {
 	cert := have[certificate.CertKey]
-	if reason, renew := pki.NeedsRenewal(cert, ca[KeyCert], certificate.Leaf, now); renew {
+	if reason, renew := pki.NeedsRenewal(cert, ca[KeyCert], certificate.LeafUnder(ca), now); renew {
 		return "the certificate is " + reason
 	}
 	if _, err := tls.X509KeyPair(cert, have[certificate.KeyKey]); err != nil {
 		return "the certificate and its key are not of each other" // the cause may quote from what is there
 	}
-	if pki.Made(cert).Before(asked) && !asked.After(now) {
+	if certificate.Made(have).Before(asked) && !asked.After(now) {
 		return "a new certificate was asked for"
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
 
@@ -14,8 +15,9 @@ const (
 	KeyOtherKey  = "other.key"
 )
 
-// Keys of a CA's Secret beside a CA that is a person's: where it comes from, and the certificates that stand behind
-// each one that it signs. Both go where the CA goes.
+// Keys of a CA's Secret beside a CA that the operator did not make: where it comes from, and the certificates that
+// stand behind each one that it signs. Both go where the CA goes. Of the CA of an issuer the key is none that signs: it
+// is the seed that the keys of its certificates follow from.
 const (
 	KeyOrigin      = "tls.origin"
 	KeyChain       = "tls.chain"
@@ -23,16 +25,41 @@ const (
 	KeyOtherChain  = "other.chain"
 )
 
-// Origin says where a CA comes from that the operator did not make.
+// KeyPeerOrigin is KeyOrigin of the other certificate of a member. Beside a certificate it says which issuer signed it,
+// and since when the Secret is as it is: an issuer begins the time of a certificate as it likes.
+const KeyPeerOrigin = "peer.origin"
+
+// Origin says where a CA comes from that the operator did not make, or who signed a certificate.
 type Origin struct {
-	Secret  string    `json:"secret"`          // that it was copied from; empty of one that the operator made
-	Since   time.Time `json:"since"`           // when it was
-	IsFirst bool      `json:"first,omitempty"` // the cluster was made with it
+	Secret  string                      `json:"secret,omitempty"` // that it was copied from
+	Issuer  *v1alpha1.CAIssuerReference `json:"issuer,omitempty"` // that signs, or signed
+	Since   time.Time                   `json:"since"`            // when it came
+	IsFirst bool                        `json:"first,omitempty"`  // the cluster was made with it
+}
+
+// OriginOf is the origin that the spec asks for.
+func OriginOf(source v1alpha1.CASource, since time.Time) Origin {
+	origin := Origin{Secret: source.SecretName(), Since: since.UTC()}
+	if issuer := source.Issuer(); issuer.Name != "" {
+		origin.Issuer = &issuer
+	}
+	return origin
+}
+
+// From says it in words, as CASource.String does; "" of what the operator made.
+func (o Origin) From() string {
+	switch {
+	case o.Issuer != nil:
+		return o.Issuer.String()
+	case o.Secret != "":
+		return "Secret " + o.Secret
+	}
+	return ""
 }
 
 // Encode writes it down.
 func (o Origin) Encode() []byte {
-	text, _ := json.Marshal(o) // a string, a time and a flag
+	text, _ := json.Marshal(o) // strings, a time and a flag
 	return text
 }
 

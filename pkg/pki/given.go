@@ -58,7 +58,7 @@ func (g Given) Take(now time.Time) (CA, error) {
 	case !isKeyOf(cert, key):
 		return CA{}, Unusable{fileKey, "does not belong to the certificate in tls.crt"}
 	}
-	for _, why := range []string{whyNoCA(cert), whyWeak(key), whyNotNow(cert, now)} {
+	for _, why := range []string{whyNoCA(cert), whyWeak(key.Public()), whyNotNow(cert, now)} {
 		if why != "" {
 			return CA{}, Unusable{fileCert, why}
 		}
@@ -99,8 +99,8 @@ func whyNoCA(cert *x509.Certificate) string {
 	return ""
 }
 
-func whyWeak(key crypto.Signer) string {
-	switch public := key.Public().(type) {
+func whyWeak(key crypto.PublicKey) string {
+	switch public := key.(type) {
 	case *rsa.PublicKey:
 		if bits := public.N.BitLen(); bits < shortestRSA || bits > longestRSA {
 			return fmt.Sprintf("has an RSA key of %d bits, and it has to have %d to %d", bits, shortestRSA, longestRSA)

@@ -62,14 +62,24 @@ func (c candidate) isForeign() bool {
 }
 
 func (c candidate) hasOtherSubject() bool {
-	return c.cert.Subject.CommonName != c.want.CommonName || !sameSet(c.cert.Subject.Organization, c.want.Organization)
+	isOther := !sameSet(c.cert.Subject.Organization, c.want.Organization)
+	return c.cert.Subject.CommonName != c.want.CommonName || isOther && !c.want.ofIssuer
 }
 
 func (c candidate) hasOtherNames() bool {
-	return !sameSet(c.cert.DNSNames, c.want.DNSNames) || !sameSet(texts(c.cert.IPAddresses), texts(c.want.IPs))
+	names := c.cert.DNSNames
+	if c.want.ofIssuer {
+		names = without(names, c.want.CommonName, c.want.DNSNames)
+	}
+	return !sameSet(names, c.want.DNSNames) || !sameSet(texts(c.cert.IPAddresses), texts(c.want.IPs))
 }
 
 func (c candidate) hasOtherUsages() bool {
+	if c.want.ofIssuer { // etcd asks for no more than that it may be used for what it is
+		return slices.ContainsFunc(c.want.usages(), func(usage x509.ExtKeyUsage) bool {
+			return !slices.Contains(c.cert.ExtKeyUsage, usage)
+		})
+	}
 	return !sameSet(c.cert.ExtKeyUsage, c.want.usages())
 }
 
@@ -77,6 +87,9 @@ func (c candidate) hasOtherUsages() bool {
 // lasts as long as the CA is not old either: a new one would not last longer, and would be asked for without
 // end.
 func (c candidate) isOld() bool {
+	if c.want.ofIssuer { // one that the issuer shortens is not asked for without end either
+		return !c.now.Before(RenewedAt(c.cert))
+	}
 	return c.cert.NotAfter.Before(c.ca.NotAfter) && c.cert.NotAfter.Sub(c.now) < c.want.validity()/3
 }
 
@@ -110,6 +123,8 @@ type Leaf struct {
 	Server, Client bool
 	// Validity is counted from the issue; zero or less means DefaultLeafValidity.
 	Validity time.Duration
+
+	ofIssuer bool // see OfIssuer
 }
 
 // Issue signs a certificate for l with a new key, with the chain of the CA behind it. It never outlives the CA. One

@@ -109,7 +109,7 @@ func hurry(ctx context.Context, c *world.Cluster) {
 
 func givenCAs() *v1alpha1.TLSSpec {
 	from := func(name string) *v1alpha1.CASource {
-		return &v1alpha1.CASource{SecretRef: v1alpha1.CASecretReference{Name: name}}
+		return &v1alpha1.CASource{SecretRef: &v1alpha1.CASecretReference{Name: name}}
 	}
 	return &v1alpha1.TLSSpec{ClientCA: from("corp-clients"), PeerCA: from("corp-peers")}
 }

@@ -69,7 +69,7 @@ func guardTrust(o facts.View, written []facts.Object, issues bool) Veto {
 		switch {
 		case !ca.CA:
 		case isMade && ca.State == facts.ObjectAbsent && ca.Source.Fault != "":
-			return identityAtRisk("the CA of Secret %s cannot be used: %s.", ca.Source.Secret, ca.Source.Fault)
+			return identityAtRisk("the CA of %s cannot be used: %s.", ca.Source.From, ca.Source.Fault)
 		case isMade && isLivedBy(o, ca):
 			return identityAtRisk("members trust the CA that was in Secret %s, and would trust no new one.", ca.Name)
 		case issues && ca.State == facts.ObjectCurrent && ca.Trusted != "" && ca.Trusted != ca.Holds:

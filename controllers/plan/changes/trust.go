@@ -11,7 +11,7 @@ type TurnCA struct {
 	CA           string // the name of its Secret
 	Turn         facts.Turn
 	Signs, Other string // what that holds, by fingerprints
-	From, Next   string // the Secret of a person with the CA that is taken in, and its fingerprint; empty to make one
+	From, Next   string // whence the CA that is taken in comes, and its fingerprint; empty to make one
 }
 
 func (TurnCA) traits() Traits { return Traits{Secrets: true} }
@@ -19,11 +19,11 @@ func (TurnCA) traits() Traits { return Traits{Secrets: true} }
 func (c TurnCA) words() Words {
 	switch where := "in Secret " + c.CA; c.Turn {
 	case facts.TurnRenew:
-		return says("Renew", "renews", "Renewed", "the certificate of the CA "+where+" from Secret "+c.From,
+		return says("Renew", "renews", "Renewed", "the certificate of the CA "+where+" from "+c.From,
 			EventCATurned)
 	case facts.TurnWiden:
 		if c.From != "" {
-			return says("Take", "takes", "Took", "the CA of Secret "+c.From+" in beside the one "+where, EventCATurned)
+			return says("Take", "takes", "Took", "the CA of "+c.From+" in beside the one "+where, EventCATurned)
 		}
 		return says("Make", "makes", "Made", "a new CA beside the one "+where, EventCATurned)
 	case facts.TurnSwap:
@@ -67,12 +67,12 @@ func (c TurnCA) veto(o facts.View) Veto {
 func guardWantedCA(ca facts.Object, c TurnCA) Veto {
 	from, comes := ca.Source, c.Turn == facts.TurnWiden || c.Turn == facts.TurnRenew
 	switch {
-	case comes && (c.From != from.Secret || c.Next != from.Print):
+	case comes && (c.From != from.From || c.Next != from.Print):
 		return identityAtRisk("the spec wants the CA in Secret %s from elsewhere by now.", c.CA)
 	case comes && from.Fault != "":
-		return identityAtRisk("the CA of Secret %s cannot be used: %s.", from.Secret, from.Fault)
+		return identityAtRisk("the CA of %s cannot be used: %s.", from.From, from.Fault)
 	case c.Turn == facts.TurnRenew && ca.CAs[0].Identity != from.Identity:
-		return identityAtRisk("Secret %s holds another CA than the one that signs.", from.Secret)
+		return identityAtRisk("%s has another CA than the one that signs.", from.From)
 	case c.Turn == facts.TurnSwap && (from.Fault != "" || !ca.IsOfSource(ca.CAs[1])):
 		return identityAtRisk("the spec does not want the other CA in Secret %s to sign.", c.CA)
 	}

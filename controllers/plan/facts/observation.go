@@ -41,6 +41,7 @@ type Observation struct {
 	Kept     []KeptVolume // of members that were replaced, in no list any more
 	Astray   []DataRef    // volumes and Secrets of CAs whose owner is not as deletionPolicy asks
 	Strays   []Stray      // what is left of volumes whose claim for the data is gone
+	Answered []RequestRef // CertificateRequests that nothing waits for any more
 	Requests []Request    // EtcdRestores that name this cluster, the oldest first
 	// EtcdBackupSchedules that back this cluster up and are not suspended
 	Schedules []Schedule
@@ -233,6 +234,7 @@ type Object struct {
 	Port           Port      // of a CA
 	CAs            CAs       // of a CA: all that its Secret holds; see trust.go
 	Source         CASource  // of a CA: where the spec wants it from
+	Awaits         Awaited   // of certificates: what is to be signed elsewhere
 	Names          Trust     // of certificates: the CAs beside them, which their holder trusts
 	Made           time.Time // of certificates: when the last of them was issued; zero when there is none
 	NotAfter       time.Time // end of the certificate in it; zero when there is none

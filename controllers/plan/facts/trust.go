@@ -23,9 +23,9 @@ type CA struct {
 	Print          string // its fingerprint
 	Identity       string // the same for another certificate of its name and key: see pki.Identity
 	Origin         Origin
-	Secret         string // that it was copied from; empty of one that the operator made
+	From           string // in words, such as "Secret x" or "Issuer y"; empty of one that the operator made
 	IsFirst        bool   // the cluster was made with it
-	HasKey         bool   // it signs, or may. Without a key clients alone still trust it
+	HasKey         bool   // it signs, or may. Without one clients alone still trust it. Of an issuer's CA it is no key
 	Made, NotAfter time.Time
 }
 
@@ -156,6 +156,10 @@ const (
 	TurnForget Turn = "Forget" // clients are to trust it no more
 )
 
+// endsTrust reports a turn before which each certificate has to be of the CA that signs. Before another one it may be of
+// either, and so wait for its issuer: a CA can be left whose issuer signs no more.
+func (t Turn) endsTrust() bool { return t == TurnNarrow || t == TurnForget }
+
 // Rotation says when CAs are replaced.
 type Rotation struct {
 	Asked   time.Time     // each CA that was made before this time is; zero for none
@@ -258,7 +262,7 @@ func (o View) WhyNotTurn(ca Object, turn Turn) Waiting {
 }
 
 func (o View) whyMemberHolds(ca Object, turn Turn, r Replica) Waiting {
-	isFresh := r.Secret.State == ObjectCurrent
+	isFresh := r.Secret.State == ObjectCurrent || !turn.endsTrust() && r.Secret.isWritten()
 	isRunning := r.IsRunning() && !r.Pod.Terminating && !r.Pod.Settings.IsZero()
 	switch {
 	case !isFresh:
@@ -290,7 +294,7 @@ func (o View) whyClientsHold(ca Object, turn Turn) Waiting {
 		isNews := turn == TurnNarrow || turn == TurnSwap && ca.isWidening()
 		switch isOfClients := secret.Kind == "Secret" && !secret.CA; {
 		case !isOfClients:
-		case secret.State != ObjectCurrent:
+		case secret.State != ObjectCurrent && (turn.endsTrust() || !secret.isWritten()):
 			return Waiting{Why: "Secret " + secret.Name + " is about to be written"}
 		case turn == TurnSwap && !slices.Contains(secret.Names.On(ca.Port), ca.CAs[1].Print):
 			return Waiting{Why: "Secret " + secret.Name + " does not name the CA that is to sign"}

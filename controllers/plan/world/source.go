@@ -35,7 +35,7 @@ func (g givenCA) asSource(held facts.CAs) facts.CASource {
 	if g.print == "" {
 		return facts.CASource{}
 	}
-	source := facts.CASource{Secret: "own"}
+	source := facts.CASource{Origin: facts.OriginSecret, From: "Secret own"}
 	if !g.isThere {
 		source.Fault, source.IsAbsent = "there is no such Secret", true
 		return source

@@ -137,7 +137,7 @@ func (w *World) fact(ca string, hasKey bool) facts.CA {
 	fact := facts.CA{Print: ca, Identity: identity(ca), Origin: facts.OriginManaged, IsFirst: ca == w.firstCA,
 		HasKey: hasKey, Made: made, NotAfter: made.AddDate(10, 0, 0)}
 	if isOwn(ca) {
-		fact.Origin, fact.Secret = facts.OriginSecret, "own"
+		fact.Origin, fact.From = facts.OriginSecret, "Secret own"
 	}
 	return fact
 }
