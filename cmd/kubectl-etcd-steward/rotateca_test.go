@@ -24,7 +24,7 @@ func TestNewCAsAreAskedForByTheAnnotationThatTheOperatorReads(t *testing.T) {
 			24 * time.Hour},
 		{func(c *v1alpha1.EtcdCluster) {
 			c.Spec.TLS = &v1alpha1.TLSSpec{PeerCA: &v1alpha1.CASource{SecretRef: &v1alpha1.CASecretReference{Name: "corp"}}}
-		}, nil, "The operator does not replace the CAs of these Secrets: corp.", 24 * time.Hour},
+		}, nil, "The operator does not replace the CAs that come from elsewhere: Secret corp.", 24 * time.Hour},
 		{func(c *v1alpha1.EtcdCluster) { c.Spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSDisabled} }, nil,
 			"spec.tls.mode: Disabled, and no CA. Nothing was written.", 0},
 	} {

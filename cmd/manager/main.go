@@ -39,11 +39,11 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/access"
 	"github.com/etcdsteward/etcd-steward/controllers/backup"
-	"github.com/etcdsteward/etcd-steward/controllers/certmanager"
 	"github.com/etcdsteward/etcd-steward/controllers/cluster"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/pages"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/controllers/schedule"
 )
 
@@ -222,7 +222,7 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(policyv1.AddToScheme(scheme))
 	utilruntime.Must(networkingv1.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
-	utilruntime.Must(certmanager.AddToScheme(scheme))   // read live: it may not be there
+	utilruntime.Must(resources.AddCertManager(scheme))  // read live: it may not be there
 	utilruntime.Must(autoscalingv1.AddToScheme(scheme)) // the webhook is asked about a Scale
 	return scheme
 }

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/certmanager"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
@@ -16,7 +15,7 @@ import (
 // signed is what an issuer is asked for, and how it answered.
 type signed struct {
 	asking  resources.Asking
-	request *certmanager.CertificateRequest // nil: there is none
+	request *resources.CertificateRequest // nil: there is none
 }
 
 // lookAtIssuer reads what the issuer of the CA answered, where a certificate is due that it signs.
@@ -52,7 +51,7 @@ func (r *Reconciler) judgeRequest(ctx context.Context, c *v1alpha1.EtcdClient, s
 	if err != nil {
 		return resources.Signing{}, fmt.Errorf("reading the CA: %w", err)
 	}
-	request, err := observe.Find[certmanager.CertificateRequest](ctx, r.Live, c.Namespace, asking.Name)
+	request, err := observe.Find[resources.CertificateRequest](ctx, r.Live, c.Namespace, asking.Name)
 	switch {
 	case meta.IsNoMatchError(err):
 		return resources.Signing{State: resources.SigningWaits, Why: "cert-manager is not installed"}, nil

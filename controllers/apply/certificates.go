@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcdsteward/etcd-steward/controllers/certmanager"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
@@ -114,7 +113,7 @@ type issuer struct {
 // there yet because its issuer has not signed it.
 type issued struct {
 	data  map[string][]byte
-	taken []*certmanager.CertificateRequest
+	taken []*resources.CertificateRequest
 	later error
 }
 

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/certmanager"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
@@ -27,7 +26,7 @@ func (s step) askIssuer(ctx context.Context, c changes.AskIssuer) error {
 		return ErrStale
 	}
 	return each(ctx, s.questions(c.CA, source.Issuer()), func(ctx context.Context, question resources.Asking) error {
-		return s.ask(ctx, question, nil, func(r *certmanager.CertificateRequest) bool {
+		return s.ask(ctx, question, nil, func(r *resources.CertificateRequest) bool {
 			made := r.CreationTimestamp.Time
 			return made.Before(c.Since) || s.Now().Sub(made) >= resources.QuestionFor
 		})
@@ -40,7 +39,7 @@ func (s step) questions(ca string, issuer v1alpha1.CAIssuerReference) []resource
 
 // ask makes a request that is not there, or takes the place of one that is to be asked anew.
 func (s step) ask(ctx context.Context, asking resources.Asking, by *pki.CA,
-	isOld func(*certmanager.CertificateRequest) bool) error {
+	isOld func(*resources.CertificateRequest) bool) error {
 	r, err := s.request(ctx, asking.Name)
 	switch {
 	case err != nil:
@@ -64,21 +63,21 @@ func (s step) ask(ctx context.Context, asking resources.Asking, by *pki.CA,
 }
 
 // isMarked reports a request that the next look will find.
-func (s step) isMarked(r *certmanager.CertificateRequest) bool {
+func (s step) isMarked(r *resources.CertificateRequest) bool {
 	return labels.SelectorFromSet(resources.MemberSelector(s.cluster.Name)).Matches(labels.Set(r.Labels))
 }
 
 // request is one of ours as it is now; nil when there is none.
-func (s step) request(ctx context.Context, name string) (*certmanager.CertificateRequest, error) {
+func (s step) request(ctx context.Context, name string) (*resources.CertificateRequest, error) {
 	found, err := s.find(ctx, resources.KindRequest, requestNamed(name))
 	if found == nil || err != nil {
 		return nil, err
 	}
-	return found.(*certmanager.CertificateRequest), nil
+	return found.(*resources.CertificateRequest), nil
 }
 
-func requestNamed(name string) *certmanager.CertificateRequest {
-	return &certmanager.CertificateRequest{ObjectMeta: metav1.ObjectMeta{Name: name}}
+func requestNamed(name string) *resources.CertificateRequest {
+	return &resources.CertificateRequest{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
 // signerOf is the CA that an issuer signs with, by its answers to all questions.
@@ -117,7 +116,7 @@ func (i *issuer) takeSigned(ctx context.Context, asking resources.Asking, certif
 		made.taken = append(made.taken, r)
 		return nil
 	}
-	err = i.ask(ctx, asking, &ca.CA, func(*certmanager.CertificateRequest) bool { return false })
+	err = i.ask(ctx, asking, &ca.CA, func(*resources.CertificateRequest) bool { return false })
 	if err != nil && !errors.As(err, new(Later)) {
 		return err
 	}
@@ -133,7 +132,7 @@ func (i *issuer) signedBy(asking resources.Asking) []byte {
 
 // deleteTaken deletes the requests whose certificates are in their Secret.
 func (i *issuer) deleteTaken(ctx context.Context, made issued) error {
-	return each(ctx, made.taken, func(ctx context.Context, r *certmanager.CertificateRequest) error {
+	return each(ctx, made.taken, func(ctx context.Context, r *resources.CertificateRequest) error {
 		return i.delete(ctx, resources.KindRequest, requestNamed(r.Name), string(r.UID))
 	})
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/backupplan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -100,12 +101,14 @@ func (w *world) give(t *testing.T, ca string, turn facts.Turn, pair pki.Pair) ch
 	w.put(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "corp"},
 		Data: map[string][]byte{resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key}})
 	c := w.turn(t, ca, turn)
-	c.From, c.Next = "corp", pki.Fingerprint(pair.Cert)
+	c.From, c.Next = "Secret corp", pki.Fingerprint(pair.Cert)
 	return c
 }
 
 func TestACAOfAPersonIsCopiedWithItsOriginWhichGoesWhereItGoes(t *testing.T) {
-	w := newWorld(t, demo())
+	cluster := demo()
+	cluster.Spec.TLS = &v1alpha1.TLSSpec{ClientCA: &v1alpha1.CASource{SecretRef: &v1alpha1.CASecretReference{Name: "corp"}}}
+	w := newWorld(t, cluster)
 	wholeCluster(t, w)
 	data := func() map[string][]byte { return w.secret(t, "demo-ca").Data }
 	records := backupplan.KeyOf(resources.RecordSecret(data()), "prod", "demo")
@@ -140,7 +143,9 @@ func TestACAOfAPersonIsCopiedWithItsOriginWhichGoesWhereItGoes(t *testing.T) {
 }
 
 func TestAClusterBeginsWithTheCAOfAPersonAndRecordsOfBackupsAreSignedWithAnotherKey(t *testing.T) {
-	w := newWorld(t, demo())
+	cluster := demo()
+	cluster.Spec.TLS = &v1alpha1.TLSSpec{ClientCA: &v1alpha1.CASource{SecretRef: &v1alpha1.CASecretReference{Name: "corp"}}}
+	w := newWorld(t, cluster)
 	pair, err := pki.NewCA("corp", now, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/certmanager"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
@@ -25,7 +24,7 @@ import (
 // requests are the CertificateRequests of one cluster, and what became of them in this look.
 type requests struct {
 	reader client.Reader
-	ours   map[string]*certmanager.CertificateRequest
+	ours   map[string]*resources.CertificateRequest
 	wanted map[string]bool      // by name: something waits for it
 	moved  map[string]time.Time // by the name of a CA's Secret: when what was signed by another CA was asked for
 	fault  string               // why they cannot be read
@@ -33,7 +32,7 @@ type requests struct {
 }
 
 func newRequests(reader client.Reader) requests {
-	return requests{reader: reader, ours: map[string]*certmanager.CertificateRequest{}, wanted: map[string]bool{},
+	return requests{reader: reader, ours: map[string]*resources.CertificateRequest{}, wanted: map[string]bool{},
 		moved: map[string]time.Time{}}
 }
 
@@ -42,7 +41,7 @@ func (k *keyring) readRequests(ctx context.Context) error {
 	if k.asked.reader == nil || !k.hasIssuer() {
 		return nil
 	}
-	var list certmanager.CertificateRequestList
+	var list resources.CertificateRequestList
 	err := k.asked.reader.List(ctx, &list, client.InNamespace(k.cluster.Namespace),
 		client.MatchingLabels(resources.MemberSelector(k.cluster.Name)))
 	switch {

@@ -37,18 +37,18 @@
 // A rule is named where it is asked first; brackets say that it is asked again.
 //
 //  1. Any: other-operator, deletion-policy, hands-off. What must be kept is un-owned whatever else holds.
-//  2. Not bootstrapped: spec-refused, retained-data, name-taken, ca-source, restore-source, birth-record. Nothing is
-//     made over data, and nothing else is made before that record. One that was deleted is written anew, from the
+//  2. Not bootstrapped: spec-refused, retained-data, name-taken, ask-issuer, ca-source, restore-source, birth-record.
+//     Nothing is made over data, and nothing else is made before that record. One that was deleted is written anew, from the
 //     members' records.
 //  3. Moving: restore-fence, restore-call-off, restore-go-back, restore-begin, restore-prepare,
 //     restore-switch-over. The next incarnation gets its data beside the current one, on volumes and under names of
 //     its own. Before anything is stopped nodes have taken Pods with the next members' rules, where their volumes are.
 //     Nothing of a former one may serve a write when the next one starts, nor when the cluster goes back.
 //  4. Sleeping: (spec-refused, restore-begin,) asleep, quorum-lost. Members are stopped, and then nothing is written.
-//  5. Bootstrapping: (spec-refused, name-taken, ca-source,) (restore-source,) void-birth, bootstrap, restored,
+//  5. Bootstrapping: (spec-refused, name-taken, ask-issuer, ca-source,) (restore-source,) void-birth, bootstrap, restored,
 //     settings, pods, first-quorum. What begins with a backup never starts empty.
 //  6. Alive, and spec.size is 0: hibernate. It is asked before all that starts a member, and goes by volumes alone.
-//  7. Alive, safe while etcd cannot be asked: (spec-refused, name-taken, first-quorum,) scaffold, budget,
+//  7. Alive, safe while etcd cannot be asked: (spec-refused, name-taken, first-quorum,) scaffold, signing, budget,
 //     restore-leftover, seal, compare, check-room, (settings, pods,) label-role, lead-away. Here the first two are
 //     told and hold nothing back. The cluster may not answer exactly because one of these was not done. A process that
 //     runs is stopped here only if, by the kubelet's word, it never served and no other does, or if nothing is left of
@@ -61,7 +61,7 @@
 //  11. replace, shrink, grow, wake-member, move-leader, pod-metadata. A doomed voter does not count, so grow also makes
 //     its successor.
 //  12. fence-member: what a person asks of one member.
-//  13. What the spec asks of members that run: (expand-volume, ca-source,) roll-ca, check-minor, resize, roll,
+//  13. What the spec asks of members that run: (expand-volume, ask-issuer, ca-source,) roll-ca, check-minor, resize, roll,
 //     enable-downgrade, cover-log, authentication. Then room, where all members serve: compact, defragment; then
 //     member-health, maintenance-window, settled.
 //
@@ -118,7 +118,7 @@
 //   - replace.go: replace, shrink, grow. lead.go: move-leader. fenced.go: fence-member
 //   - alarms.go: alarms, check-room, and what adds entries to the log: cover-log, wake-member
 //   - rollout.go: pod-metadata, resize, roll, cancel-downgrade, enable-downgrade, check-minor
-//   - auth.go: authentication. trust.go: ca-source, roll-ca
+//   - auth.go: authentication. trust.go: ca-source, roll-ca. issuer.go: ask-issuer, signing
 //   - growth.go: expand-volume, and whose claim is next
 //   - upkeep.go: compact, defragment. health.go: member-health. window.go: maintenance-window. decide.go: settled
 //   - due.go: no rule, but who is restarted or resized next. succession.go: who is succeeded instead. joining.go: who

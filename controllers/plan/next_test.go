@@ -1205,7 +1205,7 @@ func silences() []row {
 func allRows() []row {
 	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
 		mislabelled(), sidecarRows(), alarmRows(), crowdedRows(), beginningRows(), clockRows(), corruptionRows(),
-		compareRows(), phaseRows(), trustRows(), rollCARows(), caSourceRows(), waysBack(), upkeepRows(), windowRows(), sleepRows(), growthRows(),
+		compareRows(), phaseRows(), trustRows(), rollCARows(), caSourceRows(), issuerRows(), waysBack(), upkeepRows(), windowRows(), sleepRows(), growthRows(),
 		leadRows(), fencedRows(), authenticated())
 }
 

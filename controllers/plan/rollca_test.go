@@ -202,7 +202,7 @@ func givenAlone() scene { return holding(settledWorld(3), facts.CAs{givenCA}, "c
 func caSourceRows() []row {
 	old := givenCA
 	old.Made, old.NotAfter = now.AddDate(-1, 0, 0), now.AddDate(0, 0, 5)
-	old.Secret = "corp"
+	old.From = "Secret corp"
 	without := func(o scene) scene {
 		o.Objects = slices.Clone(o.Objects)
 		o.Objects[0].State, o.Objects[0].Port = facts.ObjectAbsent, facts.ForClients

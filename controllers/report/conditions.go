@@ -95,13 +95,17 @@ func (in Input) isAtRest(s step) bool {
 		in.isDryRun()
 }
 
+// besideService are reasons to wait while all that the spec asks for serves.
+var besideService = []string{facts.ReasonRollCA, facts.ReasonAwaitsIssuer}
+
 // ready is True when everything that the spec asks for is so, and was seen to be so. A paused cluster may be ready: it
-// is looked at as ever. So may one that gives clients days to follow a CA, which no spec asks for.
+// is looked at as ever. So may one that gives clients days to follow a CA, which no spec asks for, and one whose
+// certificates are to be renewed by an issuer that takes its time.
 func (in Input) ready(s step) metav1.Condition {
 	o := in.Observation
 	status, reason, message := metav1.ConditionFalse, s.reason, s.message+s.also
 	switch {
-	case (o.Desired.Paused || s.reason == facts.ReasonRollCA) && !o.Desired.Deleting && isComplete(o):
+	case (o.Desired.Paused || slices.Contains(besideService, s.reason)) && !o.Desired.Deleting && isComplete(o):
 		status = metav1.ConditionTrue
 		message += " " + allHealthy(o)
 	case o.Desired.Paused:
@@ -120,7 +124,7 @@ func isComplete(o facts.Observation) bool {
 		return false
 	}
 	for _, object := range o.Objects {
-		if object.State != facts.ObjectCurrent {
+		if object.State != facts.ObjectCurrent && (object.State != facts.ObjectDrifted || !object.IsAwaited()) {
 			return false
 		}
 	}

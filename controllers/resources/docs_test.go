@@ -130,7 +130,7 @@ func kindsMade(t *testing.T) map[string]bool {
 
 func kindOf(t *testing.T, resource string) string {
 	t.Helper()
-	for _, kind := range []string{KindService, KindSecret, KindBudget, KindPolicy, KindPod, KindVolume, KindBackup, "Job", "Event"} {
+	for _, kind := range []string{KindService, KindSecret, KindBudget, KindPolicy, KindPod, KindVolume, KindBackup, KindRequest, "Job", "Event"} {
 		if singular := strings.TrimSuffix(strings.Replace(resource, "ies", "ys", 1), "s"); singular == strings.ToLower(kind) {
 			return kind
 		}

@@ -11,12 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/certmanager"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
-
-// KindRequest is what asks an issuer for a certificate.
-const KindRequest = certmanager.Kind
 
 // Asking is one certificate that an issuer is to sign: the one under these keys of a Secret or, without a seed, one that
 // only shows which CA the issuer signs with. At most one request of its name is under way.
@@ -59,46 +55,46 @@ func Questions(c *v1alpha1.EtcdCluster, ca string, issuer v1alpha1.CAIssuerRefer
 }
 
 // Build builds the request of a cluster, which goes with it.
-func (a Asking) Build(c *v1alpha1.EtcdCluster) (*certmanager.CertificateRequest, error) {
-	return a.build(dress(c, &certmanager.CertificateRequest{ObjectMeta: ownedMeta(c, a.Name)}))
+func (a Asking) Build(c *v1alpha1.EtcdCluster) (*CertificateRequest, error) {
+	return a.build(dress(c, &CertificateRequest{ObjectMeta: ownedMeta(c, a.Name)}))
 }
 
 // BuildFor builds the request of an EtcdClient, which goes with that.
-func (a Asking) BuildFor(c *v1alpha1.EtcdCluster, owner *v1alpha1.EtcdClient) (*certmanager.CertificateRequest, error) {
+func (a Asking) BuildFor(c *v1alpha1.EtcdCluster, owner *v1alpha1.EtcdClient) (*CertificateRequest, error) {
 	meta := BuildAccessSecret(c, owner, nil).ObjectMeta
 	meta.Name = a.Name
-	return a.build(&certmanager.CertificateRequest{ObjectMeta: meta})
+	return a.build(&CertificateRequest{ObjectMeta: meta})
 }
 
-func (a Asking) build(r *certmanager.CertificateRequest) (*certmanager.CertificateRequest, error) {
+func (a Asking) build(r *CertificateRequest) (*CertificateRequest, error) {
 	a.Draw = rand.Text()
 	file, err := a.Wanted.Request()
 	if err != nil {
 		return nil, err
 	}
 	r.Annotations = merged(r.Annotations, map[string]string{v1alpha1.AnnotationDraw: a.Draw})
-	r.Spec = certmanager.Spec{Duration: &metav1.Duration{Duration: pki.DefaultLeafValidity}, IssuerRef: a.ref(),
+	r.Spec = RequestSpec{Duration: &metav1.Duration{Duration: pki.DefaultLeafValidity}, IssuerRef: a.ref(),
 		Request: file, Usages: a.usages()}
 	return r, nil
 }
 
-func (a Asking) ref() certmanager.IssuerRef {
-	return certmanager.IssuerRef{Name: a.Issuer.Name, Kind: a.Issuer.Kind, Group: a.Issuer.Group}
+func (a Asking) ref() IssuerRef {
+	return IssuerRef{Name: a.Issuer.Name, Kind: a.Issuer.Kind, Group: a.Issuer.Group}
 }
 
 func (a Asking) usages() []string {
-	usages := []string{certmanager.UsageDigitalSignature}
+	usages := []string{usageSignature}
 	if a.Leaf.Server {
-		usages = append(usages, certmanager.UsageServerAuth)
+		usages = append(usages, usageServer)
 	}
 	if a.Leaf.Client {
-		usages = append(usages, certmanager.UsageClientAuth)
+		usages = append(usages, usageClient)
 	}
 	return usages
 }
 
 // isAskedBy reports a request that asks this issuer for this certificate, with its key. Anyone may have made it.
-func (a Asking) isAskedBy(r *certmanager.CertificateRequest) bool {
+func (a Asking) isAskedBy(r *CertificateRequest) bool {
 	a.Draw = r.Annotations[v1alpha1.AnnotationDraw]
 	return r.Spec.IssuerRef == a.ref() && !r.Spec.IsCA && slices.Equal(r.Spec.Usages, a.usages()) &&
 		a.IsAskedBy(r.Spec.Request)
@@ -132,7 +128,7 @@ type Signing struct {
 
 // Judge says how the request for a certificate stands; nil is none. By is the CA that it has to be of; nil where it is to
 // show that.
-func (a Asking) Judge(r *certmanager.CertificateRequest, by *pki.CA, now time.Time) Signing {
+func (a Asking) Judge(r *CertificateRequest, by *pki.CA, now time.Time) Signing {
 	if r == nil || !a.isAskedBy(r) {
 		return Signing{}
 	}
@@ -157,32 +153,32 @@ func (a Asking) Judge(r *certmanager.CertificateRequest, by *pki.CA, now time.Ti
 }
 
 // endOfRequest is when it came to nothing, or when it was made, where it does not say that.
-func endOfRequest(r *certmanager.CertificateRequest) time.Time {
+func endOfRequest(r *CertificateRequest) time.Time {
 	if failed := r.Status.FailureTime; failed != nil {
 		return failed.Time
 	}
 	return r.CreationTimestamp.Time
 }
 
-func whyRefused(r *certmanager.CertificateRequest) (why string, isRefused bool) {
-	ready, invalid := r.Status.Find(certmanager.ConditionReady), r.Status.Find(certmanager.ConditionInvalidRequest)
-	denied := r.Status.Find(certmanager.ConditionDenied)
+func whyRefused(r *CertificateRequest) (why string, isRefused bool) {
+	ready, invalid := r.Status.Find(RequestReady), r.Status.Find(RequestInvalid)
+	denied := r.Status.Find(RequestDenied)
 	switch {
-	case r.Status.Is(certmanager.ConditionDenied):
+	case r.Status.Is(RequestDenied):
 		return "it was denied: " + cmp.Or(denied.Message, denied.Reason), true
-	case r.Status.Is(certmanager.ConditionInvalidRequest):
+	case r.Status.Is(RequestInvalid):
 		return "it is called invalid: " + cmp.Or(invalid.Message, invalid.Reason), true
-	case ready.Reason == certmanager.ReasonFailed || ready.Reason == certmanager.ReasonDenied ||
+	case ready.Reason == RequestFailed || ready.Reason == RequestDenied ||
 		r.Status.FailureTime != nil:
 		return "it failed: " + cmp.Or(ready.Message, ready.Reason), true
 	}
 	return "", false
 }
 
-func whatItWaitsFor(status certmanager.Status) string {
-	ready := status.Find(certmanager.ConditionReady)
+func whatItWaitsFor(status RequestStatus) string {
+	ready := status.Find(RequestReady)
 	switch {
-	case !status.Is(certmanager.ConditionApproved):
+	case !status.Is(RequestApproved):
 		return "no approver has approved it"
 	case ready.Message != "":
 		return "the issuer has not signed it: " + ready.Message
@@ -190,7 +186,7 @@ func whatItWaitsFor(status certmanager.Status) string {
 	return "the issuer has not signed it"
 }
 
-func (a Asking) read(r *certmanager.CertificateRequest, by *pki.CA, now time.Time) (state SigningState, why string) {
+func (a Asking) read(r *CertificateRequest, by *pki.CA, now time.Time) (state SigningState, why string) {
 	var err error
 	if by == nil {
 		_, err = answerIn(r).Signer(a.Leaf, now)
@@ -208,18 +204,18 @@ func (a Asking) read(r *certmanager.CertificateRequest, by *pki.CA, now time.Tim
 	return SigningRefused, err.Error()
 }
 
-func answerIn(r *certmanager.CertificateRequest) pki.Answer {
+func answerIn(r *CertificateRequest) pki.Answer {
 	return pki.Answer{Request: r.Spec.Request, Cert: r.Status.Certificate, CA: r.Status.CA}
 }
 
 // Take is the certificate that was signed, with its key.
-func (a Asking) Take(r *certmanager.CertificateRequest, by pki.CA, now time.Time) (pki.Pair, error) {
+func (a Asking) Take(r *CertificateRequest, by pki.CA, now time.Time) (pki.Pair, error) {
 	a.Draw = r.Annotations[v1alpha1.AnnotationDraw]
 	return a.Wanted.Take(answerIn(r), by, now)
 }
 
 // Signer is the CA that an issuer signed a certificate with.
-func (a Asking) Signer(r *certmanager.CertificateRequest, now time.Time) (pki.CA, error) {
+func (a Asking) Signer(r *CertificateRequest, now time.Time) (pki.CA, error) {
 	return answerIn(r).Signer(a.Leaf, now)
 }
 

@@ -318,7 +318,7 @@ func (long) Public() crypto.PublicKey {
 }
 
 func TestAKeyThatNoHandshakeTakesIsRefused(t *testing.T) {
-	if why := whyWeak(long{}); !strings.Contains(why, "9001 bits, and it has to have 2048 to 8192") {
+	if why := whyWeak(long{}.Public()); !strings.Contains(why, "9001 bits, and it has to have 2048 to 8192") {
 		t.Errorf("got %q", why)
 	}
 }

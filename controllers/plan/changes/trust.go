@@ -72,7 +72,7 @@ func guardWantedCA(ca facts.Object, c TurnCA) Veto {
 	case comes && from.Fault != "":
 		return identityAtRisk("the CA of %s cannot be used: %s.", from.From, from.Fault)
 	case c.Turn == facts.TurnRenew && ca.CAs[0].Identity != from.Identity:
-		return identityAtRisk("%s has another CA than the one that signs.", from.From)
+		return identityAtRisk("%s holds another CA than the one that signs.", from.From)
 	case c.Turn == facts.TurnSwap && (from.Fault != "" || !ca.IsOfSource(ca.CAs[1])):
 		return identityAtRisk("the spec does not want the other CA in Secret %s to sign.", c.CA)
 	}

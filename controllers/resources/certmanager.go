@@ -1,7 +1,4 @@
-// Package certmanager has of cert-manager's API what the operator needs: a CertificateRequest. The types of cert-manager
-// itself would bring along all that its issuers are configured with, and the API of gateways. A test beside the pinned
-// tools holds these to them.
-package certmanager
+package resources
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,16 +6,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GroupVersion is that of cert-manager's API.
-var GroupVersion = schema.GroupVersion{Group: "cert-manager.io", Version: "v1"}
+// Of cert-manager's API this has what the operator needs: a CertificateRequest. The module with the types of cert-manager
+// itself would raise the versions of half of the others, and bring along the API of gateways. A test beside the pinned
+// tools holds these to them.
 
-// Kind is that of a CertificateRequest.
-const Kind = "CertificateRequest"
+// CertManager is the version of cert-manager's API.
+var CertManager = schema.GroupVersion{Group: "cert-manager.io", Version: "v1"}
 
-// AddToScheme makes the kinds known to a client.
-func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &CertificateRequest{}, &CertificateRequestList{})
-	metav1.AddToGroupVersion(scheme, GroupVersion)
+// KindRequest is what asks an issuer for a certificate.
+const KindRequest = "CertificateRequest"
+
+// AddCertManager makes the kinds known to a client.
+func AddCertManager(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(CertManager, &CertificateRequest{}, &CertificateRequestList{})
+	metav1.AddToGroupVersion(scheme, CertManager)
 	return nil
 }
 
@@ -26,8 +27,8 @@ func AddToScheme(scheme *runtime.Scheme) error {
 type CertificateRequest struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	Spec              Spec   `json:"spec,omitempty"`
-	Status            Status `json:"status,omitempty"`
+	Spec              RequestSpec   `json:"spec,omitempty"`
+	Status            RequestStatus `json:"status,omitempty"`
 }
 
 // CertificateRequestList is a list of them.
@@ -37,8 +38,8 @@ type CertificateRequestList struct {
 	Items           []CertificateRequest `json:"items"`
 }
 
-// Spec is what is asked for.
-type Spec struct {
+// RequestSpec is what is asked for.
+type RequestSpec struct {
 	Duration  *metav1.Duration `json:"duration,omitempty"`
 	IssuerRef IssuerRef        `json:"issuerRef"`
 	Request   []byte           `json:"request"` // a PEM file
@@ -53,16 +54,16 @@ type IssuerRef struct {
 	Group string `json:"group,omitempty"`
 }
 
-// Status is what was answered.
-type Status struct {
-	Conditions  []Condition  `json:"conditions,omitempty"`
-	Certificate []byte       `json:"certificate,omitempty"` // a PEM file, with the CAs above it
-	CA          []byte       `json:"ca,omitempty"`          // a PEM file
-	FailureTime *metav1.Time `json:"failureTime,omitempty"`
+// RequestStatus is what was answered.
+type RequestStatus struct {
+	Conditions  []RequestCondition `json:"conditions,omitempty"`
+	Certificate []byte             `json:"certificate,omitempty"` // a PEM file, with the CAs above it
+	CA          []byte             `json:"ca,omitempty"`          // a PEM file
+	FailureTime *metav1.Time       `json:"failureTime,omitempty"`
 }
 
-// Condition is one of those.
-type Condition struct {
+// RequestCondition is one of those.
+type RequestCondition struct {
 	Type               string       `json:"type"`
 	Status             string       `json:"status"`
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
@@ -72,34 +73,35 @@ type Condition struct {
 
 // The conditions, and the reasons of Ready.
 const (
-	ConditionReady          = "Ready"
-	ConditionApproved       = "Approved"
-	ConditionDenied         = "Denied"
-	ConditionInvalidRequest = "InvalidRequest"
+	RequestReady    = "Ready"
+	RequestApproved = "Approved"
+	RequestDenied   = "Denied"
+	RequestInvalid  = "InvalidRequest"
 
-	ReasonFailed = "Failed"
-	ReasonDenied = "Denied"
+	RequestFailed = "Failed"
 )
 
 // The usages.
 const (
-	UsageDigitalSignature = "digital signature"
-	UsageServerAuth       = "server auth"
-	UsageClientAuth       = "client auth"
+	usageSignature = "digital signature"
+	usageServer    = "server auth"
+	usageClient    = "client auth"
 )
 
 // Find is the condition of a type; zero where there is none.
-func (s Status) Find(kind string) Condition {
+func (s RequestStatus) Find(kind string) RequestCondition {
 	for _, condition := range s.Conditions {
 		if condition.Type == kind {
 			return condition
 		}
 	}
-	return Condition{}
+	return RequestCondition{}
 }
 
 // Is reports that a condition is there, and holds.
-func (s Status) Is(kind string) bool { return s.Find(kind).Status == string(metav1.ConditionTrue) }
+func (s RequestStatus) Is(kind string) bool {
+	return s.Find(kind).Status == string(metav1.ConditionTrue)
+}
 
 // DeepCopyObject copies it.
 func (r *CertificateRequest) DeepCopyObject() runtime.Object {
