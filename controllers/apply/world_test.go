@@ -62,7 +62,7 @@ var errLost = errors.New("connection lost")
 var testScheme = sync.OnceValue(func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), policyv1.AddToScheme(scheme), networkingv1.AddToScheme(scheme),
-		v1alpha1.AddToScheme(scheme)); err != nil {
+		v1alpha1.AddToScheme(scheme), resources.AddCertManager(scheme)); err != nil {
 		panic(err)
 	}
 	return scheme

@@ -45,6 +45,7 @@ type world struct {
 	dialErr   error
 	distrust  int
 	readErr   error
+	issuedErr error // of a look for CertificateRequests
 	liveMu    sync.Mutex
 	live      []string // what was read past the cache in the last look
 	denied    bool     // the operator may read nothing that lies in no namespace
@@ -191,7 +192,7 @@ func (w *world) tryLook(fault string) (view, error) {
 
 func (w *world) observer() *observe.Observer {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme, v1alpha1.AddToScheme, resources.AddCertManager} {
 		if err := add(scheme); err != nil {
 			w.t.Fatal(err)
 		}
@@ -204,7 +205,7 @@ func (w *world) observer() *observe.Observer {
 	return &observe.Observer{
 		Reader: cachedReader{kube}, Backups: cachedReader{kube}, Live: liveReader{kube, w}, Secrets: secretReader{kube, w}, Dial: (*dialer)(w),
 		Now: func() time.Time { return w.now }, Operator: "ops/etcd-steward",
-		Pinger: w.pinger,
+		Pinger: w.pinger, Issued: issuedReader{kube, w.issuedErr},
 	}
 }
 

@@ -35,6 +35,17 @@ func like[T client.Object](object T, change func(T)) T {
 
 func secret() *corev1.Secret { return resources.BuildMemberSecret(cluster(), "demo-0", nil) }
 
+func certificateRequest() *resources.CertificateRequest {
+	c := cluster()
+	c.Spec.TLS = &v1alpha1.TLSSpec{ClientCA: &v1alpha1.CASource{IssuerRef: &v1alpha1.CAIssuerReference{Name: "company"}}}
+	clients, _ := c.Spec.CASources()
+	r, err := resources.Questions(c, "demo-ca", clients.Issuer(), "")[0].Build(c)
+	if err != nil {
+		panic(err) // drawing a key fails for no reason of a test
+	}
+	return r
+}
+
 func volume() *corev1.PersistentVolumeClaim {
 	return resources.BuildVolume(cluster(), resources.Volume{Name: "demo-0", Incarnation: "1a2b3c4d", Bytes: 8 << 30})
 }
@@ -293,6 +304,20 @@ func contentAttempts() []attempt {
 		})), `secrets prod/demo-0-tls has the type "kubernetes.io/service-account-token"`, ""},
 		{"create a Secret of any kind", create(like(secret(), func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque })),
 			`has the type "Opaque"`, ""},
+		{"ask an issuer for a CA", create(like(certificateRequest(), func(r *resources.CertificateRequest) { r.Spec.IsCA = true })),
+			"certificaterequests prod/demo-ca-ask-0 asks for a CA", ""},
+		{"ask an issuer for a certificate that signs code", create(like(certificateRequest(), func(r *resources.CertificateRequest) {
+			r.Spec.Usages = append(r.Spec.Usages, "code signing")
+		})), "or for another use than that of servers and clients", ""},
+		{"ask an issuer for a certificate of all uses", create(like(certificateRequest(), func(r *resources.CertificateRequest) { r.Spec.Usages = nil })),
+			"or for another use than that of servers and clients", ""},
+		{"ask an issuer beside no cluster", create(like(certificateRequest(), func(r *resources.CertificateRequest) { r.OwnerReferences = nil })), unowned, ""},
+		{"ask an issuer for another object", create(like(certificateRequest(), func(r *resources.CertificateRequest) {
+			r.OwnerReferences[0].APIVersion = "apps/v1"
+		})), misowned, ""},
+		{"delete a foreign CertificateRequest", remove(like(certificateRequest(), func(r *resources.CertificateRequest) {
+			r.Labels, r.OwnerReferences = nil, nil
+		})), notMade, ""},
 		{"create a Secret of another name", create(like(secret(), func(s *corev1.Secret) { s.Name = "registry" })),
 			"secrets prod/registry has no name of the operator", ""},
 		{"create a Secret for the Ingress of another", create(like(secret(), func(s *corev1.Secret) { s.Name = "web-tls" })),

@@ -117,7 +117,7 @@ func bases(t *testing.T) map[string][]base {
 		add(name, built[name], true)
 	}
 	written := []metav1.ManagedFieldsEntry{{Manager: "kubectl"}, {Manager: "etcd-steward"}}
-	for _, object := range []client.Object{member(t), job(), secret(), volume(), service(), budget(), networkPolicy()} {
+	for _, object := range []client.Object{member(t), job(), secret(), volume(), service(), budget(), networkPolicy(), certificateRequest()} {
 		kind := fmt.Sprintf("%T", object)
 		bare := object.DeepCopyObject().(client.Object)
 		bare.SetLabels(nil)
@@ -142,6 +142,7 @@ func bases(t *testing.T) map[string][]base {
 	add("a NetworkPolicy that a person turned to all Pods", like(networkPolicy(), func(p *networkingv1.NetworkPolicy) { p.Spec.PodSelector = metav1.LabelSelector{} }), true)
 	add("a budget that a person turned to all Pods", like(budget(), func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = &metav1.LabelSelector{} }), true)
 	add("a Job that waits", like(job(), func(j *batchv1.Job) { j.Spec.Suspend = new(true) }), true)
+	add("a request to an issuer", certificateRequest(), true)
 	add("a claim that is bound", like(volume(), func(p *corev1.PersistentVolumeClaim) { p.Spec.VolumeName = "pv-1" }), true)
 	add("a backup of a schedule", backup(map[string]string{v1alpha1.LabelSchedule: "nightly"}, "demo"), true)
 	add("a backup that a person made", backup(nil, "demo"), false)

@@ -30,6 +30,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	policies "github.com/etcdsteward/etcd-steward/config/policy"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // Operator is the account of config/default.
@@ -109,7 +110,7 @@ func versioned(object client.Object, kind schema.GroupVersionKind) kube.Object {
 // known has every kind that the operator writes.
 var known = sync.OnceValue(func() *kube.Scheme {
 	all := kube.NewScheme()
-	for _, add := range []func(*kube.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*kube.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme, resources.AddCertManager} {
 		if err := add(all); err != nil {
 			panic(err)
 		}

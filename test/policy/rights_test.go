@@ -43,11 +43,15 @@ var rights = []right{
 	{"`get`, `list`, `watch` what clusters consist of, `get` nodes, PersistentVolumes and StorageClasses by name", []string{
 		"get,list,watch jobs,networkpolicies,persistentvolumeclaims,poddisruptionbudgets,pods,services",
 		"get,list,watch etcdbackups,etcdbackupschedules,etcdclients,etcdclusters,etcdrestores",
-		"list events,resourcequotas", "get leases,nodes,persistentvolumes,storageclasses",
+		"list events,resourcequotas", "get,list certificaterequests", "get leases,nodes,persistentvolumes,storageclasses",
 	}, "nothing: a policy looks at no reads", "read the Pods, Services and claims of all, and what is said of them"},
 	{"`create`, `patch`, `delete` Secrets", []string{"create,patch,delete secrets"},
 		"other types than `kubernetes.io/tls`, so no tokens of accounts; other names than those of its certificates; Secrets that it did not make",
 		"change or delete certificates and CAs of clusters; create Secrets of the type `kubernetes.io/tls` whose names end in `-etcd`"},
+	{"`create`, `delete` CertificateRequests of cert-manager", []string{"create,delete certificaterequests"},
+		"requests for a CA, or for other uses than those of servers and clients; owners that are no cluster and no EtcdClient; finalizers; " +
+			"requests that it did not make. Namespaces of Kubernetes itself",
+		"have issuers sign certificates of any name beside a cluster, if an approver lets them pass"},
 	{"`create` Pods and Jobs", []string{"create pods,jobs"},
 		"what Pod Security `restricted` refuses; tokens and certificates that Kubernetes accepts. Owners that are no cluster, backup " +
 			"or schedule; finalizers. Jobs that select Pods of others. Accounts that the namespace does not list, and their tokens for " +

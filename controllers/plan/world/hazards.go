@@ -111,7 +111,7 @@ func (w *World) hazardFaults() []fault {
 		{w.trouble.OtherCAs, []fault{{"ReplaceCA", 4, by(w.ReplaceCA)}, {"PutCABack", 6, by(w.PutCABack)},
 			{"LoseUnderAnotherCA", 2, w.loseMember}}},
 		{w.trouble.CARolls, []fault{{"AskToRollCA", 10, by(w.AskToRollCA)},
-			{"ChangeGiven", 12, by(w.ChangeGiven)}}},
+			{"ChangeGiven", 12, by(w.ChangeGiven)}, {"ChangeIssuer", 12, by(w.ChangeIssuer)}}},
 		{w.trouble.Growth, []fault{{"Grow", 12, by(w.Grow)}, {"FillDisk", 4, w.FillDisk}}},
 		{w.trouble.Moves, []fault{{"Move", 12, by(w.Move)}}},
 		{w.trouble.WALs, []fault{{"MoveWAL", 12, by(w.MoveWAL)}, {"LoseWAL", 4, w.LoseWAL},

@@ -139,11 +139,17 @@ func (w *World) fact(ca string, hasKey bool) facts.CA {
 	if isOwn(ca) {
 		fact.Origin, fact.From = facts.OriginSecret, "Secret own"
 	}
+	if isIssuers(ca) {
+		fact.Origin, fact.From = facts.OriginIssuer, "Issuer own"
+	}
 	return fact
 }
 
 // observeCertificates tells of a member's certificates what they are of and which CAs they name.
 func (w *World) observeCertificates(from objects, name string, secret *facts.Object) {
+	if secret.State == facts.ObjectAbsent {
+		secret.Awaits = w.awaits(from, name)
+	}
 	if !w.hasRolled || secret.State != facts.ObjectCurrent {
 		return
 	}
@@ -152,6 +158,9 @@ func (w *World) observeCertificates(from objects, name string, secret *facts.Obj
 	if from.made["demo-ca"] && w.trusted(from) == from.ca &&
 		(from.secrets[name] != from.ca || !slices.Equal(has.named, from.members())) {
 		secret.State = facts.ObjectDrifted
+		if slices.Equal(has.named, from.members()) {
+			secret.Awaits = w.awaits(from, name)
+		}
 	}
 }
 
@@ -197,7 +206,13 @@ func (w *World) issue(name string) {
 		w.violate("I17: %s gets certificates of %s, and members trust %s", name, w.objects.ca, trusted)
 	}
 	now, _ := w.clocks()
-	w.objects.secrets[name] = w.objects.ca
+	if isIssuers(w.objects.ca) && !w.takeSigned(name) {
+		if w.objects.secrets[name] == "" {
+			return // it is made once its certificate is there
+		}
+	} else {
+		w.objects.secrets[name] = w.objects.ca
+	}
 	w.objects.trusts = maps.Clone(w.objects.trusts)
 	w.objects.trusts[name] = trustIn{w.objects.members(), now}
 }
