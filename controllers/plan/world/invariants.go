@@ -195,7 +195,8 @@ func (w *World) checkVolumeDeletion(ref facts.VolumeRef, d *disk) {
 		return
 	}
 	v := w.objects.volumes[ref.Name]
-	if w.hasEnded(v.Incarnation) || v.Superseded != "" && v.Incarnation != w.objects.bootstrap.Incarnation {
+	isOfFormer := w.hasEnded(v.Incarnation) || v.Superseded != "" && v.Incarnation != w.objects.bootstrap.Incarnation
+	if isOfFormer && v.kept == facts.NoCause { // that of a replaced member goes when spec.repair.keepVolumes says
 		w.checkGivenUp(ref.Name, v)
 		return
 	}
