@@ -87,6 +87,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	scheme := runtime.NewScheme()
 	must(t, corev1.AddToScheme(scheme))
 	must(t, v1alpha1.AddToScheme(scheme))
+	must(t, resources.AddCertManager(scheme))
 	builder := kubefake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithObjects(w.cluster()...).WithStatusSubresource(&v1alpha1.EtcdClient{}, &corev1.Pod{})
 	for field, values := range indices {

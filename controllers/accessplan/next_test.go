@@ -56,6 +56,15 @@ func TestWhatIsDoneNextForAClient(t *testing.T) {
 		detail string // part of the change, or of the message
 	}{
 		{"all is as asked for", settled(), ReasonGranted, "shop-user"},
+		{"an issuer is asked", settled(func(o *Observation) { o.Secret = Secret{ToAsk: "shop-etcd-clients"} }), "AskIssuer", "shop-etcd-clients"},
+		{"what it signs is waited for", settled(func(o *Observation) { o.Secret = Secret{Awaits: "CertificateRequest r: it takes its time"} }),
+			ReasonAwaitsIssuer, "it takes its time. The operator writes the Secret shop-etcd once it is signed"},
+		{"a certificate that is to be renewed goes on", settled(func(o *Observation) {
+			o.Secret.Awaits, o.Secret.NotAfter = "CertificateRequest r: it failed", o.Now.Add(time.Hour)
+		}), ReasonGranted, "The next certificate waits for its issuer: CertificateRequest r: it failed."},
+		{"one that ended does not", settled(func(o *Observation) { o.Secret.Awaits, o.Secret.NotAfter = "r", o.Now.Add(-time.Hour) }), ReasonAwaitsIssuer, "r"},
+		{"the CAs beside it are written meanwhile", settled(func(o *Observation) { o.Secret.Awaits, o.Secret.Due = "r", "ca.crt is not as it has to be" }),
+			"WriteSecret", "ca.crt"},
 		{"another operator looks after the cluster", settled(func(o *Observation) { o.Cluster.Operator = "other/one" }), "Ignored", ""},
 
 		{"the finalizer comes before anything in etcd", settled(fresh), "Hold", ""},
