@@ -7,8 +7,8 @@ import (
 )
 
 // Of cert-manager's API this has what the operator needs: a CertificateRequest. The module with the types of cert-manager
-// itself would raise the versions of half of the others, and bring along the API of gateways. A test beside the pinned
-// tools holds these to them.
+// itself would raise the versions of half of the others, and bring along the API of gateways. A test holds these
+// to cert-manager's own definition (test/issuing).
 
 // CertManager is the version of cert-manager's API.
 var CertManager = schema.GroupVersion{Group: "cert-manager.io", Version: "v1"}
