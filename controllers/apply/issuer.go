@@ -37,7 +37,7 @@ func (s step) questions(ca string, issuer v1alpha1.CAIssuerReference) []resource
 	return resources.Questions(s.cluster, ca, issuer, s.Domain, s.view.LoadBalancer...)
 }
 
-// ask makes a request that is not there, or takes the place of one that is to be asked anew.
+// ask makes a request that is not there, or another one in the place of an old one.
 func (s step) ask(ctx context.Context, asking resources.Asking, by *pki.CA,
 	isOld func(*resources.CertificateRequest) bool) error {
 	r, err := s.request(ctx, asking.Name)

@@ -117,10 +117,10 @@ func (k *keyring) addAnswer(source *facts.CASource, question resources.Asking) {
 		if err != nil {
 			return // it was read just now
 		}
-		if is := pki.Fingerprint(signer.CertPEM()); source.Print == "" {
-			source.Print, source.Identity = is, pki.Identity(signer.CertPEM())
+		if fingerprint := pki.Fingerprint(signer.CertPEM()); source.Print == "" {
+			source.Print, source.Identity = fingerprint, pki.Identity(signer.CertPEM())
 			source.NotAfter, _ = pki.NotAfter(signer.CertPEM())
-		} else if source.Print != is {
+		} else if source.Print != fingerprint {
 			says("it signs with more than one CA, and members are to trust one", false)
 		}
 	case resources.SigningRefused, resources.SigningOtherCA:

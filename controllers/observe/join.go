@@ -163,7 +163,7 @@ func (r replicas) addLeftovers(ctx context.Context, keys *keyring, left leftover
 		case secret.State == facts.ObjectCurrent, secret.State == facts.ObjectDrifted,
 			isPromised && secret.IsAwaited():
 			r.of(name).Secret = secret
-		case !isPromised: // it is gone, and so nothing is to be signed for it
+		case !isPromised: // it is gone, and nothing waits for its certificates
 			keys.asked.unwant(resources.MemberSecret(name))
 		}
 	}

@@ -120,7 +120,7 @@ func namesBelow(cluster string, first, next int) []string {
 type leftovers struct {
 	names     []string
 	areUnused bool   // who has one of these names and is not seen is no member
-	promised  string // the one that is to be added, of which there may be nothing yet
+	promised  string // the next member, of which there may be nothing yet
 }
 
 // leftoversOf are those to look for. While no member tells who the members are, such certificates may be all that tells

@@ -100,7 +100,7 @@ var besideService = []string{facts.ReasonRollCA, facts.ReasonAwaitsIssuer}
 
 // ready is True when everything that the spec asks for is so, and was seen to be so. A paused cluster may be ready: it
 // is looked at as ever. So may one that gives clients days to follow a CA, which no spec asks for, and one whose
-// certificates are to be renewed by an issuer that takes its time.
+// issuer takes its time to renew certificates.
 func (in Input) ready(s step) metav1.Condition {
 	o := in.Observation
 	status, reason, message := metav1.ConditionFalse, s.reason, s.message+s.also

@@ -99,7 +99,7 @@ func (i *Issuer) Answer(r *resources.CertificateRequest, now time.Time) error {
 	template := &x509.Certificate{Subject: csr.Subject, DNSNames: csr.DNSNames, IPAddresses: csr.IPAddresses, NotBefore: now,
 		NotAfter: now.Add(life), KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true}
 	for _, usage := range r.Spec.Usages {
-		if extended, is := usages[usage]; is {
+		if extended, isKnown := usages[usage]; isKnown {
 			template.ExtKeyUsage = append(template.ExtKeyUsage, extended)
 		}
 	}

@@ -72,7 +72,7 @@ func (p property) differences(at string, value any) []string {
 			all = append(all, known.differences(at+"."+key, one)...)
 		}
 		for _, key := range p.Required {
-			if _, is := v[key]; !is {
+			if _, isThere := v[key]; !isThere {
 				all = append(all, at+"."+key+" is missing")
 			}
 		}
@@ -122,10 +122,10 @@ func TestARequestAndItsAnswerAreAsCertManagerDefinesThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, part := range []struct {
-				name string
-				of   any
+				name  string
+				value any
 			}{{"spec", r.Spec}, {"status", r.Status}} {
-				text, err := json.Marshal(part.of)
+				text, err := json.Marshal(part.value)
 				if err != nil {
 					t.Fatal(err)
 				}

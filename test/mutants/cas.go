@@ -117,9 +117,33 @@ var cas = []mutant{
 		Test: "TestAnotherCAChangesNothingUntilTheOneThatMembersTrustIsBack",
 	}, {
 		Name: "a CA is made over the one that a person gives", Peer: "",
-		From: "case comes && (c.From != from.Secret || c.Next != from.Print):",
-		To:   "case comes && c.From != \"\" && (c.From != from.Secret || c.Next != from.Print):",
+		From: "case comes && (c.From != from.From || c.Next != from.Print):",
+		To:   "case comes && c.From != \"\" && (c.From != from.From || c.Next != from.Print):",
 		Test: guardRow("a CA that is made over the one of a person"),
+	},
+	{
+		Name: "a certificate of another key is taken from an issuer", Peer: "",
+		From: "case !ok || !public.Equal(key):",
+		To:   "case !ok:",
+		Test: "TestNothingIsTakenFromAnIssuerThatDoesNotVerify",
+	},
+	{
+		Name: "the CA above the one that signed is trusted", Peer: "",
+		From: "i := slices.IndexFunc(all, func(ca *x509.Certificate) bool { return isSignedBy(leaf, ca) })",
+		To:   "i := len(all) - 1",
+		Test: "TestWhatAnIssuerSignedIsTakenWithItsKeyAndTheChainOfItsCA",
+	},
+	{
+		Name: "a CA goes while a certificate waits for the issuer of the other one", Peer: "",
+		From: "func (t Turn) endsTrust() bool { return t == TurnNarrow || t == TurnForget }",
+		To:   "func (t Turn) endsTrust() bool { return t == TurnForget }",
+		Test: guardRow("a CA that is given up while a certificate waits for its issuer"),
+	},
+	{
+		Name: "Pods of first members are made before their issuer has signed", Peer: "",
+		From: "if len(awaited(o)) > 0 && !o.HasSwitchedOver() {",
+		To:   "if len(awaited(o)) > 0 && o.HasSwitchedOver() {",
+		Test: row("no Pod is made before its certificates are there"),
 	},
 	{
 		Name: "a CA of a person is taken that cannot be used", Peer: "",

@@ -49,8 +49,8 @@ var rights = []right{
 		"other types than `kubernetes.io/tls`, so no tokens of accounts; other names than those of its certificates; Secrets that it did not make",
 		"change or delete certificates and CAs of clusters; create Secrets of the type `kubernetes.io/tls` whose names end in `-etcd`"},
 	{"`create`, `delete` CertificateRequests of cert-manager", []string{"create,delete certificaterequests"},
-		"requests for a CA, or for other uses than those of servers and clients; owners that are no cluster and no EtcdClient; finalizers; " +
-			"requests that it did not make. Namespaces of Kubernetes itself",
+		"requests for a CA, or for other uses than those of servers and clients. Owners that are no cluster and no EtcdClient; finalizers. " +
+			"Requests that it did not make. Namespaces of Kubernetes itself",
 		"have issuers sign certificates of any name beside a cluster, if an approver lets them pass"},
 	{"`create` Pods and Jobs", []string{"create pods,jobs"},
 		"what Pod Security `restricted` refuses; tokens and certificates that Kubernetes accepts. Owners that are no cluster, backup " +
