@@ -62,7 +62,8 @@ type caRow struct {
 	Secret string `json:"secret"`
 	// For is who shows what it signs: on the port for clients, or among members.
 	For string `json:"for"`
-	// From is the Secret that it was copied from, or the issuer that signs with it; empty of a CA that the operator made.
+	// From is the Secret that it was copied from, or the issuer that signs with it; empty of a CA that the operator
+	// made.
 	From        string `json:"from,omitempty"`
 	Signs       bool   `json:"signs"`
 	HasKey      bool   `json:"hasKey"`

@@ -30,7 +30,7 @@ type view struct {
 	member  etcd.Client           // the one that answered; nil: none
 	secret  *corev1.Secret        // nil: there is none, or it is another's
 	ca      map[string][]byte     // what the CA's Secret holds; nil: it cannot sign
-	renew   string                // why the certificate has to be issued anew; empty: it has not, or waits for an issuer
+	renew   string                // why the certificate has to be issued anew, and can be; empty: it has not
 	signed  *signed               // how it stands with the issuer of the CA; nil: the operator signs, or nothing is due
 }
 

@@ -60,7 +60,7 @@ func (r *Reconciler) judgeRequest(ctx context.Context, c *v1alpha1.EtcdClient, s
 	case err != nil:
 		return resources.Signing{}, err
 	case request != nil && !resources.IsControlledBy(request, c.UID):
-		return resources.Signing{State: resources.SigningRefused, Why: "it is there, and is not of this EtcdClient"}, nil
+		return resources.Signing{State: resources.SigningRefused, Why: "it is not of this EtcdClient"}, nil
 	}
 	seen.signed = &signed{asking, request}
 	return asking.Judge(request, &by, seen.Now), nil

@@ -8,16 +8,14 @@
 //
 // # The order of rules
 //
-//  1. Whether the client is this operator's at all: other-operator.
-//  2. The client that is being deleted: release, revocation-waits, delete-user, delete-role, release. Its access goes
-//     before the object does. Where the cluster is gone nothing is left to take away.
-//  3. What a person has to put right: user-reserved, user-claimed, secret-claimed.
-//  4. Whether there is a cluster to ask: cluster, secret-taken, etcd-unknown.
-//  5. What has to be so in etcd, from the role to the user: user-taken, hold, make-role, grant, revoke, make-user.
-//     Rights that are missing come before rights that are too many, so that a client which moves to other keys never
-//     has none.
-//  6. What is handed out, and only while authentication limits what it may do: auth-off, ca, ask-issuer, signing, secret,
-//     granted.
+//  1. Whether the client is this operator's at all: other-operator.  2. The client that is being deleted: release,
+//
+// revocation-waits, delete-user, delete-role, release. Its access goes     before the object does. Where the cluster is
+// gone nothing is left to take away.  3. What a person has to put right: user-reserved, user-claimed, secret-claimed.
+// 4. Whether there is a cluster to ask: cluster, secret-taken, etcd-unknown.  5. What has to be so in etcd, from the
+// role to the user: user-taken, hold, make-role, grant, revoke, make-user.     Rights that are missing come before
+// rights that are too many, so that a client which moves to other keys never     has none.  6. What is handed out, and
+// only while authentication limits what it may do: auth-off, ca, ask-issuer, signing, secret,     granted.
 //
 // # Whose a user is
 //

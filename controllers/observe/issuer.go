@@ -46,7 +46,8 @@ func (k *keyring) readRequests(ctx context.Context) error {
 		client.MatchingLabels(resources.MemberSelector(k.cluster.Name)))
 	switch {
 	case meta.IsNoMatchError(err) || apierrors.IsNotFound(err):
-		k.asked.fault, k.asked.mayEnd = "cert-manager is not installed: this Kubernetes has no CertificateRequests", true
+		k.asked.fault = "cert-manager is not installed: this Kubernetes has no CertificateRequests"
+		k.asked.mayEnd = true
 	case apierrors.IsForbidden(err):
 		k.asked.fault = "the operator may not list CertificateRequests, which its ClusterRole allows"
 	case err != nil:
@@ -128,15 +129,14 @@ func (k *keyring) addAnswer(source *facts.CASource, question resources.Asking) {
 	}
 }
 
-// awaits says what a Secret that is missing, or not as it has to be, waits for; zero where something can be done with it
-// now. A Secret is made only once all its certificates are there.
+// awaits says what a Secret that is missing, or not as it has to be, waits for; zero where something can be done with
+// it now. A Secret is made only once all its certificates are there.
 func (k *keyring) awaits(name string, secret *corev1.Secret, certificates []resources.Certificate) facts.Awaited {
 	var data map[string][]byte
 	if secret != nil {
 		data = secret.Data
 	}
-	var awaited facts.Awaited
-	isFree := false
+	var all []signing
 	for _, c := range certificates {
 		ca, ok := k.trusted[c.CA]
 		if !ok {
@@ -145,19 +145,29 @@ func (k *keyring) awaits(name string, secret *corev1.Secret, certificates []reso
 		_, isDue := k.isDue(data, c, ca)
 		asking, byIssuer := resources.AskingFor(name, c, ca)
 		switch {
-		case secret != nil && !namesThose(data, c, ca), secret != nil && isDue && !byIssuer:
-			isFree = true
 		case isDue && byIssuer:
-			signing := k.signing(asking, c.CA, ca)
-			if signing.Request == "" {
-				isFree = isFree || secret != nil || signing.isToAsk
-			} else if awaited.Request == "" || signing.IsRefused && !awaited.IsRefused {
-				awaited = signing.Awaited
-			}
+			all = append(all, k.signing(asking, c.CA, ca))
+		case isDue && secret != nil:
+			all = append(all, signing{}) // the operator signs
+		}
+		if secret != nil && !namesThose(data, c, ca) {
+			all = append(all, signing{})
 		}
 	}
-	if isFree {
-		return facts.Awaited{}
+	return gravest(all, secret == nil)
+}
+
+// gravest is what a person has to look after first; zero where something can be done now. One that can be taken is not
+// enough for a Secret that is not there.
+func gravest(all []signing, isAbsent bool) facts.Awaited {
+	var awaited facts.Awaited
+	for _, one := range all {
+		switch {
+		case one.isToAsk, one.Request == "" && !isAbsent:
+			return facts.Awaited{}
+		case awaited.Request == "", one.IsRefused && !awaited.IsRefused:
+			awaited = one.Awaited
+		}
 	}
 	return awaited
 }

@@ -204,8 +204,8 @@ func ReferencesOfCluster(cluster *v1alpha1.EtcdCluster) []Reference {
 			Name: *wal.StorageClassName, Needs: "members have no volume for their write-ahead log, and do not start"})
 	}
 	clients, peers := cluster.Spec.CASources()
-	refs = append(refs, Reference{Field: "spec.tls.clientCA.secretRef.name", Kind: kindSecret, Name: clients.SecretName(),
-		Needs: "the CA for clients stays as it is, or the cluster does not begin"},
+	refs = append(refs, Reference{Field: "spec.tls.clientCA.secretRef.name", Kind: kindSecret,
+		Name: clients.SecretName(), Needs: "the CA for clients stays as it is, or the cluster does not begin"},
 		Reference{Field: "spec.tls.peerCA.secretRef.name", Kind: kindSecret, Name: peers.SecretName(),
 			Needs: "the CA for members stays as it is, or the cluster does not begin"})
 	if image := cluster.Spec.Image; image != nil {

@@ -38,15 +38,15 @@
 //
 //  1. Any: other-operator, deletion-policy, hands-off. What must be kept is un-owned whatever else holds.
 //  2. Not bootstrapped: spec-refused, retained-data, name-taken, ask-issuer, ca-source, restore-source, birth-record.
-//     Nothing is made over data, and nothing else is made before that record. One that was deleted is written anew, from the
-//     members' records.
+//     Nothing is made over data, and nothing else is made before that record. One that was deleted is written anew,
+//     from the members' records.
 //  3. Moving: restore-fence, restore-call-off, restore-go-back, restore-begin, restore-prepare,
 //     restore-switch-over. The next incarnation gets its data beside the current one, on volumes and under names of
 //     its own. Before anything is stopped nodes have taken Pods with the next members' rules, where their volumes are.
 //     Nothing of a former one may serve a write when the next one starts, nor when the cluster goes back.
 //  4. Sleeping: (spec-refused, restore-begin,) asleep, quorum-lost. Members are stopped, and then nothing is written.
-//  5. Bootstrapping: (spec-refused, name-taken, ask-issuer, ca-source,) (restore-source,) void-birth, bootstrap, restored,
-//     settings, pods, first-quorum. What begins with a backup never starts empty.
+//  5. Bootstrapping: (spec-refused, name-taken, ask-issuer, ca-source,) (restore-source,) void-birth, bootstrap,
+//     restored, settings, pods, first-quorum. What begins with a backup never starts empty.
 //  6. Alive, and spec.size is 0: hibernate. It is asked before all that starts a member, and goes by volumes alone.
 //  7. Alive, safe while etcd cannot be asked: (spec-refused, name-taken, first-quorum,) scaffold, signing, budget,
 //     restore-leftover, seal, compare, check-room, (settings, pods,) label-role, lead-away. Here the first two are
@@ -61,8 +61,8 @@
 //  11. replace, shrink, grow, wake-member, move-leader, pod-metadata. A doomed voter does not count, so grow also makes
 //     its successor.
 //  12. fence-member: what a person asks of one member.
-//  13. What the spec asks of members that run: (expand-volume, ask-issuer, ca-source,) roll-ca, check-minor, resize, roll,
-//     enable-downgrade, cover-log, authentication. Then room, where all members serve: compact, defragment; then
+//  13. What the spec asks of members that run: (expand-volume, ask-issuer, ca-source,) roll-ca, check-minor, resize,
+//     roll, enable-downgrade, cover-log, authentication. Then room, where all members serve: compact, defragment; then
 //     member-health, maintenance-window, settled.
 //
 // # When later rules are asked

@@ -10,8 +10,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
-// Certificates that an issuer signs: see docs/decisions/0058. What is asked of an issuer is answered by another process,
-// at once or in days. So nothing here is waited for that something else could be done beside.
+// Certificates that an issuer signs: see docs/decisions/0058. What is asked of an issuer is answered by another
+// process, at once or in days. So nothing here is waited for that something else could be done beside.
 
 // askIssuer asks an issuer which CA it signs with. What cannot be asked, caSource tells.
 func askIssuer(o pass) *proposal {
@@ -61,8 +61,8 @@ func awaitIssuer(o pass) *proposal {
 		says += " Members and clients go on with those that they have."
 	}
 	if told.IsRefused {
-		return refuse(facts.ReasonAwaitsIssuer, "%s Put the issuer right. The operator asks it again an hour later, or "+
-			"as soon as the CertificateRequest is deleted.", says).byHuman()
+		return refuse(facts.ReasonAwaitsIssuer, "%s Put the issuer right. The operator asks it again an hour later, "+
+			"or as soon as the CertificateRequest is deleted.", says).byHuman()
 	}
 	p := wait(facts.ReasonAwaitsIssuer, "%s It goes on by itself.", says)
 	p.Recheck = askedAgain(o.Now.Sub(told.Since))

@@ -60,8 +60,8 @@ var (
 			"have, and nothing is made without it.",
 		caSource, holds}
 	ruleAskIssuer = rule{"ask-issuer",
-		"An issuer is asked which CA it signs with, by a certificate of each kind that nothing uses. That comes before " +
-			"the CA is trusted, and once a day.",
+		"An issuer is asked which CA it signs with, by a certificate of each kind that nothing uses. That comes " +
+			"before the CA is trusted, and once a day.",
 		askIssuer, givesWay}
 	ruleRestoreBegin = rule{"restore-begin",
 		"An approved EtcdRestore gets new members beside those that serve, once its backup was looked at.",

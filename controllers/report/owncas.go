@@ -8,8 +8,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
-// ownCAs warns of CAs that the operator did not make, while one of them signs: the operator goes on with it, and a person
-// has to look after what comes next.
+// ownCAs warns of CAs that the operator did not make, while one of them signs: the operator goes on with it, and a
+// person has to look after what comes next.
 func (in Input) ownCAs() []string {
 	var all []string
 	for _, ca := range in.Observation.Objects {

@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Of cert-manager's API this has what the operator needs: a CertificateRequest. The module with the types of cert-manager
-// itself would raise the versions of half of the others, and bring along the API of gateways. A test holds these
-// to cert-manager's own definition (test/issuing).
+// Of cert-manager's API this has what the operator needs: a CertificateRequest. The module with the types of
+// cert-manager itself would raise the versions of half of the others, and bring along the API of gateways. A test holds
+// these to cert-manager's own definition (test/issuing).
 
 // CertManager is the version of cert-manager's API.
 var CertManager = schema.GroupVersion{Group: "cert-manager.io", Version: "v1"}

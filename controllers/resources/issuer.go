@@ -14,8 +14,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
 )
 
-// Asking is one certificate that an issuer is to sign: the one under these keys of a Secret or, without a seed, one that
-// only shows which CA the issuer signs with. At most one request of its name is under way.
+// Asking is one certificate that an issuer is to sign: the one under these keys of a Secret or, without a seed, one
+// that only shows which CA the issuer signs with. At most one request of its name is under way.
 type Asking struct {
 	Issuer v1alpha1.CAIssuerReference
 	pki.Wanted
@@ -108,7 +108,7 @@ const (
 	SigningToAsk   SigningState = iota // there is none, or another one is wanted: it is to be made
 	SigningWaits                       // it is not answered yet
 	SigningRefused                     // it was refused, or answered with something else: it is made anew an hour later
-	SigningOtherCA                     // all is well with it, but that it is of another CA: that has to be trusted first
+	SigningOtherCA                     // all is well, but it is of another CA, which has to be trusted first
 	SigningDone                        // the certificate can be taken
 )
 
@@ -126,8 +126,8 @@ type Signing struct {
 	Since time.Time // when it was asked
 }
 
-// Judge says how the request for a certificate stands; nil is none. By is the CA that it has to be of; nil where it is to
-// show that.
+// Judge says how the request for a certificate stands; nil is none. By is the CA that it has to be of; nil where it is
+// to show that.
 func (a Asking) Judge(r *CertificateRequest, by *pki.CA, now time.Time) Signing {
 	if r == nil || !a.isAskedBy(r) {
 		return Signing{}

@@ -223,8 +223,8 @@ func (a CA) whyNotTaken(cert *x509.Certificate, key any, want Leaf, now time.Tim
 	return nil
 }
 
-// Take is the certificate with its key, and the chain of the CA behind it, if it is what is wanted and of this CA. Every
-// error is ErrOtherCA, NotYet or Unusable.
+// Take is the certificate with its key, and the chain of the CA behind it, if it is what is wanted and of this CA.
+// Every error is ErrOtherCA, NotYet or Unusable.
 func (w Wanted) Take(a Answer, by CA, now time.Time) (Pair, error) {
 	certs, err := readCertificates(a.Cert)
 	if err != nil {

@@ -52,8 +52,8 @@ var seeing = []mutant{
 	},
 	{
 		Name: "certificates of a member that was removed stay where its volume was deleted before",
-		From: "return leftovers{names: namesBelow(cluster, 0, bootstrap.NextOrdinal), areUnused: true}",
-		To:   "return leftovers{}",
+		From: "return leftovers{names: namesBelow(cluster, 0, bootstrap.NextOrdinal), areUnused: true,",
+		To:   "return leftovers{",
 		Test: "TestAtRestOnlyMembersHaveCertificates",
 	},
 	{

@@ -15,6 +15,7 @@ func (w *model) make(c changes.Change) bool {
 	case changes.AdoptData, changes.VoidBootstrap, changes.NextBootstrap, changes.GoBack, changes.MarkCurrent,
 		changes.MarkFlushed, changes.Compact, changes.TurnCA:
 		return false // what follows depends on what an earlier cluster left, or on what members hold or trust
+	case changes.AskIssuer, changes.DeleteRequests: // an issuer is not foretold
 	case changes.StartPreflight:
 		w.o.Preflight = &facts.Preflight{Asked: c.Asked,
 			Task: facts.Task{UID: w.uid(), Created: w.o.Now, Phase: facts.PodPending}}

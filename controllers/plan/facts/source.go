@@ -12,7 +12,8 @@ const (
 	OriginIssuer  Origin = "Issuer"  // an issuer has its key, and signs with it
 )
 
-// CASource is where the spec wants a CA from: a Secret of a person, or an issuer. Zero where the operator is to make it.
+// CASource is where the spec wants a CA from: a Secret of a person, or an issuer. Zero where the operator is to make
+// it.
 type CASource struct {
 	Origin          Origin
 	From            string // in words: see CA

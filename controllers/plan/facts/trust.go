@@ -156,8 +156,8 @@ const (
 	TurnForget Turn = "Forget" // clients are to trust it no more
 )
 
-// endsTrust reports a turn before which each certificate has to be of the CA that signs. Before another one it may be of
-// either, and so wait for its issuer: a CA can be left whose issuer signs no more.
+// endsTrust reports a turn before which each certificate has to be of the CA that signs. Before another one it may be
+// of either, and so wait for its issuer: a CA can be left whose issuer signs no more.
 func (t Turn) endsTrust() bool { return t == TurnNarrow || t == TurnForget }
 
 // Rotation says when CAs are replaced.

@@ -10,7 +10,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
-// givenCA is a CA that a person has in a Secret, or that of an issuer, and that the spec names; zero where it names none.
+// givenCA is a CA that a person has in a Secret, or that of an issuer, and that the spec names; zero where it names
+// none.
 type givenCA struct {
 	print    string
 	isWrong  bool // something in the Secret is not as it should be; the issuer refuses

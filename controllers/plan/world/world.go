@@ -100,7 +100,7 @@ type objects struct {
 	made      map[string]bool    // Services and Secrets that are not a member's
 	beside    caSecret           // and what it holds beside that
 	trusts    map[string]trustIn // by member: the CAs that its certificates name; never changed in place
-	asked     map[string]string  // by member: the CA with which the issuer signs what it was asked; never changed in place
+	asked     map[string]string  // by member: the CA that signs what the issuer was asked; never changed in place
 	caOwner   string             // UID of the object that the CA says it belongs to
 	ca        string             // the CA that the CA's Secret holds
 	secrets   map[string]string  // by member: the CA that its certificates are of
