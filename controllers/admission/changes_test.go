@@ -54,6 +54,7 @@ var changes = []change{
 		"spec: {tls: {extraSANs: [c.example.com]}}", "", ""},
 	{"a CA of one's own is named", "", "spec: {tls: {clientCA: {secretRef: {name: corp}}}}", "", ""},
 	{"another one is named", "spec: {tls: {clientCA: {secretRef: {name: corp}}}}", "spec: {tls: {clientCA: {secretRef: {name: other}}, peerCA: {secretRef: {name: corp}}}}", "", ""},
+	{"an issuer is named in its place", "spec: {tls: {clientCA: {secretRef: {name: corp}}}}", "spec: {tls: {clientCA: {issuerRef: {name: corp}}}}", "", ""},
 	{"none is named any more", "spec: {tls: {clientCA: {secretRef: {name: corp}}}}", "", "", ""},
 	{"names in certificates are all taken away", "spec: {tls: {extraSANs: [a.example.com]}}", "", "", ""},
 
