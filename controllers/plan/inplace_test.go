@@ -296,7 +296,7 @@ func inPlace() []row {
 		{"nor to change it where the same would be found again",
 			lookedAt(begin, hasFailed(time.Hour), because("StoreNotFound")), Refuse, "restore-begin",
 			facts.ReasonUnusable, "",
-			"If another backup was meant, delete the EtcdRestore and create another: kubectl delete etcdrestore back -n default. If you put this one"},
+			"If the EtcdRestore names the wrong backup, delete it and create another: kubectl delete etcdrestore back -n default. If you put this one"},
 		{"without a backup nothing is given up while a quorum holds", requesting(three, forNothing), Refuse,
 			"restore-begin", facts.ReasonRestoreHeld, "", "not certainly lost"},
 		{"a member in memory that says that its data is gone has lost it",

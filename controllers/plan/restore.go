@@ -38,11 +38,11 @@ func nameAnother(o pass) string {
 
 // lookAgain says it where the same look would find the same: no one but a person knows which of the two is wrong.
 func lookAgain(o pass) string {
-	wrong := "correct it, and it is looked at again"
+	wrong := "If spec.bootstrap.restore names the wrong backup, correct it, and that one is looked at"
 	if o.IsInPlace() {
-		wrong = "delete the EtcdRestore and create another: " + deletionOf(o)
+		wrong = "If the EtcdRestore names the wrong backup, delete it and create another: " + deletionOf(o)
 	}
-	return fmt.Sprintf("If another backup was meant, %s. If you put this one right in the store, have it looked at "+
+	return fmt.Sprintf("%s. If you put this one right in the store, have it looked at "+
 		"again: kubectl delete pod %s-preflight -n %s.", wrong, o.Cluster.Name, o.Cluster.Namespace)
 }
 

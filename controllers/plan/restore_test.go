@@ -219,7 +219,7 @@ func restores() []row {
 			"", "DeletePreflight", ""},
 		{"what stays as it is is not looked at again", looking(begin, hasFailed(100*time.Hour),
 			because("ManifestInvalid")), Refuse, "restore-source", facts.ReasonUnusable, "",
-			"If another backup was meant, correct it, and it is looked at again. If you put this one right in the store, have it looked at again: " +
+			"If spec.bootstrap.restore names the wrong backup, correct it, and that one is looked at. If you put this one right in the store, have it looked at again: " +
 				"kubectl delete pod demo-preflight -n default."},
 		{"a file that is no snapshot stays one", looking(begin, hasFailed(100*time.Hour), because("NotASnapshot")),
 			Refuse, "restore-source", facts.ReasonUnusable, "", "kubectl delete pod demo-preflight -n default"},

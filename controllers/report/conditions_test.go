@@ -335,11 +335,10 @@ func TestWhileTheOperatorMakesRoomAPersonIsToldToWait(t *testing.T) {
 	} {
 		w := demo(3, begin).settled()
 		for _, name := range []string{"demo-0", "demo-1", "demo-2"} {
-			w.find(name).Pod.Settings.QuotaBytes = 2 << 30
+			full := w.find(name)
+			full.Answer.DBSize, full.Answer.DBSizeInUse, full.Pod.Settings.QuotaBytes = 2000<<20, row.inUse, 2<<30
+			full.Answer.Alarms = []facts.Alarm{{Name: facts.AlarmNoSpace}}
 		}
-		full := w.find("demo-1")
-		full.Answer.Alarms = []facts.Alarm{{Name: facts.AlarmNoSpace, Member: full.Member.ID}}
-		full.Answer.DBSize, full.Answer.DBSizeInUse = 2000<<20, row.inUse
 		w.o.Desired.Paused = row.isPaused
 		if got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionAvailable); !strings.Contains(got.Message, row.want) {
 			t.Errorf("%s: %s", name, got.Message)
