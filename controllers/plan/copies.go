@@ -113,7 +113,7 @@ func outOfDoubt(o pass) string {
 	}
 	command := fmt.Sprintf("kubectl etcd-steward restore %s -n %s", o.Cluster.Name, o.Cluster.Namespace)
 	return fmt.Sprintf("Restore a backup of before they differed: %[1]s lists backups, and %[1]s --from BACKUP makes "+
-		"an EtcdRestore, which does nothing before you read what is lost and approve it. %[2]s. Without a backup, "+
+		"an EtcdRestore. It does nothing before you read what is lost, and approve it. %[2]s. Without a backup, "+
 		"decide whose data is right: "+pages.Docs+"docs/failures/data.md#copies-differ.", command, newest)
 }
 

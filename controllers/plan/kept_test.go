@@ -214,8 +214,8 @@ func keptRows() []row {
 			facts.ReasonCorruption, "", "no single copy stands"},
 		{"which says how to restore a backup, and that none is known", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption",
 			facts.ReasonCorruption, "", "Restore a backup of before they differed: kubectl etcd-steward restore demo -n default lists backups, and " +
-				"kubectl etcd-steward restore demo -n default --from BACKUP makes an EtcdRestore, which does nothing before you read what is " +
-				"lost and approve it. No backup of this cluster is known"},
+				"kubectl etcd-steward restore demo -n default --from BACKUP makes an EtcdRestore. It does nothing before you read what is " +
+				"lost, and approve it. No backup of this cluster is known"},
 		{"or which is the newest", func() scene {
 			o := hashing(five, 6, 6, 7, 7, 7)
 			o.Proven = &facts.Backup{Time: now.Add(-time.Hour), Revision: 12}

@@ -313,7 +313,7 @@ func TestAClusterThatTakesNoWritesIsNotAvailableAndTheAlarmIsTheReason(t *testin
 		}
 		for i, name := range []string{"demo-0", "demo-1", "demo-2"} {
 			size := []int64{10 << 20, 2000 << 20, 1}[i]
-			w.find(name).Answer.DBSize, w.find(name).Answer.DBSizeInUse, w.find(name).Pod.Settings.QuotaBytes = size, size, 2<<30
+			w.find(name).Answer.DBSize, w.find(name).Answer.DBSizeInUse, w.find(name).Pod.Settings.QuotaBytes = size, 2000<<20, 2<<30
 		}
 		got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionAvailable)
 		if got.Status != row.status || got.Reason != row.reason || !strings.Contains(got.Message, row.says) {

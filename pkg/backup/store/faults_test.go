@@ -123,7 +123,7 @@ func TestWhatOtherStoresAnsweredIsToldInWords(t *testing.T) {
 		"\nRequestId:9e\nTime:2026-11-30T08:00:00Z</Message></Error>"
 	asked := httptest.NewRequest(http.MethodPut, "https://shop.blob.core.windows.net/backups/x", nil)
 	response := &http.Response{StatusCode: http.StatusForbidden, Request: asked, Body: io.NopCloser(strings.NewReader(body))}
-	of := func(service, operation string, err error) error {
+	calling := func(service, operation string, err error) error {
 		return &smithy.OperationError{ServiceID: service, OperationName: operation, Err: err}
 	}
 	denied := &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusForbidden}},
@@ -131,11 +131,11 @@ func TestWhatOtherStoresAnsweredIsToldInWords(t *testing.T) {
 	for want, err := range map[string]error{
 		"the store refuses the credentials: Azure answers PUT with 403 (AuthenticationFailed: Server failed to authenticate the request)": &azcore.ResponseError{
 			StatusCode: http.StatusForbidden, ErrorCode: "AuthenticationFailed", RawResponse: response},
-		"the store refuses the credentials: STS answers AssumeRoleWithWebIdentity with 403 (AccessDenied: Not authorized to assume role)": of("S3",
-			"HeadObject", fmt.Errorf("get credentials: %w", of("STS", "AssumeRoleWithWebIdentity", denied))),
+		"the store refuses the credentials: STS answers AssumeRoleWithWebIdentity with 403 (AccessDenied: Not authorized to assume role)": calling("S3",
+			"HeadObject", fmt.Errorf("get credentials: %w", calling("STS", "AssumeRoleWithWebIdentity", denied))),
 		"the store refuses the credentials: Google answers with 403 (forbidden: no access)": &googleapi.Error{Code: http.StatusForbidden,
 			Message: "no access", Errors: []googleapi.ErrorItem{{Reason: "forbidden"}}},
-		"the store cannot be reached: the request to minio.storage.svc:9000 failed: dial tcp: no such host": of("S3", "HeadObject",
+		"the store cannot be reached: the request to minio.storage.svc:9000 failed: dial tcp: no such host": calling("S3", "HeadObject",
 			&smithyhttp.RequestSendError{Err: &url.Error{Op: "Head", URL: "https://minio.storage.svc:9000/b/prod/x",
 				Err: &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("no such host")}}}),
 	} {
