@@ -165,8 +165,8 @@ const (
 type NextStep struct {
 	// Rule is the name of the rule that decided. docs/rules.md lists all rules.
 	Rule string `json:"rule"`
-	// Verdict is Act, Wait, Blocked (refused for now, the operator tries again by itself), Stalled (refused until a person
-	// does something) or Settled.
+	// Verdict is Act, Wait, Blocked (refused for now, the operator tries again by itself), Stalled (refused until a
+	// person does something) or Settled.
 	Verdict string `json:"verdict"`
 	// Reason is one CamelCase word for machines.
 	Reason string `json:"reason"`

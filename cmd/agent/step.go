@@ -176,7 +176,8 @@ func report(stdout io.Writer, o *options, result any) {
 // logWhole has what the store's library said of an error in the log: the IDs in it are for who runs the store.
 func logWhole(o *options, err error) {
 	if whole := store.Whole(err); whole != "" {
-		fmt.Fprintln(os.Stderr, "agent:", strings.ReplaceAll(store.Redact(o.storeOptions.CredentialsDir, whole), "\n", "; "))
+		whole = store.Redact(o.storeOptions.CredentialsDir, whole)
+		fmt.Fprintln(os.Stderr, "agent:", strings.ReplaceAll(whole, "\n", "; "))
 	}
 }
 

@@ -41,8 +41,8 @@ func alarms(o pass) *proposal {
 			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest()).yielding()
 	case len(full) > 0 && isGivingBack(o):
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator "+
-			"compacts old history where it fills members, defragments them one by one, and disarms the alarm. Wait for "+
-			"that: if it frees too little, this says so, and what you do.%s",
+			"compacts old history where it fills members, defragments them one by one, and disarms the alarm. "+
+			"Wait for that: if it frees too little, this says so, and what you do.%s",
 			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest(), restartsMeanwhile(o)).yielding()
 	case len(full) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s.%s %s. The "+

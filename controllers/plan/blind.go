@@ -178,7 +178,8 @@ func quorumLost(o pass) *proposal {
 func howToRebuild(o pass) string {
 	command := fmt.Sprintf("kubectl etcd-steward restore %s -n %s", o.Cluster.Name, o.Cluster.Namespace)
 	if m := evidenceNow(o).Furthest(); m.Name != "" {
-		return fmt.Sprintf("%s --survivor %s makes one of what %[2]s holds, and says how to approve it.", command, m.Name)
+		return fmt.Sprintf("%s --survivor %s makes one of what %[2]s holds, and says how to approve it.", command,
+			m.Name)
 	}
 	return command + " shows that, with the backups and the command that makes one."
 }

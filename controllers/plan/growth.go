@@ -260,7 +260,8 @@ func whenFull(o pass, r facts.Replica) string {
 		pages.Docs + "docs/alerts.md#a-volume-that-is-full." + whoseDisk(r)
 }
 
-// whoseDisk is how a person finds out whether a volume is a disk of its own, as a sentence with a space in front, or "".
+// whoseDisk is how a person finds out whether a volume is a disk of its own, as a sentence with a space in front, or
+// "".
 func whoseDisk(r facts.Replica) string {
 	if r.Volume.IsOwnDisk || r.Volume.Backing == "" {
 		return ""
