@@ -124,7 +124,7 @@ var cas = []mutant{
 	{
 		Name: "a certificate of another key is taken from an issuer", Peer: "",
 		From: "case !ok || !public.Equal(key):",
-		To:   "case !ok:",
+		To:   "case !ok || public.Equal(nil):",
 		Test: "TestNothingIsTakenFromAnIssuerThatDoesNotVerify",
 	},
 	{
