@@ -250,6 +250,30 @@ func TestAnIssuersCAIsTakenInAndLeftAgainWithoutAskingForACertificateThatIsNotNe
 	}
 }
 
+// The CA comes from a Secret, and then from the issuer that has the same one: nothing is to change for members.
+func TestAnIssuerOfTheCAThatAClusterWasMadeWithTakesOverWithoutAnotherCA(t *testing.T) {
+	w := newWorld(t, issuedBy("company"))
+	by := newIssuer(t, nil)
+	w.mustDo(t, bootstrapped(), askIssuer)
+	w.answers(t, by)
+	_ = w.do(t, bootstrapped(), beginWith(by))
+	before := w.secret(t, "demo-ca").Data
+	w.cluster.Spec.TLS.ClientCA.IssuerRef.Name = "renamed"
+	again := askIssuer
+	again.From = "Issuer renamed"
+	w.mustDo(t, bootstrapped(), again)
+	w.answers(t, by)
+	c := w.turn(t, "demo-ca", facts.TurnRenew)
+	c.From, c.Next = "Issuer renamed", pki.Fingerprint(by.PEM())
+	w.mustDo(t, bootstrapped(), c)
+	after := w.secret(t, "demo-ca").Data
+	origin := resources.OriginIn(after, resources.KeyOrigin)
+	if origin.From() != "Issuer renamed" || !origin.IsFirst || !bytes.Equal(after[resources.KeyCert], before[resources.KeyCert]) ||
+		!bytes.Equal(after[resources.KeyKey], before[resources.KeyKey]) {
+		t.Errorf("it is %+v by now", origin)
+	}
+}
+
 func TestAnIssuerIsAskedAnewAfterADayAndWhatIsLeftIsDeleted(t *testing.T) {
 	w := newWorld(t, issuedBy("company"))
 	w.mustDo(t, bootstrapped(), askIssuer)

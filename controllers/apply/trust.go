@@ -51,8 +51,7 @@ func (s step) turnCA(ctx context.Context, c changes.TurnCA) error {
 func (s step) turn(ctx context.Context, data map[string][]byte, c changes.TurnCA) error {
 	switch c.Turn {
 	case facts.TurnRenew:
-		since := cmp.Or(resources.OriginIn(data, resources.KeyOrigin).Since, s.Now())
-		return s.take(ctx, data, signing, wantedCA{c.CA, c.From, c.Next}, since)
+		return s.renew(ctx, data, c)
 	case facts.TurnWiden:
 		keepRecordKey(data)
 		if c.From != "" {
@@ -74,6 +73,20 @@ func (s step) turn(ctx context.Context, data map[string][]byte, c changes.TurnCA
 			delete(data, key)
 		}
 	}
+	return nil
+}
+
+// renew takes another certificate of the CA that signs, or the same one from elsewhere: that is still the one that the
+// cluster was made with, if it was, and so restarts no member.
+func (s step) renew(ctx context.Context, data map[string][]byte, c changes.TurnCA) error {
+	before, held := resources.OriginIn(data, resources.KeyOrigin), pki.Fingerprint(data[resources.KeyCert])
+	err := s.take(ctx, data, signing, wantedCA{c.CA, c.From, c.Next}, cmp.Or(before.Since, s.Now()))
+	if err != nil || !before.IsFirst || held != c.Next {
+		return err
+	}
+	origin := resources.OriginIn(data, resources.KeyOrigin)
+	origin.IsFirst = true
+	data[resources.KeyOrigin] = origin.Encode()
 	return nil
 }
 

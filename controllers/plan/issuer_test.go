@@ -144,6 +144,11 @@ func TestWhatWasAskedLongAgoIsLookedAtSeldom(t *testing.T) {
 		if d := Decide(o.Observation); d.Recheck > most || d.Recheck < most/2 {
 			t.Errorf("asked %s ago, it looks again after %s", ago, d.Recheck)
 		}
+		source := notAnswered(" is not answered")
+		source.Asked = now.Add(-ago)
+		if d := Decide(naming(unborn(notBootstrapped(3)), source).Observation); d.Recheck > most || d.Recheck < most/2 {
+			t.Errorf("asked which CA signs %s ago, it looks again after %s", ago, d.Recheck)
+		}
 	}
 }
 

@@ -113,7 +113,7 @@ func caSource(o pass) *proposal {
 		if !isThere {
 			goesOn = "The cluster begins as soon as it can be used. "
 		}
-		return whoseSource(from, says+" "+goesOn, isThere)
+		return whoseSource(o, from, says+" "+goesOn, isThere)
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func isSourceNeeded(o pass, ca facts.Object) bool {
 }
 
 // whoseSource waits for a Secret or an issuer that may come, and leaves one that is wrong to a person.
-func whoseSource(from facts.CASource, says string, yields bool) *proposal {
+func whoseSource(o pass, from facts.CASource, says string, yields bool) *proposal {
 	come, right := "Create the Secret, or put", "Put the Secret right, or put"
 	if from.Origin == facts.OriginIssuer {
 		come = "It goes on by itself once that is there. If it does not come, put the issuer right, or put"
@@ -137,7 +137,7 @@ func whoseSource(from facts.CASource, says string, yields bool) *proposal {
 		p = wait(facts.ReasonCASource, "%s%s the field back as it was.", says, come)
 		p.Recheck = recheckSlow
 		if from.Origin == facts.OriginIssuer {
-			p.Recheck = recheckWait
+			p.Recheck = askedAgain(o.Now.Sub(from.Asked))
 		}
 	}
 	if yields {
