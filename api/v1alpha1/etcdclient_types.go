@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // EtcdClient gives one program access to some keys of a cluster. The operator makes a user in etcd, and a Secret with a
 // certificate of that user. Deleting it takes the access away.
@@ -159,4 +162,9 @@ func (c *EtcdClient) SecretNameOrDefault() string {
 		return c.Spec.SecretName
 	}
 	return c.Name + "-etcd"
+}
+
+// ClusterKey names the cluster that the client is to use.
+func (c *EtcdClient) ClusterKey() types.NamespacedName {
+	return types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.ClusterRef.Name}
 }

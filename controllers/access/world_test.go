@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -46,6 +47,7 @@ type world struct {
 	ca      []byte // the certificate of the CA
 	events  *events.FakeRecorder
 
+	registry *prometheus.Registry
 	operator *Reconciler
 	writes   []string
 	crashAt  int // the number of the write after which the operator dies; 0: never
@@ -147,7 +149,11 @@ func (w *world) restart() {
 	now := func() time.Time { return w.now }
 	w.events = events.NewFakeRecorder(1000)
 	secrets := observe.NewSecretCache(w.kube, now)
+	w.registry = prometheus.NewPedanticRegistry()
+	metrics, err := NewMetrics(w.registry)
+	must(w.t, err)
 	w.operator = &Reconciler{
+		Metrics: metrics,
 		Frame: kit.Frame{Client: w.writing(), Live: w.kube, Recorder: w.events, Operator: "ops/etcd-steward", Now: now,
 			Unseen: kit.NewUnseenWrites(now)},
 		Secrets: secrets, Dialer: observe.NewPodDialer(w.network.Dialer(), secrets),

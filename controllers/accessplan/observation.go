@@ -2,6 +2,7 @@ package accessplan
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -94,6 +95,9 @@ const rolePrefix = v1alpha1.Group + "/"
 // RoleName is the role of a client. It names both, so that whose user it is can be read in etcd alone: neither name may
 // have a slash.
 func RoleName(client, user string) string { return rolePrefix + client + "/" + user }
+
+// IsRoleName tells the names of roles that the operator makes for clients.
+func IsRoleName(name string) bool { return strings.HasPrefix(name, rolePrefix) }
 
 // Making is a right of a role whose user is about to be made. It stands there from just before the user is made until
 // the user has the role, and lets no key be read that is there.

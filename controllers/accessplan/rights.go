@@ -22,7 +22,7 @@ func WantedRights(permissions []v1alpha1.ClientPermission) []Right {
 	for _, p := range permissions {
 		right := Right{Key: p.Key, Read: true, Write: p.Access == v1alpha1.AccessReadWrite}
 		if p.Prefix != "" {
-			right.Key, right.End = p.Prefix, behind(p.Prefix)
+			right.Key, right.End = p.Prefix, Behind(p.Prefix)
 		}
 		if right.Key == "" {
 			continue // the schema refuses it, and to etcd it would be no key at all
@@ -37,9 +37,13 @@ func WantedRights(permissions []v1alpha1.ClientPermission) []Right {
 	return all
 }
 
-// behind is the first key that does not begin with a prefix. The prefix is UTF-8, so no byte of it is the highest one.
-func behind(prefix string) string {
+// Behind is the first key that does not begin with a prefix; empty where there is none. A prefix of a spec is UTF-8, so
+// no byte of it is the highest one.
+func Behind(prefix string) string {
 	last := len(prefix) - 1
+	if last < 0 || prefix[last] == 0xff {
+		return ""
+	}
 	return prefix[:last] + string([]byte{prefix[last] + 1})
 }
 
