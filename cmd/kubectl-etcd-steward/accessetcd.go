@@ -73,8 +73,8 @@ func (s *session) askEtcd(ctx context.Context, c *v1alpha1.EtcdCluster, clients 
 	defer conn.Close()
 	said, err := census{auth: pb.NewAuthClient(conn), cluster: c.Name, clients: clients}.take(ctx)
 	if status.Code(err) == codes.PermissionDenied && !isOperator {
-		return nil, fmt.Errorf("etcd does not let the user %s read users and roles. Ask as the user root, with the right "+
-			"to get the Secret %s: `kubectl etcd-steward access %s --operator`", resources.ClientUser(c.Name),
+		return nil, fmt.Errorf("etcd does not let the user %s read users and roles. Ask as the user root, with the "+
+			"right to get the Secret %s: `kubectl etcd-steward access %s --operator`", resources.ClientUser(c.Name),
 			resources.OperatorSecret(c.Name), named(c))
 	}
 	return said, err
@@ -111,16 +111,18 @@ func (q census) take(ctx context.Context) (*inEtcd, error) {
 	if err != nil {
 		return nil, fmt.Errorf("asking etcd for its roles: %w", err)
 	}
-	asked := q.others(users.GetUsers(), func(c clientRow) string { return c.User })
-	for i, name := range asked {
+	hasUser := func(c clientRow, user string) bool { return c.Ready && c.User == user }
+	for i, name := range q.others(users.GetUsers(), hasUser) {
 		row, err := q.user(ctx, name, i < mostAsked)
 		if err != nil {
 			return nil, err
 		}
-		said.Users = append(said.Users, row)
+		if !q.isOfClient(row) {
+			said.Users = append(said.Users, row)
+		}
 	}
-	asked = q.others(roles.GetRoles(), func(c clientRow) string { return c.Role })
-	for i, name := range asked {
+	hasRole := func(c clientRow, role string) bool { return c.Role == role }
+	for i, name := range q.others(roles.GetRoles(), hasRole) {
 		row, err := q.role(ctx, name, i < mostAsked)
 		if err != nil {
 			return nil, err
@@ -131,12 +133,19 @@ func (q census) take(ctx context.Context) (*inEtcd, error) {
 }
 
 // others are the names that no EtcdClient accounts for, in order.
-func (q census) others(names []string, ofClient func(clientRow) string) []string {
+func (q census) others(names []string, has func(clientRow, string) bool) []string {
 	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return slices.ContainsFunc(q.clients, func(c clientRow) bool { return ofClient(c) == name })
+		return slices.ContainsFunc(q.clients, func(c clientRow) bool { return has(c, name) })
 	})
 	slices.Sort(others)
 	return others
+}
+
+// isOfClient tells a user that was made for an EtcdClient from one that people made and an EtcdClient asks for.
+func (q census) isOfClient(user userRow) bool {
+	return slices.ContainsFunc(q.clients, func(c clientRow) bool {
+		return c.User == user.Name && slices.Contains(user.Roles, c.Role)
+	})
 }
 
 func (q census) user(ctx context.Context, name string, isAsked bool) (userRow, error) {

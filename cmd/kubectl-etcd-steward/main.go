@@ -122,8 +122,8 @@ func (p program) root() *cobra.Command {
 		p.backupCommand(), p.restoreCommand(), p.restartCommand(), p.defragmentCommand(), p.maintainCommand(),
 		p.replaceCommand(), p.moveLeaderCommand(), p.fenceCommand(), p.unfenceCommand(), p.rotateCACommand(),
 		p.hibernateCommand(), p.wakeCommand(), p.pauseCommand(), p.resumeCommand(), p.connectCommand(),
-		p.certificatesCommand(), p.accessCommand(), p.ctlCommand(), p.lintCommand(), p.fioCommand(), p.completionCommand(),
-		p.versionCommand(),
+		p.certificatesCommand(), p.accessCommand(), p.ctlCommand(), p.lintCommand(), p.fioCommand(),
+		p.completionCommand(), p.versionCommand(),
 	)
 	p.complete(root)
 	return root
