@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"cmp"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -47,14 +49,15 @@ type EtcdClientList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.user) == has(oldSelf.user)",message="spec.user cannot change: create another EtcdClient",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="has(self.secretName) == has(oldSelf.secretName)",message="spec.secretName cannot change: create another EtcdClient",reason=FieldValueForbidden
 type EtcdClientSpec struct {
-	// ClusterRef names the EtcdCluster, in the same namespace. It cannot change.
+	// ClusterRef names the EtcdCluster. It cannot change.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.clusterRef cannot change: create another EtcdClient for another cluster",reason=FieldValueForbidden
-	ClusterRef ClusterReference `json:"clusterRef"`
+	ClusterRef ClientClusterReference `json:"clusterRef"`
 
 	// User is the client's name in etcd, and the common name of its certificate. It
-	// cannot change. No two clients of a cluster have the same user. Default: the name
-	// of the EtcdClient.
+	// cannot change. No two clients of a cluster have the same user. For a cluster of
+	// another namespace it must begin with the EtcdClient's namespace and a dot. Default:
+	// the name of the EtcdClient, for a cluster of another namespace after these.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
@@ -80,6 +83,23 @@ type EtcdClientSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.secretName cannot change: create another EtcdClient",reason=FieldValueForbidden
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?-etcd$')",message="spec.secretName must be lower-case letters, digits and '-', and end in -etcd: the operator makes no Secrets of other names for clients",messageExpression="'spec.secretName is \"' + self + '\"; it must be lower-case letters, digits and \"-\", and end in -etcd: the operator makes no Secrets of other names for clients'"
 	SecretName string `json:"secretName,omitempty"`
+}
+
+// ClientClusterReference names the EtcdCluster that a client is to use.
+type ClientClusterReference struct {
+	// Name of the EtcdCluster.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$')",message="spec.clusterRef.name must be the name of an EtcdCluster",messageExpression="'spec.clusterRef.name is \"' + self + '\"; it must be the name of an EtcdCluster: at most 40 characters, lower-case letters, digits and \"-\", starting with a letter and not ending in \"-\"'"
+	Name string `json:"name"`
+
+	// Namespace of the EtcdCluster, which must name the EtcdClient's in
+	// spec.access.namespaces. Default: the namespace of the EtcdClient.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="spec.clusterRef.namespace must be the name of a namespace"
+	Namespace string `json:"namespace,omitempty"`
 }
 
 // ClientPermission lets a client use one key, or all keys with a prefix.
@@ -153,8 +173,20 @@ func (c *EtcdClient) UserOrDefault() string {
 	if c.Spec.User != "" {
 		return c.Spec.User
 	}
-	return c.Name
+	return c.UserPrefix() + c.Name
 }
+
+// UserPrefix is how the user of a client begins whose cluster is in another namespace; empty in the same one. So no
+// namespace can have the user of another.
+func (c *EtcdClient) UserPrefix() string {
+	if !c.IsFromOutside() {
+		return ""
+	}
+	return c.Namespace + "."
+}
+
+// IsFromOutside reports a client whose cluster is in another namespace.
+func (c *EtcdClient) IsFromOutside() bool { return c.ClusterKey().Namespace != c.Namespace }
 
 // SecretNameOrDefault is the name of the Secret with the certificate.
 func (c *EtcdClient) SecretNameOrDefault() string {
@@ -166,5 +198,5 @@ func (c *EtcdClient) SecretNameOrDefault() string {
 
 // ClusterKey names the cluster that the client is to use.
 func (c *EtcdClient) ClusterKey() types.NamespacedName {
-	return types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.ClusterRef.Name}
+	return types.NamespacedName{Namespace: cmp.Or(c.Spec.ClusterRef.Namespace, c.Namespace), Name: c.Spec.ClusterRef.Name}
 }

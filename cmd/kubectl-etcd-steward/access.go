@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/accessplan"
@@ -29,8 +31,8 @@ func (p program) accessCommand() *cobra.Command {
 		Example: "  kubectl etcd-steward access demo\n" +
 			"  kubectl etcd-steward access demo --operator -o yaml\n" +
 			"  kubectl etcd-steward access",
-		Long: "Shows each EtcdClient of a cluster: its user, the keys that it may use, its Secret, the end of its " +
-			"certificate, and whether it is Ready. Then it asks a member for the users and roles that no " +
+		Long: "Shows each EtcdClient of a cluster: its user, the keys that it may use, and its Secret. It says when " +
+			"the certificate ends, and whether the EtcdClient is Ready. Then it asks a member for the users and roles that no " +
 			"EtcdClient accounts for, as `ctl` would. Where it cannot ask, it says why. Without a name it shows " +
 			"the EtcdClients of the namespace, and asks no etcd. It changes nothing. The exit code is 2 if an " +
 			"EtcdClient is not Ready.",
@@ -58,6 +60,8 @@ type whoMay struct {
 	Name      string      `json:"name"`
 	Namespace string      `json:"namespace"`
 	Clients   []clientRow `json:"clients"`
+	// Unread are namespaces whose EtcdClients could not be listed, and why.
+	Unread map[string]string `json:"unread,omitempty"`
 	// Etcd is what a member says; absent where none was asked.
 	Etcd *inEtcd `json:"etcd,omitempty"`
 	// NotAsked says why it was not.
@@ -86,8 +90,12 @@ type clientRow struct {
 const isLate = "The operator has not looked at this spec yet."
 
 func clientRowOf(c *v1alpha1.EtcdClient) clientRow {
-	row := clientRow{Namespace: c.Namespace, Name: c.Name, Cluster: c.Spec.ClusterRef.Name, User: c.UserOrDefault(),
-		Role: accessplan.RoleName(c.Name, c.UserOrDefault()), Secret: c.SecretNameOrDefault(),
+	from, cluster := "", c.Spec.ClusterRef.Name
+	if c.IsFromOutside() {
+		from, cluster = c.Namespace, c.ClusterKey().String()
+	}
+	row := clientRow{Namespace: c.Namespace, Name: c.Name, Cluster: cluster, User: c.UserOrDefault(),
+		Role: accessplan.RoleName(from, c.Name, c.UserOrDefault()), Secret: c.SecretNameOrDefault(),
 		May: rightsInWords(accessplan.WantedRights(c.Spec.Permissions)), Expires: c.Status.CertificateNotAfter}
 	ready := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ClientReady)
 	if ready == nil || ready.ObservedGeneration < c.Generation {
@@ -145,26 +153,44 @@ func (s *session) showWhoMay(ctx context.Context, name string, isOperator bool, 
 	if err != nil {
 		return err
 	}
-	clients, err := s.clientsOf(ctx, c)
+	clients, unread, err := s.clientsOf(ctx, c)
 	if err != nil {
 		return err
 	}
-	page := whoMay{Name: c.Name, Namespace: c.Namespace, Clients: clientRows(clients), now: s.now()}
-	if page.Etcd, err = s.askEtcd(ctx, c, page.Clients, isOperator); err != nil {
+	page := whoMay{Name: c.Name, Namespace: c.Namespace, Clients: clientRows(clients), Unread: unread, now: s.now()}
+	if page.Etcd, err = s.askEtcd(ctx, c, page, isOperator); err != nil {
 		page.NotAsked = strings.TrimSuffix(err.Error(), ".") + "."
 	}
 	return show(sight{data: page, ends: endOfClients(page.Clients), text: page.print})
 }
 
-// clientsOf are the EtcdClients that name a cluster.
-func (s *session) clientsOf(ctx context.Context, c *v1alpha1.EtcdCluster) ([]v1alpha1.EtcdClient, error) {
-	var all v1alpha1.EtcdClientList
-	if err := s.list(ctx, c.Namespace, &all); err != nil {
-		return nil, err
+// clientsOf are the EtcdClients that name a cluster, of its own namespace and of those that it allows. Unread are the
+// latter that could not be listed, and why.
+func (s *session) clientsOf(ctx context.Context, c *v1alpha1.EtcdCluster) (
+	clients []v1alpha1.EtcdClient, unread map[string]string, err error) {
+	namespaces := []string{c.Namespace}
+	if c.Spec.Access != nil {
+		for _, allowed := range c.Spec.Access.Namespaces {
+			if allowed.Name != c.Namespace {
+				namespaces = append(namespaces, allowed.Name)
+			}
+		}
 	}
-	return slices.DeleteFunc(all.Items, func(one v1alpha1.EtcdClient) bool {
-		return one.Spec.ClusterRef.Name != c.Name
-	}), nil
+	unread = map[string]string{}
+	for i, namespace := range namespaces {
+		var all v1alpha1.EtcdClientList
+		err := s.list(ctx, namespace, &all)
+		switch {
+		case err != nil && i == 0:
+			return nil, nil, err
+		case err != nil:
+			unread[namespace] = err.Error()
+		}
+		clients = append(clients, slices.DeleteFunc(all.Items, func(one v1alpha1.EtcdClient) bool {
+			return one.ClusterKey() != client.ObjectKeyFromObject(c)
+		})...)
+	}
+	return clients, unread, nil
 }
 
 // clientHeads are the columns that tell of what a client may do.
@@ -172,6 +198,7 @@ var clientHeads = []string{"USER", "MAY", "SECRET", "CERTIFICATE", "READY"}
 
 func clientColumns(now time.Time) []column[clientRow] {
 	return []column[clientRow]{
+		{"NAMESPACE", func(r clientRow) string { return r.Namespace }},
 		{"NAME", func(r clientRow) string { return r.Name }},
 		{"CLUSTER", func(r clientRow) string { return r.Cluster }},
 		{"USER", func(r clientRow) string { return r.User }},
@@ -192,10 +219,22 @@ func printReasons(text *bytes.Buffer, rows []clientRow) {
 	head := "\nNot ready:\n"
 	for _, r := range rows {
 		if !r.Ready {
-			fmt.Fprintf(text, "%s  %s: %s\n", head, r.Name, r.Message)
+			fmt.Fprintf(text, "%s  %s: %s\n", head, r.called(isFromOutside(rows)), r.Message)
 			head = ""
 		}
 	}
+}
+
+// isFromOutside reports rows of more than one namespace.
+func isFromOutside(rows []clientRow) bool {
+	return slices.ContainsFunc(rows, func(r clientRow) bool { return r.Namespace != rows[0].Namespace })
+}
+
+func (r clientRow) called(isFromOutside bool) string {
+	if isFromOutside {
+		return r.Namespace + "/" + r.Name
+	}
+	return r.Name
 }
 
 func (w whoMay) print(out io.Writer) error {
@@ -205,8 +244,15 @@ func (w whoMay) print(out io.Writer) error {
 		text.WriteString("Authentication is off: every certificate of this cluster may read and write all keys.\n\n")
 	}
 	text.WriteString("EtcdClients:\n")
-	_ = printTable(&text, "  ", w.Clients, pick(clientColumns(w.now), append([]string{"NAME"}, clientHeads...)...))
+	heads := append([]string{"NAME"}, clientHeads...)
+	if isFromOutside(w.Clients) {
+		heads = append([]string{"NAMESPACE"}, heads...)
+	}
+	_ = printTable(&text, "  ", w.Clients, pick(clientColumns(w.now), heads...)) // a buffer takes all
 	printReasons(&text, w.Clients)
+	for _, namespace := range slices.Sorted(maps.Keys(w.Unread)) {
+		fmt.Fprintf(&text, "\nEtcdClients of namespace %s are not shown: %s\n", namespace, w.Unread[namespace])
+	}
 	if w.Etcd == nil {
 		fmt.Fprintf(&text, "\nWho else is in etcd is not known: %s\n", w.NotAsked)
 	} else {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -86,7 +87,7 @@ func withClients(t *testing.T) (*etcds, *session) {
 
 func clientOf(name, cluster string, ready metav1.ConditionStatus, reason, message string) *v1alpha1.EtcdClient {
 	return &v1alpha1.EtcdClient{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: name},
-		Spec: v1alpha1.EtcdClientSpec{ClusterRef: v1alpha1.ClusterReference{Name: cluster},
+		Spec: v1alpha1.EtcdClientSpec{ClusterRef: v1alpha1.ClientClusterReference{Name: cluster},
 			Permissions: []v1alpha1.ClientPermission{{Prefix: name + "/", Access: v1alpha1.AccessReadWrite}}},
 		Status: v1alpha1.EtcdClientStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ClientReady, Status: ready, Reason: reason, Message: message}}}}
 }
@@ -154,6 +155,47 @@ func TestWhereEtcdCannotBeAskedTheClientsAreShownAndWhyIsSaid(t *testing.T) {
 				t.Errorf("%+v", text)
 			}
 		})
+	}
+}
+
+func TestClientsOfNamespacesThatTheClusterAllowsAreShownAndThoseThatMayNotBeListedAreTold(t *testing.T) {
+	e, s := withClients(t)
+	c := &v1alpha1.EtcdCluster{}
+	if err := s.Get(t.Context(), client.ObjectKey{Namespace: "prod", Name: "demo"}, c); err != nil {
+		t.Fatal(err)
+	}
+	c.Spec.Access = &v1alpha1.AccessSpec{Namespaces: []v1alpha1.ClientNamespace{{Name: "team"}, {Name: "closed"}}}
+	if err := s.Update(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	cart := clientOf("cart", "demo", metav1.ConditionTrue, accessplan.ReasonGranted, "")
+	cart.Namespace, cart.Spec.ClusterRef.Namespace = "team", "prod"
+	namesake := clientOf("namesake", "demo", metav1.ConditionTrue, accessplan.ReasonGranted, "") // of a cluster of its own namespace
+	namesake.Namespace = "team"
+	for _, c := range []*v1alpha1.EtcdClient{cart, namesake} {
+		if err := s.Create(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.users.users["team.cart"], e.users.roles["etcdsteward.dev/team/cart/team.cart"] = []string{"etcdsteward.dev/team/cart/team.cart"}, nil
+	e.users.users["closed.a"], e.users.roles["etcdsteward.dev/closed/a/closed.a"] = []string{"etcdsteward.dev/closed/a/closed.a"}, nil
+	s.WithWatch = interceptor.NewClient(s.WithWatch, interceptor.Funcs{
+		List: func(ctx context.Context, under client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
+			if (&client.ListOptions{}).ApplyOptions(o).Namespace == "closed" {
+				return missingRight("list", schema.GroupResource{Group: v1alpha1.Group, Resource: "etcdclients"})
+			}
+			return under.List(ctx, list, o...)
+		}})
+	got := plugin(t, s, "access", "demo").out
+	for _, want := range []string{"NAMESPACE  NAME ", "\n  team       cart     team.cart  ", "  prod/billing: etcd has a user ann",
+		"\nEtcdClients of namespace closed are not shown: you may not list etcdclients.etcdsteward.dev in namespace closed",
+		"an EtcdClient of namespace closed, unless that is gone"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "namesake") || strings.Contains(got, "etcdsteward.dev/team/cart") {
+		t.Errorf("it shows what is another cluster's, or accounted for:\n%s", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -50,7 +51,7 @@ type roleRow struct {
 }
 
 // askEtcd asks a member as `ctl` would be led to one.
-func (s *session) askEtcd(ctx context.Context, c *v1alpha1.EtcdCluster, clients []clientRow, isOperator bool) (
+func (s *session) askEtcd(ctx context.Context, c *v1alpha1.EtcdCluster, known whoMay, isOperator bool) (
 	*inEtcd, error) {
 	ctx, cancel := context.WithTimeout(ctx, askedWithin)
 	defer cancel()
@@ -71,7 +72,8 @@ func (s *session) askEtcd(ctx context.Context, c *v1alpha1.EtcdCluster, clients 
 		return nil, err
 	}
 	defer conn.Close()
-	said, err := census{auth: pb.NewAuthClient(conn), cluster: c.Name, clients: clients}.take(ctx)
+	said, err := census{auth: pb.NewAuthClient(conn), cluster: c.Name, clients: known.Clients,
+		unread: known.Unread}.take(ctx)
 	if status.Code(err) == codes.PermissionDenied && !isOperator {
 		return nil, fmt.Errorf("etcd does not let the user %s read users and roles. Ask as the user root, with the "+
 			"right to get the Secret %s: `kubectl etcd-steward access %s --operator`", resources.ClientUser(c.Name),
@@ -95,6 +97,7 @@ type census struct {
 	auth    pb.AuthClient
 	cluster string
 	clients []clientRow
+	unread  map[string]string // namespaces whose EtcdClients could not be listed, and why
 }
 
 func (q census) take(ctx context.Context) (*inEtcd, error) {
@@ -162,19 +165,31 @@ func (q census) user(ctx context.Context, name string, isAsked bool) (userRow, e
 		row.Whose = "the operator"
 	case name == resources.ClientUser(q.cluster):
 		row.Whose = "all who have the Secret " + resources.ClientSecret(q.cluster)
-	case slices.ContainsFunc(row.Roles, accessplan.IsRoleName):
-		row.Whose = "left over from an EtcdClient that is gone"
+	default:
+		for _, role := range row.Roles {
+			row.Whose = cmp.Or(q.formerly(role), row.Whose)
+		}
 	}
 	return row, nil
 }
 
+// formerly says whose a role of the operator is that no EtcdClient accounts for; empty for a role of people.
+func (q census) formerly(role string) string {
+	from, isOurs := accessplan.IsRoleName(role)
+	_, isUnread := q.unread[from]
+	switch {
+	case !isOurs:
+		return ""
+	case isUnread:
+		return "an EtcdClient of namespace " + from + ", unless that is gone"
+	}
+	return "left over from an EtcdClient that is gone"
+}
+
 func (q census) role(ctx context.Context, name string, isAsked bool) (roleRow, error) {
-	row := roleRow{Name: name, Whose: "people"}
+	row := roleRow{Name: name, Whose: cmp.Or(q.formerly(name), "people")}
 	if name == rootName {
 		return roleRow{Name: name, May: []string{"everything"}, Whose: "etcd"}, nil
-	}
-	if accessplan.IsRoleName(name) {
-		row.Whose = "left over from an EtcdClient that is gone"
 	}
 	if !isAsked {
 		return row, nil

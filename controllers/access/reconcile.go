@@ -34,6 +34,7 @@ type Reconciler struct {
 	Dialer  *observe.PodDialer
 	Secrets *observe.SecretCache
 	Leads   func(context.Context) (time.Time, error) // nil: no leader is elected
+	Watches []string                                 // the namespaces that this install looks after; empty for all
 
 	ledger ledger               // how authentication stands, by cluster
 	known  kit.Kept[seenInEtcd] // what etcd said of each client last
@@ -62,7 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{RequeueAfter: decision.Recheck}, nil
 	}
 	if decision.Change != nil {
-		log.FromContext(ctx).Info("client", "cluster", c.Spec.ClusterRef.Name, "change",
+		log.FromContext(ctx).Info("client", "cluster", c.ClusterKey().String(), "change",
 			fmt.Sprintf("%T", decision.Change), "message", decision.Message)
 		refused, err := kit.Answered(ctx, decision.Change, r.apply(ctx, c, seen, decision.Change))
 		if refused == nil || err != nil {
@@ -91,7 +92,7 @@ func Add(mgr ctrl.Manager, install kit.Install) error {
 	}
 	frame := kit.NewFrame(mgr, install)
 	secrets := observe.NewSecretCache(frame.Live, frame.Now)
-	r := &Reconciler{Frame: frame, Metrics: registered, Secrets: secrets,
+	r := &Reconciler{Frame: frame, Metrics: registered, Secrets: secrets, Watches: install.Watches,
 		Dialer: observe.NewPodDialer(dial.EtcdDialer{}, secrets)}
 	if install.Lease != nil {
 		r.Leads = kit.LeadsBy(frame.Live, install.Lease)

@@ -74,7 +74,7 @@ func aClient(name string, age int, edits ...func(*v1alpha1.EtcdClient)) *v1alpha
 	c := &v1alpha1.EtcdClient{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: name, UID: types.UID("uid-" + name), Generation: 1,
 			CreationTimestamp: metav1.NewTime(born.Add(-time.Duration(age) * time.Second))},
-		Spec: v1alpha1.EtcdClientSpec{ClusterRef: v1alpha1.ClusterReference{Name: "demo"},
+		Spec: v1alpha1.EtcdClientSpec{ClusterRef: v1alpha1.ClientClusterReference{Name: "demo"},
 			Permissions: []v1alpha1.ClientPermission{{Prefix: name + "/", Access: v1alpha1.AccessReadWrite}}},
 	}
 	for _, edit := range edits {
@@ -184,7 +184,11 @@ func (w *world) writing() client.Client {
 	})
 }
 
+// key is of an object in the namespace of the cluster, or where "team/shop" says it is.
 func (w *world) key(name string) types.NamespacedName {
+	if namespace, rest, isElsewhere := strings.Cut(name, "/"); isElsewhere {
+		return types.NamespacedName{Namespace: namespace, Name: rest}
+	}
 	return types.NamespacedName{Namespace: "prod", Name: name}
 }
 

@@ -23,7 +23,9 @@ type Observation struct {
 // Client is the EtcdClient itself, and who asks for the same.
 type Client struct {
 	Name, User, Secret string
-	Wants              []Right // as WantedRights has them
+	From               string  // its namespace, where that is not the cluster's; empty: it is
+	Wants              []Right // as WantedRights has them, as far as the cluster allows them
+	Refused            []Right // the others that the spec asks for
 	Deleting, Held     bool    // Held: it has the finalizer, so that something of it may be in etcd
 
 	// OlderUser and OlderSecret are the EtcdClients that asked earlier for this user of this cluster, or for this
@@ -33,8 +35,11 @@ type Client struct {
 
 // Cluster is the cluster that the client is to use.
 type Cluster struct {
+	Namespace    string
 	Name         string
+	Unwatched    bool // it is in a namespace that this install does not look after: nothing is known of it
 	Exists       bool
+	Allows       bool // it is there, and in the client's namespace, or names that in spec.access
 	Deleting     bool
 	Operator     string // the install that looks after it; empty when no install has claimed it
 	TLS          bool
@@ -92,12 +97,24 @@ const (
 // rolePrefix begins the names of the operator's roles. People's names have no slash unless they mean it.
 const rolePrefix = v1alpha1.Group + "/"
 
-// RoleName is the role of a client. It names both, so that whose user it is can be read in etcd alone: neither name may
-// have a slash.
-func RoleName(client, user string) string { return rolePrefix + client + "/" + user }
+// RoleName is the role of a client. It names both, so that whose user it is can be read in etcd alone. No name has a
+// slash: so that of a client from another namespace, which is named first, is the name of no other.
+func RoleName(from, client, user string) string {
+	if from != "" {
+		from += "/"
+	}
+	return rolePrefix + from + client + "/" + user
+}
 
-// IsRoleName tells the names of roles that the operator makes for clients.
-func IsRoleName(name string) bool { return strings.HasPrefix(name, rolePrefix) }
+// IsRoleName tells the names of roles that the operator makes for clients. From is the namespace of the client where
+// that is not the cluster's.
+func IsRoleName(name string) (from string, is bool) {
+	rest, is := strings.CutPrefix(name, rolePrefix)
+	if names := strings.Split(rest, "/"); is && len(names) > 2 {
+		from = names[0]
+	}
+	return from, is
+}
 
 // Making is a right of a role whose user is about to be made. It stands there from just before the user is made until
 // the user has the role, and lets no key be read that is there.

@@ -3,6 +3,7 @@ package accessplan
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 )
@@ -35,6 +36,26 @@ func WantedRights(permissions []v1alpha1.ClientPermission) []Right {
 	}
 	slices.SortFunc(all, func(a, b Right) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.End, b.End)) })
 	return all
+}
+
+// Allowed are those of these rights whose keys all begin with one of the prefixes, and the others. Without prefixes
+// all are.
+func Allowed(rights []Right, prefixes []string) (allowed, refused []Right) {
+	if len(prefixes) == 0 {
+		return rights, nil
+	}
+	for _, right := range rights {
+		isBelow := func(prefix string) bool {
+			isBounded := right.End == "" || right.Key < right.End && right.End <= Behind(prefix)
+			return strings.HasPrefix(right.Key, prefix) && isBounded
+		}
+		if slices.ContainsFunc(prefixes, isBelow) {
+			allowed = append(allowed, right)
+		} else {
+			refused = append(refused, right)
+		}
+	}
+	return allowed, refused
 }
 
 // Behind is the first key that does not begin with a prefix; empty where there is none. A prefix of a spec is UTF-8, so

@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,6 +38,7 @@ func TestClientsThatAUserMayAskForAreAdmitted(t *testing.T) {
 		"a Secret":                 "spec: {secretName: for-shop-etcd}",
 		"the longest name":         "metadata: {name: " + strings.Repeat("n", 63) + "}",
 		"as many keys as may be":   permissions(64),
+		"a cluster elsewhere":      "spec: {clusterRef: {namespace: prod}}",
 		"a prefix of one letter":   "spec: {permissions: [{prefix: ä, access: ReadWrite}]}",
 		"the same key in two ways": "spec: {permissions: [{key: a, access: ReadWrite}, {prefix: a, access: ReadOnly}]}",
 	} {
@@ -64,6 +66,7 @@ var refusedClients = []struct{ name, change, field, says string }{
 	{"another access", "spec: {permissions: [{prefix: a, access: Admin}]}", "spec.permissions[0].access", "Unsupported value"},
 	{"a Secret of the operator's", "spec: {secretName: demo-ca}", "spec.secretName", `spec.secretName is "demo-ca"; it must be lower-case letters`},
 	{"a Secret that is a path", "spec: {secretName: ../a-etcd}", "spec.secretName", "and end in -etcd"},
+	{"a namespace that cannot be", "spec: {clusterRef: {namespace: ../prod}}", "spec.clusterRef.namespace", "must be the name of a namespace"},
 	{"a cluster with a variable", "spec: {clusterRef: {name: '$(X)'}}", "spec.clusterRef.name", "must be the name of an EtcdCluster"},
 }
 
@@ -88,6 +91,7 @@ const withNames = "spec: {user: a, secretName: a-etcd}"
 var changedClients = []struct{ name, before, after, says string }{
 	{"permissions", withNames, "spec: {user: a, secretName: a-etcd, permissions: [{key: b, access: ReadOnly}]}", ""},
 	{"the cluster", "", "spec: {clusterRef: {name: other}}", "spec.clusterRef cannot change"},
+	{"the namespace of the cluster", "", "spec: {clusterRef: {namespace: other}}", "spec.clusterRef cannot change"},
 	{"the user", withNames, "spec: {user: b, secretName: a-etcd}", "spec.user cannot change"},
 	{"a user is given later", "", "spec: {user: shop}", "spec.user cannot change"},
 	{"the user is taken out", withNames, "spec: {secretName: a-etcd}", "spec.user cannot change"},
@@ -108,9 +112,20 @@ func TestOfAClientOnlyThePermissionsChange(t *testing.T) {
 	}
 }
 
-func TestTheSampleOfAClientIsAdmitted(t *testing.T) {
+func TestSamplesOfClientsAreAdmitted(t *testing.T) {
 	g := gateOf(t, readDefinitionFrom(t, clientDefinitionFile))
-	text, err := os.ReadFile("../../config/samples/etcdclient.yaml")
+	files, err := filepath.Glob("../../config/samples/etcdclient*.yaml")
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		isAdmitted(t, g, file)
+	}
+}
+
+func isAdmitted(t *testing.T, g *gate, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,16 +26,21 @@ const (
 	KeyUser      = "user"
 )
 
-// BuildAccessSecret builds the Secret of an EtcdClient, which goes with that.
+// BuildAccessSecret builds the Secret of an EtcdClient, which goes with that. What the cluster's spec puts on objects
+// stays in its namespace: tools act on it.
 func BuildAccessSecret(c *v1alpha1.EtcdCluster, owner *v1alpha1.EtcdClient, data map[string][]byte) *corev1.Secret {
 	labels := ownLabels(c, v1alpha1.ComponentClient)
 	labels[v1alpha1.LabelName], labels[v1alpha1.LabelClient] = v1alpha1.NameValue, owner.Name
-	return dress(c, &corev1.Secret{
+	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: owner.Namespace, Name: owner.SecretNameOrDefault(), Labels: labels,
 			OwnerReferences: []metav1.OwnerReference{
 				*metav1.NewControllerRef(owner, v1alpha1.GroupVersion.WithKind(KindClient))}},
 		Type: corev1.SecretTypeTLS, Data: data,
-	})
+	}
+	if owner.IsFromOutside() {
+		return secret
+	}
+	return dress(c, secret)
 }
 
 // AccessCertificate is what the Secret of an EtcdClient holds: a certificate of its user, and the CAs that clients

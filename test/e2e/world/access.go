@@ -32,7 +32,7 @@ func (c *Cluster) CreateClient(ctx context.Context, name string, permissions ...
 	ginkgo.GinkgoHelper()
 	gomega.Expect(c.Client.Create(ctx, &v1alpha1.EtcdClient{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name},
-		Spec: v1alpha1.EtcdClientSpec{ClusterRef: v1alpha1.ClusterReference{Name: c.Name},
+		Spec: v1alpha1.EtcdClientSpec{ClusterRef: v1alpha1.ClientClusterReference{Name: c.Name},
 			Permissions: permissions},
 	})).To(gomega.Succeed())
 	return &Access{cluster: c, name: name}
