@@ -48,6 +48,9 @@ type EtcdClientList struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.user) == has(oldSelf.user)",message="spec.user cannot change: create another EtcdClient",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="has(self.secretName) == has(oldSelf.secretName)",message="spec.secretName cannot change: create another EtcdClient",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="has(self.secretKeys) == has(oldSelf.secretKeys)",message="spec.secretKeys cannot change: create another EtcdClient",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="(has(self.password) && self.password) == (has(oldSelf.password) && oldSelf.password)",message="spec.password cannot change: create another EtcdClient",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.secretKeys) || has(self.password) && self.password || self.secretKeys.all(k, k.key != 'password')",message="spec.secretKeys must not have the key password without spec.password: true",fieldPath=".secretKeys"
 type EtcdClientSpec struct {
 	// ClusterRef names the EtcdCluster. It cannot change.
 	// +required
@@ -83,6 +86,36 @@ type EtcdClientSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.secretName cannot change: create another EtcdClient",reason=FieldValueForbidden
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?-etcd$')",message="spec.secretName must be lower-case letters, digits and '-', and end in -etcd: the operator makes no Secrets of other names for clients",messageExpression="'spec.secretName is \"' + self + '\"; it must be lower-case letters, digits and \"-\", and end in -etcd: the operator makes no Secrets of other names for clients'"
 	SecretName string `json:"secretName,omitempty"`
+
+	// SecretKeys are further keys of the Secret, with the values of the usual ones, for
+	// programs that want other names. They cannot change.
+	// +optional
+	// +listType=map
+	// +listMapKey=key
+	// +kubebuilder:validation:MaxItems=7
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.secretKeys cannot change: create another EtcdClient",reason=FieldValueForbidden
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.name == a.name))",message="spec.secretKeys must have another name in each entry"
+	SecretKeys []ClientSecretKey `json:"secretKeys,omitempty"`
+
+	// Password has the user log in by a password as well, which is in the Secret under
+	// the key password. etcd asks for a certificate all the same. It cannot change.
+	// +optional
+	Password bool `json:"password,omitempty"`
+}
+
+// ClientSecretKey is a further key of the Secret of a client.
+type ClientSecretKey struct {
+	// Key is the usual key, whose value it has.
+	// +required
+	// +kubebuilder:validation:Enum=ca.crt;tls.crt;tls.key;endpoints;addresses;user;password
+	Key string `json:"key"`
+
+	// Name is the further key.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9_][-._A-Za-z0-9]*$') && !(self in ['ca.crt', 'tls.crt', 'tls.key', 'endpoints', 'addresses', 'user', 'password'])",message="spec.secretKeys must have a name in each entry that is none of the usual keys: letters, digits, '-', '_' and '.', not starting with '-' or '.'",messageExpression="'spec.secretKeys has the name \"' + self + '\"; it must be none of the usual keys, and have letters, digits, \"-\", \"_\" and \".\", not starting with \"-\" or \".\"'"
+	Name string `json:"name"`
 }
 
 // ClientClusterReference names the EtcdCluster that a client is to use.
@@ -102,9 +135,9 @@ type ClientClusterReference struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// ClientPermission lets a client use one key, or all keys with a prefix.
+// ClientPermission lets a client use one key, all keys with a prefix, or all keys.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.prefix) != has(self.key)",message="a permission must have exactly one of prefix and key"
+// +kubebuilder:validation:XValidation:rule="(has(self.prefix) ? 1 : 0) + (has(self.key) ? 1 : 0) + (has(self.allKeys) ? 1 : 0) == 1",message="a permission must have exactly one of prefix, key and allKeys"
 type ClientPermission struct {
 	// Prefix is how the keys begin, such as shop/. It begins as many characters as it
 	// has: shop covers shopping as well.
@@ -117,7 +150,14 @@ type ClientPermission struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('etcdsteward.dev/')",message="a permission must not have a key that begins with etcdsteward.dev/, by which the operator marks its roles"
 	Key string `json:"key,omitempty"`
+
+	// AllKeys is true for all keys. They are not the administration of etcd: users,
+	// roles and members stay out of reach.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self",message="a permission must have allKeys: true, or leave it out"
+	AllKeys bool `json:"allKeys,omitempty"`
 
 	// Access is ReadOnly or ReadWrite.
 	// +required
@@ -159,7 +199,8 @@ type EtcdClientStatus struct {
 	// +optional
 	Role string `json:"role,omitempty"`
 
-	// SecretName is the Secret with ca.crt, tls.crt, tls.key, endpoints, addresses and user.
+	// SecretName is the Secret with ca.crt, tls.crt, tls.key, endpoints, addresses and
+	// user.
 	// +optional
 	SecretName string `json:"secretName,omitempty"`
 

@@ -69,8 +69,9 @@ func withClients(t *testing.T) (*etcds, *session) {
 	e.users.users = map[string][]string{"root": {"root"}, "demo-client": {"root"}, "shop": {"etcdsteward.dev/shop/shop"},
 		"ann": {"ops"}, "old": {"etcdsteward.dev/old/old"}}
 	e.users.roles = map[string][]*authpb.Permission{"root": nil, "etcdsteward.dev/shop/shop": nil,
-		"ops":                     {{PermType: authpb.READ, Key: []byte{0}, RangeEnd: []byte{0}}},
-		"etcdsteward.dev/old/old": {{PermType: authpb.READWRITE, Key: []byte("old/"), RangeEnd: []byte("old0")}}}
+		"ops": {{PermType: authpb.READ, Key: []byte{0}, RangeEnd: []byte{0}}},
+		"etcdsteward.dev/old/old": {{PermType: authpb.READWRITE, Key: []byte("old/"), RangeEnd: []byte("old0")},
+			{PermType: authpb.READ, Key: []byte("etcdsteward.dev/password/0123")}}}
 	expires := metav1.NewTime(noon.Add(272 * 24 * time.Hour))
 	shop := clientOf("shop", "demo", metav1.ConditionTrue, accessplan.ReasonGranted, "The user shop has the rights of the spec, and the Secret shop-etcd its certificate.")
 	shop.Spec.Permissions = append(shop.Spec.Permissions, v1alpha1.ClientPermission{Key: "settings/currency", Access: v1alpha1.AccessReadOnly})

@@ -201,8 +201,11 @@ func (q census) role(ctx context.Context, name string, isAsked bool) (roleRow, e
 	var rights []accessplan.Right
 	for _, p := range got.GetPerm() {
 		kind := p.GetPermType().String()
-		rights = append(rights, accessplan.Right{Key: string(p.GetKey()), End: string(p.GetRangeEnd()),
-			Read: strings.HasPrefix(kind, "READ"), Write: strings.HasSuffix(kind, "WRITE")})
+		right := accessplan.Right{Key: string(p.GetKey()), End: string(p.GetRangeEnd()),
+			Read: strings.HasPrefix(kind, "READ"), Write: strings.HasSuffix(kind, "WRITE")}
+		if !right.IsMark() {
+			rights = append(rights, right)
+		}
 	}
 	row.May = rightsInWords(rights)
 	return row, nil

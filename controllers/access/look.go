@@ -31,6 +31,9 @@ type view struct {
 	secret  *corev1.Secret        // nil: there is none, or it is another's
 	ca      map[string][]byte     // what the CA's Secret holds; nil: it cannot sign
 	renew   string                // why the certificate has to be issued anew; empty: it has not
+
+	// password is that of the Secret; empty: there is none, or another one has to be drawn.
+	password string
 }
 
 // Indices of the cache. Each lists the clients that ask for one thing, so that no pass reads all of them.
@@ -128,6 +131,7 @@ func clientOf(c *v1alpha1.EtcdClient) accessplan.Client {
 	seen := accessplan.Client{
 		Name: c.Name, User: c.UserOrDefault(), Secret: c.SecretNameOrDefault(),
 		Wants:    accessplan.WantedRights(c.Spec.Permissions),
+		Password: c.Spec.Password,
 		Deleting: c.DeletionTimestamp != nil, Held: slices.Contains(c.Finalizers, v1alpha1.FinalizerAccess),
 	}
 	if c.IsFromOutside() {
@@ -281,8 +285,25 @@ func (r *Reconciler) lookAtSecret(ctx context.Context, c *v1alpha1.EtcdClient, s
 	certificate := resources.AccessCertificate(seen.cluster.Name, seen.Client.User)
 	seen.renew = resources.WhyCertificateIsDue(secret.Data, certificate, seen.ca, renewalAsked(c), seen.Now)
 	seen.Secret.Due = cmp.Or(seen.renew, resources.WhyFilesAreDue(secret.Data,
-		resources.AccessFiles(seen.cluster, seen.Client.User, seen.ca)))
+		resources.AccessFiles(seen.cluster, seen.Client.User, seen.ca)), seen.lookAtPassword(c),
+		resources.WhyCopiesAreDue(secret.Data, c.Spec.SecretKeys))
 	return nil
+}
+
+// lookAtPassword says why another password has to be drawn; empty: it has not. One is asked for together with a
+// certificate, and not drawn where that is renewed in time.
+func (v *view) lookAtPassword(c *v1alpha1.EtcdClient) string {
+	password := string(v.secret.Data[resources.KeyPassword])
+	switch {
+	case !c.Spec.Password:
+		return ""
+	case !resources.IsPassword(password):
+		return resources.KeyPassword + " is not as it has to be"
+	case resources.IsAskedFor(v.secret.Data[resources.KeyCert], renewalAsked(c), v.Now):
+		return "a new password was asked for"
+	}
+	v.password, v.Secret.Digest = password, resources.PasswordDigest(password)
+	return ""
 }
 
 // renewalAsked is the time before which a certificate must not have been made; zero where none is named, or one that

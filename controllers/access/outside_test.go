@@ -100,7 +100,7 @@ func TestPrefixesOfANamespaceBoundWhatItsClientsGet(t *testing.T) {
 	w.has(outsideUser, outsideRole)
 }
 
-// Otherwise whoever may create an EtcdClient anywhere could keep a cluster's own clients from their users.
+// Otherwise an EtcdClient of any namespace could keep a cluster's own clients from their users.
 func TestAClientThatIsNotAllowedClaimsNoUser(t *testing.T) {
 	same := func(c *v1alpha1.EtcdClient) { c.Spec.User = outsideUser }
 	w := newWorld(t, aClient("shop", 60, fromTeam), aClient("own", 0, same))

@@ -15,8 +15,8 @@ func userReserved(o Observation) *Decision {
 	rest, isOfCluster := strings.CutPrefix(o.Client.User, o.Cluster.Name)
 	switch {
 	case o.Client.From != "" && !strings.HasPrefix(o.Client.User, o.Client.From+"."):
-		return o.refuses(ReasonUserReserved, "The user %s does not begin with %s., as that of a client of another "+
-			"namespace has to: so no namespace can have the user of another.", o.Client.User, o.Client.From)
+		return o.refuses(ReasonUserReserved, "The user %s does not begin with %s. as that of a client of another "+
+			"namespace has to. So no namespace can have the user of another.", o.Client.User, o.Client.From)
 	case len(o.Client.User) > maxUser:
 		return o.refuses(ReasonUserReserved, "The user %s is longer than the 64 characters that a certificate can "+
 			"name.", o.Client.User)

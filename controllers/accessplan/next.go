@@ -15,11 +15,12 @@
 //     it were deleted.
 //  4. What a person has to put right: user-reserved, user-claimed, secret-claimed.
 //  5. Whether there is a cluster to ask: cluster, secret-taken, etcd-unknown.
-//  6. What has to be so in etcd, from the role to the user: user-taken, hold, make-role, grant, revoke, make-user.
+//  6. What has to be so in etcd, from the role to the user: user-taken, hold, remake-user, make-role, grant, revoke,
+//     make-user.
 //     Rights that are missing come before rights that are too many, so that a client which moves to other keys never
 //     has none.
-//  7. What is handed out, and only while authentication limits what it may do: auth-off, ca, secret, keys-not-allowed,
-//     granted.
+//  7. What is handed out, and only while authentication limits what it may do: auth-off, ca, secret, password,
+//     keys-not-allowed, granted.
 //
 // # Whose a user is
 //
@@ -67,10 +68,13 @@ type (
 		Rights []Right
 	}
 	// MakeUser makes the user, if it is not there, and gives it the role. Exists says that it was there.
+	// With a password that is one that is drawn and forgotten.
 	MakeUser struct {
-		User, Role string
-		Exists     bool
+		User, Role       string
+		Exists, Password bool
 	}
+	// SetPassword gives the user the password of the Secret, which has this digest.
+	SetPassword struct{ User, Role, Digest string }
 	// DeleteUser deletes the user.
 	DeleteUser struct{ User string }
 	// DeleteRole deletes the role.
@@ -102,8 +106,8 @@ var rules = []func(Observation) *Decision{
 	notWatched, notAllowed,
 	userReserved, userClaimed, secretClaimed,
 	cluster, secretTaken, etcdUnknown,
-	userTaken, hold, makeRole, grant, revoke, makeUser,
-	authOff, ca, writeSecret, keysNotAllowed, granted,
+	userTaken, hold, remakeUser, makeRole, grant, revoke, makeUser,
+	authOff, ca, writeSecret, setPassword, keysNotAllowed, granted,
 }
 
 // Next is what to do now.
@@ -190,6 +194,16 @@ func hold(o Observation) *Decision {
 	return act(Hold{}, "The EtcdClient gets its finalizer.")
 }
 
+// remakeUser deletes a user that is there with a password and should have none, or the other way round. Such is one that
+// a restore brought back from before its EtcdClient was created anew.
+func remakeUser(o Observation) *Decision {
+	if !o.isOwn() || o.hasPassword() == o.Client.Password {
+		return nil
+	}
+	return act(DeleteUser{o.Client.User}, "The user is deleted, and made anew: etcd neither gives a user a password "+
+		"later nor takes it away.")
+}
+
 func makeRole(o Observation) *Decision {
 	if o.Etcd.Role.Exists {
 		return nil
@@ -215,7 +229,7 @@ func makeUser(o Observation) *Decision {
 	if o.hasRole() {
 		return nil
 	}
-	return act(MakeUser{o.Client.User, o.role(), o.Etcd.User.Exists}, "The user is made in etcd, and gets the role.")
+	return act(MakeUser{o.Client.User, o.role(), o.Etcd.User.Exists, o.Client.Password}, "The user is made in etcd, and gets the role.")
 }
 
 // authOff hands out no certificate that may do everything. One that was handed out before stays: to take it would
@@ -249,16 +263,24 @@ func writeSecret(o Observation) *Decision {
 	return act(WriteSecret{o.Secret.Due}, "The Secret %s is written.", o.Client.Secret)
 }
 
+// setPassword comes after the Secret: a program that reads that a moment too early is refused once, and one that was
+// given a password that is in no Secret would stay refused.
+func setPassword(o Observation) *Decision {
+	if !o.Client.Password || o.Secret.Digest == "" || o.isPasswordGiven() {
+		return nil
+	}
+	return act(SetPassword{o.Client.User, o.role(), o.Secret.Digest}, "The user gets the password of the Secret.")
+}
+
 // keysNotAllowed tells of what the client does not get. What is allowed it has by then.
 func keysNotAllowed(o Observation) *Decision {
 	if len(o.Client.Refused) == 0 {
 		return nil
 	}
-	first := o.Client.Refused[0]
-	return waits(ReasonKeysNotAllowed, "EtcdCluster %s allows namespace %s only keys with the prefixes of its "+
-		"spec.access.namespaces, and the spec asks for others: %d of its ranges, the first of which begins with %q. "+
-		"The user %s has the other rights of the spec. Take those entries out, or have the owner of the cluster add a "+
-		"prefix.", o.Cluster.Name, o.Client.From, len(o.Client.Refused), first.Key, o.Client.User).troubled()
+	return waits(ReasonKeysNotAllowed, "EtcdCluster %s allows namespace %s only keys with the prefixes that it names in "+
+		"spec.access. The spec asks for others, the first of which begins with %q. The user %s has the other rights of "+
+		"the spec. Take those entries out, or have the owner of the cluster add a prefix.", o.Cluster.Name,
+		o.Client.From, o.Client.Refused[0].Key, o.Client.User).troubled()
 }
 
 func granted(o Observation) *Decision {

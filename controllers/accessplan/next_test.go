@@ -59,6 +59,12 @@ func unwatched(o *Observation) {
 	o.Cluster = Cluster{Namespace: "prod", Name: "demo", Unwatched: true}
 }
 
+// logging is a client that has a password as well.
+func logging(o *Observation) {
+	o.Client.Password, o.Secret.Digest = true, "d1"
+	o.Etcd.Role.Rights = []Right{one, below, PasswordMark("d1")}
+}
+
 func called(name string) func(*Observation) { return func(o *Observation) { o.Client.User = name } }
 
 func TestWhatIsDoneNextForAClient(t *testing.T) {
@@ -113,6 +119,20 @@ func TestWhatIsDoneNextForAClient(t *testing.T) {
 		{"keys that it does allow come first", settled(outside, rights(one), func(o *Observation) { o.Client.Refused = []Right{{Key: "z"}} }), "Grant", "shop/"},
 		{"a cluster in a namespace that this operator does not look after", settled(unwatched, fresh), ReasonNamespaceNotWatched, "prod"},
 		{"deleted there: it waits, and says how to go on", settled(unwatched, leaving), ReasonRevoking, "does not look after the namespace prod"},
+
+		{"a client that has its password is settled", settled(logging), ReasonGranted, ""},
+		{"a user that is to have a password is made with one", settled(logging, rights(one, below), func(o *Observation) { o.Etcd.User = User{} }), "MakeUser", "true}"},
+		{"one that is not is made without", settled(func(o *Observation) { o.Etcd.User = User{} }), "MakeUser", "false}"},
+		{"the password of the Secret is given to the user", settled(logging, rights(one, below, PasswordMark(""))), "SetPassword", "d1"},
+		{"so is one that was drawn anew", settled(logging, rights(one, below, PasswordMark("d0"))), "SetPassword", "d1"},
+		{"then the mark of the former one goes", settled(logging, rights(one, below, PasswordMark("d0"), PasswordMark("d1"))), "Revoke", "d0"},
+		{"not before the Secret has it", settled(logging, rights(one, below, PasswordMark("d0")), func(o *Observation) { o.Secret.Due, o.Secret.Digest = "a new password was asked for", "" }), "WriteSecret", ""},
+		{"a user that people deleted is made anew, and does not count as having its password", settled(logging, func(o *Observation) { o.Etcd.User = User{} }), "Revoke", "d1"},
+		{"a user that was made without a password, and is to have one, is made anew", settled(logging, rights(one, below)), "DeleteUser", ""},
+		{"a user that was made with a password, and is to have none, is made anew", settled(rights(one, below, PasswordMark("d0"))), "DeleteUser", ""},
+		{"the mark of a password that is not wanted goes before the next user is made", settled(rights(one, below, PasswordMark("d0")), func(o *Observation) { o.Etcd.User = User{} }), "Revoke", "d0"},
+		{"no password is given while authentication is off", settled(logging, rights(one, below, PasswordMark("")), func(o *Observation) { o.Etcd.AuthOn = false }), ReasonAuthenticationOff, ""},
+		{"a user of people gets no password", settled(logging, user("admin")), ReasonUserTaken, ""},
 
 		{"there is no cluster", settled(fresh, func(o *Observation) { o.Cluster = Cluster{Name: "demo", Allows: true} }), ReasonClusterNotFound, "Create it"},
 		{"the cluster is being deleted", settled(func(o *Observation) { o.Cluster.Deleting = true }), ReasonClusterDeleting, ""},
@@ -193,12 +213,20 @@ func carryOut(o *Observation, change Change) {
 		if !c.Exists {
 			o.Etcd.Role.Rights = append(append([]Right{}, o.Etcd.Role.Rights...), Making)
 		}
+		if !c.Exists && c.Password {
+			o.Etcd.Role.Rights = append(o.Etcd.Role.Rights, PasswordMark(""))
+		}
+	case SetPassword:
+		o.Etcd.Role.Rights = append(append([]Right{}, o.Etcd.Role.Rights...), PasswordMark(c.Digest))
 	case DeleteUser:
 		o.Etcd.User = User{}
 	case DeleteRole:
 		o.Etcd.Role = Role{}
 	case WriteSecret:
 		o.Secret = Secret{State: SecretOwn}
+		if o.Client.Password {
+			o.Secret.Digest = "d1"
+		}
 	}
 }
 
@@ -236,6 +264,37 @@ func TestFromEachStateARoleComesToExactlyWhatIsAskedForAndBack(t *testing.T) {
 	}
 }
 
+func TestFromEachStateAUserComesToThePasswordThatIsAskedFor(t *testing.T) {
+	marks := []Right{PasswordMark(""), PasswordMark("d0"), PasswordMark("d1"), Making}
+	for chosen := range 1 << (len(marks) + 3) {
+		has := func(bit int) bool { return chosen&(1<<bit) != 0 }
+		o := settled()
+		for i, mark := range marks {
+			if has(i) {
+				o.Etcd.Role.Rights = append(append([]Right{}, o.Etcd.Role.Rights...), mark)
+			}
+		}
+		o.Client.Password, o.Secret.State = has(4), SecretOwn
+		if has(4) {
+			o.Secret.Digest = "d1"
+		}
+		if has(5) {
+			o.Etcd.User = User{}
+		}
+		if has(6) {
+			o.Secret = Secret{}
+		}
+		d := walk(t, &o)
+		want := []Right{one, below}
+		if has(4) {
+			want = append(want, PasswordMark("d1"))
+		}
+		if !d.Granted || !slices.Equal(o.Etcd.Role.Rights, want) {
+			t.Errorf("%b ends with %+v and the rights %+v", chosen, d, o.Etcd.Role.Rights)
+		}
+	}
+}
+
 func TestNoCertificateIsWrittenBeforeTheUserHasItsRoleAndAuthenticationIsOn(t *testing.T) {
 	o := settled(fresh)
 	for range 20 {
@@ -255,8 +314,9 @@ func TestRightsAreAddedUpByRange(t *testing.T) {
 	got := WantedRights([]v1alpha1.ClientPermission{
 		{Prefix: "shop/", Access: v1alpha1.AccessReadOnly}, {Key: "shop/", Access: v1alpha1.AccessReadOnly},
 		{Prefix: "shop/", Access: v1alpha1.AccessReadWrite}, {Prefix: "ä", Access: v1alpha1.AccessReadOnly}, {},
+		{AllKeys: true, Access: v1alpha1.AccessReadOnly}, {Key: Making.Key, Access: v1alpha1.AccessReadOnly},
 	})
-	want := []Right{{Key: "shop/", Read: true}, below, {Key: "ä", End: "\xc3\xa5", Read: true}}
+	want := []Right{{Key: "\x00", End: "\x00", Read: true}, {Key: "shop/", Read: true}, below, {Key: "ä", End: "\xc3\xa5", Read: true}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
