@@ -239,5 +239,6 @@ func (c *EtcdClient) SecretNameOrDefault() string {
 
 // ClusterKey names the cluster that the client is to use.
 func (c *EtcdClient) ClusterKey() types.NamespacedName {
-	return types.NamespacedName{Namespace: cmp.Or(c.Spec.ClusterRef.Namespace, c.Namespace), Name: c.Spec.ClusterRef.Name}
+	named := c.Spec.ClusterRef
+	return types.NamespacedName{Namespace: cmp.Or(named.Namespace, c.Namespace), Name: named.Name}
 }

@@ -32,10 +32,10 @@ func (p program) accessCommand() *cobra.Command {
 			"  kubectl etcd-steward access demo --operator -o yaml\n" +
 			"  kubectl etcd-steward access",
 		Long: "Shows each EtcdClient of a cluster: its user, the keys that it may use, and its Secret. It says when " +
-			"the certificate ends, and whether the EtcdClient is Ready. Then it asks a member for the users and roles that no " +
-			"EtcdClient accounts for, as `ctl` would. Where it cannot ask, it says why. Without a name it shows " +
-			"the EtcdClients of the namespace, and asks no etcd. It changes nothing. The exit code is 2 if an " +
-			"EtcdClient is not Ready.",
+			"the certificate ends, and whether the EtcdClient is Ready. Then it asks a member for the users and " +
+			"roles that no EtcdClient accounts for, as `ctl` would. Where it cannot ask, it says why. Without a name " +
+			"it shows the EtcdClients of the namespace, and asks no etcd. It changes nothing. The exit code is 2 if " +
+			"an EtcdClient is not Ready.",
 	}
 	p.showing(c, func(ctx context.Context, s *session, args []string, show show) error {
 		if len(args) == 0 {

@@ -15,26 +15,26 @@ func userReserved(o Observation) *Decision {
 	rest, isOfCluster := strings.CutPrefix(o.Client.User, o.Cluster.Name)
 	switch {
 	case o.Client.From != "" && !strings.HasPrefix(o.Client.User, o.Client.From+"."):
-		return o.refuses(ReasonUserReserved, "The user %s does not begin with %s. as that of a client of another "+
+		return o.reserved("The user %s does not begin with %s. as that of a client of another "+
 			"namespace has to. So no namespace can have the user of another.", o.Client.User, o.Client.From)
 	case len(o.Client.User) > maxUser:
-		return o.refuses(ReasonUserReserved, "The user %s is longer than the 64 characters that a certificate can "+
+		return o.reserved("The user %s is longer than the 64 characters that a certificate can "+
 			"name.", o.Client.User)
 	case o.Client.User == "root":
-		return o.refuses(ReasonUserReserved, "The user root is the operator.")
+		return o.reserved("The user root is the operator.")
 	case isOfCluster && rest == "-client":
-		return o.refuses(ReasonUserReserved, "The user %s is that of all clients of the Secret %s-tls.", o.Client.User,
+		return o.reserved("The user %s is that of all clients of the Secret %s-tls.", o.Client.User,
 			o.Client.User)
 	case isOfCluster && ofMember.MatchString(rest):
-		return o.refuses(ReasonUserReserved, "The user %s has the name of a member, whose certificate would have "+
+		return o.reserved("The user %s has the name of a member, whose certificate would have "+
 			"the same rights.", o.Client.User)
 	}
 	return nil
 }
 
-func (o Observation) refuses(reason, why string, parts ...any) *Decision {
-	return waits(reason, why+" The operator changes nothing for this EtcdClient. Delete it, and create one with "+
-		"another spec.user.", parts...).troubled()
+func (o Observation) reserved(why string, parts ...any) *Decision {
+	return waits(ReasonUserReserved, why+" The operator changes nothing for this EtcdClient. Delete it, and create one "+
+		"with another spec.user.", parts...).troubled()
 }
 
 func userClaimed(o Observation) *Decision {

@@ -11,8 +11,8 @@
 //  1. Whether the client is this operator's at all: other-operator.
 //  2. The client that is being deleted: release, revocation-waits, delete-user, delete-role, release. Its access goes
 //     before the object does. Where the cluster is gone nothing is left to take away.
-//  3. Whether the cluster's owner lets it be: not-watched, not-allowed. Where that was taken back, the access goes as if
-//     it were deleted.
+//  3. Whether the cluster's owner lets it be: not-watched, not-allowed. Where that was taken back, the access goes as
+//     if it were deleted.
 //  4. What a person has to put right: user-reserved, user-claimed, secret-claimed.
 //  5. Whether there is a cluster to ask: cluster, secret-taken, etcd-unknown.
 //  6. What has to be so in etcd, from the role to the user: user-taken, hold, remake-user, make-role, grant, revoke,
