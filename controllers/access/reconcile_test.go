@@ -25,7 +25,7 @@ import (
 
 const enough = 12 // passes, from nothing to settled
 
-var shopRole = accessplan.RoleName("shop", "shop")
+var shopRole = accessplan.RoleName("", "shop", "shop")
 
 func prefix(name string, write bool) accessplan.Right {
 	return accessplan.Right{Key: name + "/", End: name + "0", Read: true, Write: write}
@@ -167,7 +167,7 @@ func TestOfTwoThatClaimOneUserTheOlderHasItAndTheNewerFollows(t *testing.T) {
 	w.passes(4, "older")
 	w.passes(enough, "newer")
 	w.is("newer", accessplan.ReasonGranted, "")
-	w.has("both", accessplan.RoleName("newer", "both"))
+	w.has("both", accessplan.RoleName("", "newer", "both"))
 }
 
 func TestOfTwoThatClaimOneSecretTheOlderHasIt(t *testing.T) {
