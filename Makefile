@@ -193,15 +193,21 @@ push-images:
 	@[ -z "$${LOCALKUBE:-}" ] || $(LOCALKUBE) push $(IMAGE_TAR)
 	@[ -z "$${LOCALKUBE:-}" ] || $(LOCALKUBE) push
 
-# localkube's own, as the image that a page names; a cluster of yours pulls it.
-.PHONY: load-kube-apiserver
-load-kube-apiserver: image = $(shell sed -n 's/.* image: \(.*kube-apiserver:.*\)/\1/p' docs/kubernetes.md)
-load-kube-apiserver: program = /usr/local/bin/kube-apiserver
+# Programs of others that pages run, each as the image that its page names: localkube's own API server, and what is built from
+# modules. A cluster of yours pulls them.
+.PHONY: load-kube-apiserver load-coredns
 load-kube-apiserver:
-	@[ -z "$${LOCALKUBE:-}" ] || { temp=$$(mktemp -d); trap 'rm -rf "$$temp"' EXIT; \
-	go run -C test/tools ./image -out "$$temp/image.tar" -tag '$(image)' -arch $(ARCH) -entrypoint $(program) \
-		$(program)="$$($(LOCALKUBE) binary kube-apiserver)"; \
-	$(LOCALKUBE) load "$$temp/image.tar"; }
+	@$(call load-program,docs/kubernetes.md,kube-apiserver,/usr/local/bin/kube-apiserver,$$($(LOCALKUBE) binary kube-apiserver))
+load-coredns: bin/consumers/coredns
+	@$(call load-program,docs/recipes.md,coredns,/coredns,$<)
+
+# $(call load-program,page,last part of the image's name,program in the image,file)
+define load-program
+[ -z "$${LOCALKUBE:-}" ] || { temp=$$(mktemp -d); trap 'rm -rf "$$temp"' EXIT; \
+	image=$$(sed -n 's|.* image: \(.*$(2):[^ ]*\).*|\1|p' $(1) | head -1); \
+	go run -C test/tools ./image -out "$$temp/$(2).tar" -tag "$$image" -arch $(ARCH) -entrypoint $(3) $(3)="$$(realpath $(4))"; \
+	$(LOCALKUBE) load "$$temp/$(2).tar"; }
+endef
 
 .PHONY: stories
 stories: $(E2E_TEST) ## The table of stories: group, what is proven, last duration.
@@ -596,6 +602,8 @@ $(eval $(call tool,s3/versitygw,github.com/versity/versitygw/cmd/versitygw,githu
 # Its own main links every kind of storage there is.
 $(eval $(call tool,s3/rclone,.,github.com/rclone/rclone,test/tools/s3/rclone,,test/tools/s3/rclone/main.go))
 $(eval $(call tool,gcs/fake-gcs-server,github.com/fsouza/fake-gcs-server,github.com/fsouza/fake-gcs-server,test/tools/gcs/fake-gcs-server))
+# What pages show: programs that keep their data in etcd. CoreDNS' own program links the clients of several clouds.
+$(eval $(call tool,consumers/coredns,.,github.com/coredns/coredns,test/consumers/coredns,,test/consumers/coredns/main.go))
 $(eval $(call tool,gitops/argocd-engine,.,github.com/argoproj/gitops-engine,test/gitops,,test/gitops/main.go))
 
 .PHONY: FORCE
