@@ -195,11 +195,19 @@ push-images:
 
 # Programs of others that pages run, each as the image that its page names: localkube's own API server, and what is built from
 # modules. A cluster of yours pulls them.
-.PHONY: load-kube-apiserver load-coredns
+.PHONY: load-kube-apiserver load-coredns load-traefik load-patroni
 load-kube-apiserver:
 	@$(call load-program,docs/kubernetes.md,kube-apiserver,/usr/local/bin/kube-apiserver,$$($(LOCALKUBE) binary kube-apiserver))
 load-coredns: bin/consumers/coredns
 	@$(call load-program,docs/recipes.md,coredns,/coredns,$<)
+load-traefik: bin/consumers/traefik
+	@$(call load-program,docs/recipes.md,traefik,/traefik,$<)
+
+# Patroni is not a Go module: its image is made from packages of Debian.
+load-patroni:
+	@[ -z "$${LOCALKUBE:-}" ] || { temp=$$(mktemp -d); trap 'rm -rf "$$temp"' EXIT; \
+	test/consumers/patroni/image.sh "$$(sed -n 's|.* image: \(.*patroni:[^ ]*\).*|\1|p' docs/recipes.md)" "$$temp/patroni.tar"; \
+	$(LOCALKUBE) load "$$temp/patroni.tar"; }
 
 # $(call load-program,page,last part of the image's name,program in the image,file)
 define load-program
@@ -604,6 +612,7 @@ $(eval $(call tool,s3/rclone,.,github.com/rclone/rclone,test/tools/s3/rclone,,te
 $(eval $(call tool,gcs/fake-gcs-server,github.com/fsouza/fake-gcs-server,github.com/fsouza/fake-gcs-server,test/tools/gcs/fake-gcs-server))
 # What pages show: programs that keep their data in etcd. CoreDNS' own program links the clients of several clouds.
 $(eval $(call tool,consumers/coredns,.,github.com/coredns/coredns,test/consumers/coredns,,test/consumers/coredns/main.go))
+$(eval $(call tool,consumers/traefik,github.com/traefik/traefik/v3/cmd/traefik,github.com/traefik/traefik/v3,test/consumers/traefik))
 $(eval $(call tool,gitops/argocd-engine,.,github.com/argoproj/gitops-engine,test/gitops,,test/gitops/main.go))
 
 .PHONY: FORCE
