@@ -46,6 +46,8 @@ GITOPS := bin/gitops/argocd-engine
 export GITOPS_BINARIES ?= $(BIN)/gitops
 # What reads the alerts and dashboards in a story. Only a full run has it.
 export PROMETHEUS ?= $(BIN)/prometheus
+# What the recipes of docs/recipes.md run. The first build of Traefik takes longer than a command of a page may.
+CONSUMERS := bin/consumers/coredns bin/consumers/traefik
 # Where no etcd is built yet, nothing is tried on a real one, and CI fails.
 WITH_ETCD = if [ -n "$$(ls bin/etcd)" ]; then export ETCD_BINARIES=$(BIN)/etcd; else \
 	echo "nothing is tried on real etcd: build it first (make etcd)"; fi;
@@ -184,7 +186,7 @@ soak: ## The simulator under every hazard, with new seeds, for MINUTES=10 at idl
 MINUTES ?= 10
 
 .PHONY: test-docs
-test-docs: $(LOCALKUBE) bin/s3/versitygw bin/helm ## Every command of README.md and docs on localkube, or those of PAGES="docs/backup.md".
+test-docs: $(LOCALKUBE) bin/s3/versitygw bin/helm $(if $(filter-out %recipes.md,$(PAGES)),,$(CONSUMERS)) ## Every command of README.md and docs on localkube, or those of PAGES="docs/backup.md".
 	@$(call on-operator,go run ./test/docs -s3 $(S3_BINARIES) $(PAGES))
 
 # The images that docs/air-gapped.md has its readers copy; on a cluster of yours, copy them.

@@ -84,6 +84,7 @@ func TestARecipeRunsTheVersionThatItsImageNames(t *testing.T) {
 	const recipes, control = "docs/recipes.md", "docs/kubernetes.md"
 	for _, c := range []struct{ row, page, image, file, version string }{
 		{"CoreDNS, plugin `etcd`", recipes, "coredns/coredns", "test/consumers/coredns/go.mod", `(?m)^require github\.com/coredns/coredns v(\S+)$`},
+		{"Traefik, provider `etcd`", recipes, "library/traefik", "test/consumers/traefik/go.mod", `(?m)^\tgithub\.com/traefik/traefik/v3 v(\S+)`},
 		{"kube-apiserver", control, "kube-apiserver", "test/localkube/internal/cache/targets.go", `(?m)^const KubernetesVersion = "(.+)"$`},
 	} {
 		version := find(t, c.file, c.version)
