@@ -346,6 +346,7 @@ func TestTheWebhookRefusesWhatCannotBecomeGoodAndWarnsOfTheRest(t *testing.T) {
 		{"a user that another one has", func(c *v1alpha1.EtcdClient) { c.Spec.User = "shop" }, false, 1},
 		{"a Secret that another one has", func(c *v1alpha1.EtcdClient) { c.Spec.SecretName = "shop-etcd" }, false, 1},
 		{"no cluster", func(c *v1alpha1.EtcdClient) { c.Spec.ClusterRef.Name = "other" }, false, 1},
+		{"a namespace that the cluster does not allow", fromTeam, false, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c := aClient("next", 0, row.edit)

@@ -63,17 +63,24 @@ func notWatched(o Observation) *Decision {
 }
 
 // notAllowed does not tell a cluster that is not there from one that does not allow the namespace: who may not use a
-// cluster need not know of it.
+// cluster need not know of it. A client that was allowed keeps its finalizer: so it is looked whether a restore brings
+// its user back.
 func notAllowed(o Observation) *Decision {
-	switch {
-	case o.Client.From == "" || o.Cluster.Allows:
+	if o.Client.From == "" || o.Cluster.Allows {
 		return nil
-	case o.Client.Held:
-		return o.leaves(ReasonNamespaceNotAllowed, fmt.Sprintf("EtcdCluster %s in namespace %s does not allow the "+
-			"namespace %s any more", o.Cluster.Name, o.Cluster.Namespace, o.Client.From))
 	}
-	return waits(ReasonNamespaceNotAllowed, "There is no EtcdCluster %s in namespace %s that allows EtcdClients of "+
+	if o.Client.Held {
+		d := o.leaves(ReasonNamespaceNotAllowed, fmt.Sprintf("EtcdCluster %s in namespace %s does not allow the "+
+			"namespace %s any more", o.Cluster.Name, o.Cluster.Namespace, o.Client.From))
+		_, isOver := d.Change.(Release)
+		if isGone := !o.Cluster.Exists || o.Cluster.Deleting; !isOver || isGone {
+			return d
+		}
+	}
+	d := waits(ReasonNamespaceNotAllowed, "There is no EtcdCluster %s in namespace %s that allows EtcdClients of "+
 		"namespace %s. The operator makes no user, and has taken away one that it made before. Have the owner of the "+
 		"cluster add the namespace to spec.access.namespaces, or delete this EtcdClient.", o.Cluster.Name,
 		o.Cluster.Namespace, o.Client.From).troubled()
+	d.Recheck = whileGranted // a change of the cluster is noticed at once
+	return d
 }
