@@ -46,8 +46,8 @@ GITOPS := bin/gitops/argocd-engine
 export GITOPS_BINARIES ?= $(BIN)/gitops
 # What reads the alerts and dashboards in a story. Only a full run has it.
 export PROMETHEUS ?= $(BIN)/prometheus
-# What the recipes of docs/recipes.md run. The first build of Traefik takes longer than a command of a page may.
-CONSUMERS := bin/consumers/coredns bin/consumers/traefik
+# What docs/recipes.md runs. The first build of Traefik takes longer than a command of a page may.
+CONSUMERS := bin/consumers/coredns bin/consumers/traefik bin/consumers/patroni.tar
 # Where no etcd is built yet, nothing is tried on a real one, and CI fails.
 WITH_ETCD = if [ -n "$$(ls bin/etcd)" ]; then export ETCD_BINARIES=$(BIN)/etcd; else \
 	echo "nothing is tried on real etcd: build it first (make etcd)"; fi;
@@ -205,11 +205,8 @@ load-coredns: bin/consumers/coredns
 load-traefik: bin/consumers/traefik
 	@$(call load-program,docs/recipes.md,traefik,/traefik,$<)
 
-# Patroni is not a Go module: its image is made from packages of Debian.
-load-patroni:
-	@[ -z "$${LOCALKUBE:-}" ] || { temp=$$(mktemp -d); trap 'rm -rf "$$temp"' EXIT; \
-	test/consumers/patroni/image.sh "$$(sed -n 's|.* image: \(.*patroni:[^ ]*\).*|\1|p' docs/recipes.md)" "$$temp/patroni.tar"; \
-	$(LOCALKUBE) load "$$temp/patroni.tar"; }
+load-patroni: bin/consumers/patroni.tar
+	@[ -z "$${LOCALKUBE:-}" ] || $(LOCALKUBE) load $<
 
 # $(call load-program,page,last part of the image's name,program in the image,file)
 define load-program
@@ -615,6 +612,15 @@ $(eval $(call tool,gcs/fake-gcs-server,github.com/fsouza/fake-gcs-server,github.
 # What pages show: programs that keep their data in etcd. CoreDNS' own program links the clients of several clouds.
 $(eval $(call tool,consumers/coredns,.,github.com/coredns/coredns,test/consumers/coredns,,test/consumers/coredns/main.go))
 $(eval $(call tool,consumers/traefik,github.com/traefik/traefik/v3/cmd/traefik,github.com/traefik/traefik/v3,test/consumers/traefik))
+# Patroni is no Go module. Its image, by the name on the page, is made from Debian's packages.
+bin/consumers/patroni.tar: test/consumers/patroni/image.sh docs/recipes.md
+	@tag=$$(sed -n 's|.* image: \(.*patroni:[^ ]*\).*|\1|p' docs/recipes.md); \
+	cached="$(CACHE)/tools/patroni-$$({ cat $<; echo "$$tag"; } | sha256sum | cut -c1-8).tar"; mkdir -p $(@D) "$(CACHE)/tools"; \
+	if [ ! -e "$$cached" ]; then \
+		echo "making the image of Patroni (once)"; \
+		$< "$$tag" "$$cached.$$$$"; mv "$$cached.$$$$" "$$cached"; \
+	fi; \
+	touch "$$cached"; ln -sfn "$$cached" $@
 $(eval $(call tool,gitops/argocd-engine,.,github.com/argoproj/gitops-engine,test/gitops,,test/gitops/main.go))
 
 .PHONY: FORCE
