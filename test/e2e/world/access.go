@@ -113,15 +113,20 @@ func (a *Access) Delete(ctx context.Context) {
 	gomega.Expect(a.cluster.Client.Delete(ctx, object)).To(gomega.Succeed())
 }
 
-// Renew asks for another certificate and password.
+// Renew asks for another certificate and password than those that it has. Both times are in whole seconds.
 func (a *Access) Renew(ctx context.Context) {
 	ginkgo.GinkgoHelper()
+	made := pki.Made(a.Secret(ctx)[corev1.TLSCertKey])
 	gomega.Eventually(ctx, func() error {
 		object, err := a.Get(ctx)
 		if err != nil {
 			return err
 		}
-		object.Annotations = map[string]string{v1alpha1.AnnotationRenewCertificate: time.Now().UTC().Format(time.RFC3339)}
+		asked := time.Now().UTC().Truncate(time.Second)
+		if !asked.After(made) {
+			return fmt.Errorf("the certificate was made at %s, within this second", made)
+		}
+		object.Annotations = map[string]string{v1alpha1.AnnotationRenewCertificate: asked.Format(time.RFC3339)}
 		return a.cluster.Client.Update(ctx, object)
 	}).WithTimeout(Patience).Should(gomega.Succeed())
 }
