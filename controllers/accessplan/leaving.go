@@ -46,9 +46,9 @@ func (o Observation) revocationWaits(reason, cause string) *Decision {
 	case !o.Cluster.Bootstrapped:
 		why = "the cluster has not served yet"
 	}
-	return waits(reason, "%s, and its user %s is still in etcd: %s. The operator deletes the user as soon as it can, "+
-		"and takes its finalizer off then. If the cluster never comes back, delete it, or take the finalizer %s off "+
-		"the EtcdClient.", cause, o.Client.User, why, finalizer).troubled()
+	return waits(reason, "%s, and its user %s may still be in etcd: %s. The operator deletes the user as soon as it "+
+		"can. If the cluster never comes back, delete it, or take the finalizer %s off the EtcdClient.", cause,
+		o.Client.User, why, finalizer).troubled()
 }
 
 // notWatched comes before all that asks how the cluster is.

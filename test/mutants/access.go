@@ -34,8 +34,8 @@ var access = []mutant{
 	},
 	{
 		Name: "a namespace that the cluster does not allow gets a user",
-		From: "case o.Client.From == \"\" || o.Cluster.Allows:",
-		To:   "case o.Client.From == \"\" || o.Cluster.Allows || o.Cluster.Exists:",
+		From: "if o.Client.From == \"\" || o.Cluster.Allows {",
+		To:   "if o.Client.From == \"\" || o.Cluster.Allows || o.Cluster.Exists {",
 		Test: "TestANamespaceThatIsNotAllowedGetsNothingAndLosesWhatItHad",
 	},
 	{
@@ -61,5 +61,11 @@ var access = []mutant{
 		From: "return right == PasswordMark(\"\") // the next user will have another",
 		To:   "return true",
 		Test: "TestAUserThatPeopleDeletedOrARestoreBroughtBackGetsThePasswordOfTheSecret",
+	},
+	{
+		Name: "a user that a restore brings back stays where its namespace is not allowed any more",
+		From: "if isGone := !o.Cluster.Exists || o.Cluster.Deleting; !isOver || isGone {",
+		To:   "if isGone := !o.Cluster.Exists || o.Cluster.Deleting; !isOver || isGone || isOver {",
+		Test: "TestANamespaceThatIsNotAllowedGetsNothingAndLosesWhatItHad",
 	},
 }
