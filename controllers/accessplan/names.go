@@ -33,8 +33,8 @@ func userReserved(o Observation) *Decision {
 }
 
 func (o Observation) reserved(why string, parts ...any) *Decision {
-	return waits(ReasonUserReserved, why+" The operator changes nothing for this EtcdClient. Delete it, and create one "+
-		"with another spec.user.", parts...).troubled()
+	return waits(ReasonUserReserved, why+" The operator changes nothing for this EtcdClient. Delete it, and create "+
+		"one with another spec.user.", parts...).troubled()
 }
 
 func userClaimed(o Observation) *Decision {

@@ -194,8 +194,8 @@ func hold(o Observation) *Decision {
 	return act(Hold{}, "The EtcdClient gets its finalizer.")
 }
 
-// remakeUser deletes a user that is there with a password and should have none, or the other way round. Such is one that
-// a restore brought back from before its EtcdClient was created anew.
+// remakeUser deletes a user that is there with a password and should have none, or the other way round. Such is one
+// that a restore brought back from before its EtcdClient was created anew.
 func remakeUser(o Observation) *Decision {
 	if !o.isOwn() || o.hasPassword() == o.Client.Password {
 		return nil
@@ -229,7 +229,8 @@ func makeUser(o Observation) *Decision {
 	if o.hasRole() {
 		return nil
 	}
-	return act(MakeUser{o.Client.User, o.role(), o.Etcd.User.Exists, o.Client.Password}, "The user is made in etcd, and gets the role.")
+	return act(MakeUser{o.Client.User, o.role(), o.Etcd.User.Exists, o.Client.Password},
+		"The user is made in etcd, and gets the role.")
 }
 
 // authOff hands out no certificate that may do everything. One that was handed out before stays: to take it would
@@ -277,9 +278,9 @@ func keysNotAllowed(o Observation) *Decision {
 	if len(o.Client.Refused) == 0 {
 		return nil
 	}
-	return waits(ReasonKeysNotAllowed, "EtcdCluster %s allows namespace %s only keys with the prefixes that it names in "+
-		"spec.access. The spec asks for others, the first of which begins with %q. The user %s has the other rights of "+
-		"the spec. Take those entries out, or have the owner of the cluster add a prefix.", o.Cluster.Name,
+	return waits(ReasonKeysNotAllowed, "EtcdCluster %s allows namespace %s only keys with the prefixes that it names "+
+		"in spec.access. The spec asks for others, the first of which begins with %q. The user %s has the other rights "+
+		"of the spec. Take those entries out, or have the owner of the cluster add a prefix.", o.Cluster.Name,
 		o.Client.From, o.Client.Refused[0].Key, o.Client.User).troubled()
 }
 
