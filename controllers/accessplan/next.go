@@ -279,8 +279,8 @@ func keysNotAllowed(o Observation) *Decision {
 		return nil
 	}
 	return waits(ReasonKeysNotAllowed, "EtcdCluster %s allows namespace %s only keys with the prefixes that it names "+
-		"in spec.access. The spec asks for others, the first of which begins with %q. The user %s has the other rights "+
-		"of the spec. Take those entries out, or have the owner of the cluster add a prefix.", o.Cluster.Name,
+		"in spec.access. The spec asks for others, the first of which begins with %q. The user %s has the other "+
+		"rights of the spec. Take those entries out, or have the owner of the cluster add a prefix.", o.Cluster.Name,
 		o.Client.From, o.Client.Refused[0].Key, o.Client.User).troubled()
 }
 
