@@ -47,6 +47,10 @@ func (r *Reconciler) lookAtIssuer(ctx context.Context, c *v1alpha1.EtcdClient, s
 
 func (r *Reconciler) judgeRequest(ctx context.Context, c *v1alpha1.EtcdClient, seen *view,
 	asking resources.Asking) (resources.Signing, error) {
+	if c.Namespace != seen.cluster.Namespace && asking.Issuer.Kind == v1alpha1.DefaultIssuerKind {
+		return resources.Signing{State: resources.SigningRefused, Why: fmt.Sprintf("%s signs only in namespace %s. "+
+			"Have a ClusterIssuer sign for the cluster", asking.Issuer, seen.cluster.Namespace)}, nil
+	}
 	by, err := resources.SignerIn(seen.ca)
 	if err != nil {
 		return resources.Signing{}, fmt.Errorf("reading the CA: %w", err)
