@@ -197,7 +197,8 @@ func issue(seen view) (pki.Pair, error) {
 	if err != nil {
 		return pki.Pair{}, apply.Rejected{Reason: accessplan.ReasonCANotReady, Message: err.Error()}
 	}
-	pair, err := ca.Issue(resources.AccessCertificate(seen.cluster.Name, seen.Client.User).Leaf, seen.Now)
+	certificate := resources.AccessCertificate(seen.cluster.Name, seen.Client.User, seen.Client.Password)
+	pair, err := ca.Issue(certificate.Leaf, seen.Now)
 	if err != nil {
 		return pki.Pair{}, apply.Rejected{Reason: accessplan.ReasonCANotReady, Message: err.Error()}
 	}

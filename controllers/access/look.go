@@ -282,7 +282,7 @@ func (r *Reconciler) lookAtSecret(ctx context.Context, c *v1alpha1.EtcdClient, s
 	if !seen.CA.Known {
 		return nil
 	}
-	certificate := resources.AccessCertificate(seen.cluster.Name, seen.Client.User)
+	certificate := resources.AccessCertificate(seen.cluster.Name, seen.Client.User, seen.Client.Password)
 	seen.renew = resources.WhyCertificateIsDue(secret.Data, certificate, seen.ca, renewalAsked(c), seen.Now)
 	seen.Secret.Due = cmp.Or(seen.renew, resources.WhyFilesAreDue(secret.Data,
 		resources.AccessFiles(seen.cluster, seen.Client.User, seen.ca)), seen.lookAtPassword(c),
