@@ -33,23 +33,22 @@ func DataDir(incarnation, member string) string { return path.Join(dataMount, in
 // What decides how an empty directory is treated comes from the Pod's annotations, as arguments: an annotation that is
 // missing gives an empty value, with which etcd stops; as mere environment it would be ignored.
 func buildArgs(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Version) []string {
-	isTLS := s.Inputs.TLS == ""
 	args := []string{
 		"--name=" + s.Name,
 		"--data-dir=" + DataDir(s.Incarnation, s.Name),
 		"--initial-cluster-state=$(" + stateVariable + ")",
 		"--initial-cluster=$(" + clusterVariable + ")",
 		"--initial-cluster-token=" + s.Token,
-		"--initial-advertise-peer-urls=" + etcdutil.PeerURL(scheme(isTLS), s.Name, c.Name, c.Namespace),
-		"--advertise-client-urls=" + etcdutil.ClientURL(scheme(isTLS), s.Name, c.Name, c.Namespace),
-		"--listen-peer-urls=" + anyAddress(scheme(isTLS), etcdutil.PeerPort),
-		"--listen-client-urls=" + anyAddress(scheme(isTLS), etcdutil.ClientPort),
-		"--listen-metrics-urls=" + anyAddress(etcdutil.SchemeHTTP, etcdutil.MetricsPort),
+		"--initial-advertise-peer-urls=" + etcdutil.PeerURL(s.Inputs.TLS.PeerScheme(), s.Name, c.Name, c.Namespace),
+		"--advertise-client-urls=" + etcdutil.ClientURL(s.Inputs.TLS.ClientScheme(), s.Name, c.Name, c.Namespace),
+		listenPeers + anyAddress(etcdutil.PeerPort, s.Inputs.TLS.PeerScheme()),
+		listenClients + anyAddress(etcdutil.ClientPort, s.Inputs.TLS.ClientSchemes()...),
+		"--listen-metrics-urls=" + anyAddress(etcdutil.MetricsPort, etcdutil.SchemeHTTP),
 	}
 	if s.HasWAL {
 		args = append(args, "--wal-dir="+WALDir(s.Incarnation, s.Name))
 	}
-	if isTLS {
+	if s.Inputs.TLS.HasCertificates() {
 		args = append(args, tlsArgs(version)...)
 	}
 	args = append(args, settingArgs(s.Inputs.Etcd)...)
@@ -57,8 +56,52 @@ func buildArgs(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Version) []
 }
 
 // anyAddress is every address of a Pod, of IPv4 and of IPv6, also on a node without either. etcd guesses names of its
-// own for 0.0.0.0.
-func anyAddress(scheme string, port int) string { return fmt.Sprintf("%s://[::]:%d", scheme, port) }
+// own for 0.0.0.0. With two schemes it takes connections of both on that port.
+func anyAddress(port int, schemes ...string) string {
+	urls := make([]string, 0, len(schemes))
+	for _, scheme := range schemes {
+		urls = append(urls, fmt.Sprintf("%s://[::]:%d", scheme, port))
+	}
+	return strings.Join(urls, ",")
+}
+
+const listenPeers, listenClients = "--listen-peer-urls=", "--listen-client-urls="
+
+// TransportOf is how the process of a Pod is reached, by the flags that it starts with: nothing can change those. False
+// where they do not say.
+func TransportOf(pod *corev1.Pod) (etcdutil.Transport, bool) {
+	var peers, clients []string
+	for _, arg := range containerOf(pod).Args {
+		if urls, isIt := strings.CutPrefix(arg, listenPeers); isIt {
+			peers = schemesIn(urls)
+		}
+		if urls, isIt := strings.CutPrefix(arg, listenClients); isIt {
+			clients = schemesIn(urls)
+		}
+	}
+	if len(peers) != 1 || len(clients) == 0 {
+		return etcdutil.TransportTLS, false
+	}
+	return etcdutil.TransportOf(peers[0], clients), true
+}
+
+func schemesIn(urls string) []string {
+	var schemes []string
+	for url := range strings.SplitSeq(urls, ",") {
+		schemes = append(schemes, etcdutil.SchemeOf(url))
+	}
+	return schemes
+}
+
+// AllTakeTLS reports that every one of these Pods of members takes connections with TLS. Of no Pod the spec tells.
+func AllTakeTLS(c *v1alpha1.EtcdCluster, pods []corev1.Pod) bool {
+	for i := range pods {
+		if transport, isSaid := TransportOf(&pods[i]); isSaid && !transport.HasCertificates() {
+			return false
+		}
+	}
+	return true
+}
 
 // tlsArgs name files below the mounted Secret. etcd reads certificates and keys again at each handshake, and the
 // kubelet renews what is mounted as a directory.
@@ -153,27 +196,48 @@ const (
 	doesNotCompare = "false"
 )
 
-// PeerURL is the URL that identifies a member of the cluster.
+// PeerURL is the URL that identifies a member of the cluster, where members are as the spec asks.
 func PeerURL(c *v1alpha1.EtcdCluster, member string) string {
-	return etcdutil.PeerURL(scheme(c.Spec.IsTLS()), member, c.Name, c.Namespace)
+	return PeerURLOf(c, member, TransportAsked(c))
 }
 
-// ClientURL is the client URL that a member advertises.
+// PeerURLOf is that URL of a member that is reached so.
+func PeerURLOf(c *v1alpha1.EtcdCluster, member string, transport etcdutil.Transport) string {
+	return etcdutil.PeerURL(transport.PeerScheme(), member, c.Name, c.Namespace)
+}
+
+// ClientURL is where a client with certificates finds a member; one without, where the spec asks for none.
 func ClientURL(c *v1alpha1.EtcdCluster, member string) string {
-	return etcdutil.ClientURL(scheme(c.Spec.IsTLS()), member, c.Name, c.Namespace)
+	scheme := etcdutil.SchemeHTTP
+	if c.Spec.IsTLS() {
+		scheme = etcdutil.SchemeHTTPS
+	}
+	return etcdutil.ClientURL(scheme, member, c.Name, c.Namespace)
+}
+
+// TransportAsked is how the spec asks for members to be reached.
+func TransportAsked(c *v1alpha1.EtcdCluster) etcdutil.Transport {
+	switch c.Spec.TLSModeOrDefault() {
+	case v1alpha1.TLSDisabled:
+		return etcdutil.TransportPlain
+	case v1alpha1.TLSPermissive:
+		return etcdutil.TransportPermissive
+	case v1alpha1.TLSManaged:
+	}
+	return etcdutil.TransportTLS
 }
 
 // InitialAnnotations are what the Pod's --initial-cluster-state and --initial-cluster, and whether etcd compares its
 // data first, are read from at each start of its container. For StartSealed the list given is not used: such a member
 // knows only itself.
-func InitialAnnotations(c *v1alpha1.EtcdCluster, member string, flags StartFlags,
+func InitialAnnotations(c *v1alpha1.EtcdCluster, member string, transport etcdutil.Transport, flags StartFlags,
 	initial []etcdutil.NamedURL) map[string]string {
 	state, list := etcdutil.StateExisting, etcdutil.InitialCluster(initial)
 	if flags == StartBootstrap {
 		state = etcdutil.StateNew
 	}
 	if flags == StartSealed {
-		list = etcdutil.SealedInitialCluster(member, PeerURL(c, member))
+		list = etcdutil.SealedInitialCluster(member, PeerURLOf(c, member, transport))
 	}
 	return map[string]string{
 		v1alpha1.AnnotationInitialState: state, v1alpha1.AnnotationInitialCluster: list,
@@ -186,7 +250,7 @@ func InitialAnnotations(c *v1alpha1.EtcdCluster, member string, flags StartFlags
 func FlagsOf(c *v1alpha1.EtcdCluster, member string, annotations map[string]string) StartFlags {
 	state, list := annotations[v1alpha1.AnnotationInitialState], annotations[v1alpha1.AnnotationInitialCluster]
 	withData := flagsWithData(annotations)
-	own := etcdutil.SealedInitialCluster(member, PeerURL(c, member))
+	own := ownEntry(c, member, list)
 	hasOwn := strings.Contains(","+list+",", ","+own+",")
 	switch {
 	case withData == StartNone:
@@ -201,6 +265,16 @@ func FlagsOf(c *v1alpha1.EtcdCluster, member string, annotations map[string]stri
 	return StartNone
 }
 
+// ownEntry is the entry of a member in a list, by the scheme that it has there: the Pod may be from before the mode of
+// TLS changed.
+func ownEntry(c *v1alpha1.EtcdCluster, member, list string) string {
+	plain := etcdutil.SealedInitialCluster(member, PeerURLOf(c, member, etcdutil.TransportPlain))
+	if strings.Contains(","+list+",", ","+plain+",") {
+		return plain
+	}
+	return etcdutil.SealedInitialCluster(member, PeerURLOf(c, member, etcdutil.TransportTLS))
+}
+
 // flagsWithData says what a Pod that starts from its data would do with it. Pods of the first renderer, which are not
 // asked, always compare.
 func flagsWithData(annotations map[string]string) StartFlags {
@@ -211,13 +285,6 @@ func flagsWithData(annotations map[string]string) StartFlags {
 		return StartSealed
 	}
 	return StartNone
-}
-
-func scheme(isTLS bool) string {
-	if isTLS {
-		return etcdutil.SchemeHTTPS
-	}
-	return etcdutil.SchemeHTTP
 }
 
 // Probes use the plain listener: the kubelet has no client certificate. A probe cannot be changed in a running Pod, so

@@ -32,6 +32,9 @@ type Observation struct {
 	LoadBalancer []string
 
 	Auth    Auth
+	// EtcdClients of this cluster, by name. They are looked for only where certificates are to go
+	AccessClients []string
+
 	Current Incarnation
 	// prepared beside the current one by a restore in place: nothing of it runs, and Current.Bootstrap.Next is its
 	// record
@@ -144,7 +147,8 @@ type Desired struct {
 	WAL          WAL    // of a new volume
 	LeavesFirst  bool   // a member that another one follows goes before that joins
 	SnapshotEach int64  // entries after which etcd writes a snapshot of raft's state; 0 for its default
-	TLS          bool
+	TLS          bool               // certificates are kept: see KeepsCertificates
+	Transport    etcdutil.Transport // how the spec asks for members to be reached; see transport.go
 	Auth         AuthWish      // what is asked of etcd's authentication
 	ClientUser   string        // who a client is that uses the shared certificate
 	Storage                    // of new members
@@ -178,9 +182,12 @@ func (d Desired) Newest() etcdutil.Version {
 	return d.Target
 }
 
-// IsMetBy reports settings of the version that the spec asks for, and not only of a stop on the way to it.
+// TransportNext is how members of the next incarnation are reached. They begin together, as the spec asks.
+func (d Desired) TransportNext() etcdutil.Transport { return d.Transport }
+
+// IsMetBy reports settings of the version and the transport that the spec asks for, and not only of a stop on the way.
 func (d Desired) IsMetBy(c Settings) bool {
-	return c == d.Settings && (d.Target.IsZero() || c.Version == d.Target)
+	return c == d.Settings && (d.Target.IsZero() || c.Version == d.Target) && c.Transport == d.Transport
 }
 
 // Settings are what a member's Pod is made from: the etcd version and everything else of the user's that needs a
@@ -196,6 +203,8 @@ type Settings struct {
 	// Fixed is Inputs without the amounts of CPU and memory, which Kubernetes changes in a Pod that runs.
 	Fixed string
 	Trust Trust // the CAs that etcd reads at its start
+
+	Transport etcdutil.Transport // how the member is reached
 }
 
 // IsZero reports that no settings are written down.
@@ -346,6 +355,7 @@ type Pod struct {
 	Role           string // voter, learner or empty
 	Incarnation    string
 	Settings       Settings
+	Transport      etcdutil.Transport // how its process is reached, by the flags that it started with
 	Record         record.Member // of data in the Pod's emptyDir
 	Undressed      bool          // labels or annotations of the spec are missing, or were taken back
 	OtherImage     bool          // it waits for an image, and made now it would wait for another one
