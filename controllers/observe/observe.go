@@ -100,7 +100,11 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	if err != nil {
 		return facts.Observation{}, nil, err
 	}
-	keys := o.keyringOf(cluster, g.loadBalancer(ours))
+	certified, err := o.withCertificates(ctx, cluster, g)
+	if err != nil {
+		return facts.Observation{}, nil, err
+	}
+	keys := o.keyringOf(certified, g.loadBalancer(ours))
 	look := search{observer: o, cluster: cluster, bootstrap: bootstrap, gathered: &g, asked: map[string]bool{}}
 	s, membership, err := look.askMembers(ctx)
 	if err != nil {
@@ -140,6 +144,9 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Requests: requests, Schedules: g.schedules, Proven: g.proven, HeldUp: g.heldUp,
 		Streaming: g.streaming, History: history,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
+	}
+	if seen.AccessClients, err = o.accessClients(ctx, cluster, desired); err != nil {
+		return facts.Observation{}, nil, err
 	}
 	o.askMore(ctx, s, &seen)
 	return seen, s.clients, nil
@@ -240,9 +247,7 @@ func (o *Observer) askMembers(ctx context.Context, cluster *v1alpha1.EtcdCluster
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
 	s := o.ask(ctx, cluster, g.members(bootstrap))
-	if !cluster.Spec.IsTLS() {
-		s.partImpostors(g.recordsOf())
-	}
+	s.partImpostors(g.recordsWithoutTLS(cluster))
 	return s, s.membership(ctx, ownershipOf(cluster), bootstrap.ClusterID)
 }
 

@@ -65,44 +65,6 @@ func anyAddress(port int, schemes ...string) string {
 	return strings.Join(urls, ",")
 }
 
-const listenPeers, listenClients = "--listen-peer-urls=", "--listen-client-urls="
-
-// TransportOf is how the process of a Pod is reached, by the flags that it starts with: nothing can change those. False
-// where they do not say.
-func TransportOf(pod *corev1.Pod) (etcdutil.Transport, bool) {
-	var peers, clients []string
-	for _, arg := range containerOf(pod).Args {
-		if urls, isIt := strings.CutPrefix(arg, listenPeers); isIt {
-			peers = schemesIn(urls)
-		}
-		if urls, isIt := strings.CutPrefix(arg, listenClients); isIt {
-			clients = schemesIn(urls)
-		}
-	}
-	if len(peers) != 1 || len(clients) == 0 {
-		return etcdutil.TransportTLS, false
-	}
-	return etcdutil.TransportOf(peers[0], clients), true
-}
-
-func schemesIn(urls string) []string {
-	var schemes []string
-	for url := range strings.SplitSeq(urls, ",") {
-		schemes = append(schemes, etcdutil.SchemeOf(url))
-	}
-	return schemes
-}
-
-// AllTakeTLS reports that every one of these Pods of members takes connections with TLS. Of no Pod the spec tells.
-func AllTakeTLS(c *v1alpha1.EtcdCluster, pods []corev1.Pod) bool {
-	for i := range pods {
-		if transport, isSaid := TransportOf(&pods[i]); isSaid && !transport.HasCertificates() {
-			return false
-		}
-	}
-	return true
-}
-
 // tlsArgs name files below the mounted Secret. etcd reads certificates and keys again at each handshake, and the
 // kubelet renews what is mounted as a directory.
 //
@@ -196,37 +158,6 @@ const (
 	doesNotCompare = "false"
 )
 
-// PeerURL is the URL that identifies a member of the cluster, where members are as the spec asks.
-func PeerURL(c *v1alpha1.EtcdCluster, member string) string {
-	return PeerURLOf(c, member, TransportAsked(c))
-}
-
-// PeerURLOf is that URL of a member that is reached so.
-func PeerURLOf(c *v1alpha1.EtcdCluster, member string, transport etcdutil.Transport) string {
-	return etcdutil.PeerURL(transport.PeerScheme(), member, c.Name, c.Namespace)
-}
-
-// ClientURL is where a client with certificates finds a member; one without, where the spec asks for none.
-func ClientURL(c *v1alpha1.EtcdCluster, member string) string {
-	scheme := etcdutil.SchemeHTTP
-	if c.Spec.IsTLS() {
-		scheme = etcdutil.SchemeHTTPS
-	}
-	return etcdutil.ClientURL(scheme, member, c.Name, c.Namespace)
-}
-
-// TransportAsked is how the spec asks for members to be reached.
-func TransportAsked(c *v1alpha1.EtcdCluster) etcdutil.Transport {
-	switch c.Spec.TLSModeOrDefault() {
-	case v1alpha1.TLSDisabled:
-		return etcdutil.TransportPlain
-	case v1alpha1.TLSPermissive:
-		return etcdutil.TransportPermissive
-	case v1alpha1.TLSManaged:
-	}
-	return etcdutil.TransportTLS
-}
-
 // InitialAnnotations are what the Pod's --initial-cluster-state and --initial-cluster, and whether etcd compares its
 // data first, are read from at each start of its container. For StartSealed the list given is not used: such a member
 // knows only itself.
@@ -263,16 +194,6 @@ func FlagsOf(c *v1alpha1.EtcdCluster, member string, annotations map[string]stri
 		return StartBootstrap
 	}
 	return StartNone
-}
-
-// ownEntry is the entry of a member in a list, by the scheme that it has there: the Pod may be from before the mode of
-// TLS changed.
-func ownEntry(c *v1alpha1.EtcdCluster, member, list string) string {
-	plain := etcdutil.SealedInitialCluster(member, PeerURLOf(c, member, etcdutil.TransportPlain))
-	if strings.Contains(","+list+",", ","+plain+",") {
-		return plain
-	}
-	return etcdutil.SealedInitialCluster(member, PeerURLOf(c, member, etcdutil.TransportTLS))
 }
 
 // flagsWithData says what a Pod that starts from its data would do with it. Pods of the first renderer, which are not

@@ -66,7 +66,7 @@ func (o Incarnation) NextTransport(asked etcdutil.Transport) etcdutil.Transport 
 	case isPlain(least) != isPlain(most): // begun
 	case isPlain(least) == isPlain(asked):
 		return asked
-	case !o.mayTurnPeers():
+	case o.whyNotTurnPeers() != "":
 		return least
 	}
 	if asked.HasCertificates() {
@@ -75,9 +75,18 @@ func (o Incarnation) NextTransport(asked etcdutil.Transport) etcdutil.Transport 
 	return etcdutil.TransportPrepared
 }
 
-// mayTurnPeers reports that all members serve, so that none is dialled by the new URL of one that it never heard of.
-func (o Incarnation) mayTurnPeers() bool { return o.whyNotTurnPeers() == "" }
+// WhyTransportWaits says what keeps members from the next step, as a part of a sentence, or "".
+func (o View) WhyTransportWaits() string {
+	all := o.transports()
+	isThere := func(t etcdutil.Transport) bool { return t == o.Desired.Settings.Transport }
+	if o.Desired.Settings.Transport == o.Desired.Transport || !o.IsAlive() || len(Filter(all, isThere)) < len(all) {
+		return ""
+	}
+	return o.whyNotTurnPeers()
+}
 
+// whyNotTurnPeers says why the scheme by which members dial each other cannot change now, or "". All are to serve: of
+// two that are dialled otherwise than they listen neither reaches the other.
 func (o Incarnation) whyNotTurnPeers() string {
 	switch {
 	case !o.Membership.Known:
@@ -102,21 +111,43 @@ func (o Incarnation) KeepsCertificates(asked etcdutil.Transport) bool {
 	return asked.HasCertificates() || slices.ContainsFunc(o.transports(), etcdutil.Transport.HasCertificates)
 }
 
+// HolderOf is who shows the certificates in a Secret of the cluster, clients or the operator; false of any other object.
+func (o Object) HolderOf() (string, bool) {
+	if o.Kind != "Secret" || o.CA {
+		return "", false
+	}
+	return strings.CutSuffix(o.Name, "-tls")
+}
+
+// MayHaveCertificates reports members of which any has certificates, or of which nothing is known.
+func (o Incarnation) MayHaveCertificates() bool {
+	all := o.transports()
+	return len(all) == 0 || slices.ContainsFunc(all, etcdutil.Transport.HasCertificates)
+}
+
 // IsTurningTLS reports members that are reached otherwise than the spec asks.
 func (o View) IsTurningTLS() bool {
 	return slices.ContainsFunc(o.transports(), func(t etcdutil.Transport) bool { return t != o.Desired.Transport })
 }
 
-// TakesTLS reports that clients reach every member with TLS, as the spec asks: there are certificates for them.
+// TakesTLS reports that clients are to connect with TLS: every member takes it, and the spec asks for it, or one takes
+// nothing else yet.
 func (o Observation) TakesTLS() bool {
-	return o.Desired.Transport.HasCertificates() &&
-		!slices.ContainsFunc(o.Current.Members, func(r Replica) bool {
-			return r.Member != nil && r.Pod != nil && !r.Pod.Transport.HasCertificates()
-		})
+	isAsked := o.Desired.Transport.HasCertificates()
+	for _, r := range o.Current.Members {
+		if r.Member == nil || r.Pod == nil {
+			continue
+		}
+		if !r.Pod.Transport.HasCertificates() {
+			return false
+		}
+		isAsked = isAsked || !r.Pod.Transport.TakesPlain()
+	}
+	return isAsked
 }
 
-// Mislisted reports a member that peers dial by another scheme than it will listen with when it starts next.
-func (r Replica) Mislisted() bool {
+// IsMislisted reports a member that peers dial by another scheme than it will listen with when it starts next.
+func (r Replica) IsMislisted() bool {
 	return r.Member != nil && !r.Settings().IsZero() && !r.IsListedFor(r.Settings().Transport)
 }
 
