@@ -130,7 +130,8 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	history := o.history(ctx, s, cluster, current)
 	grown := withGrowth(cluster, current, history)
 	desired := s.desired(ctx, grown, desiredOfGrown(cluster, grown, fault, wish, began),
-		facts.Observation{Current: current, Schedules: g.schedules, Objects: secrets})
+		facts.Observation{Current: current, Next: facts.Incarnation{Members: next}, Schedules: g.schedules,
+			Objects: secrets})
 	seen := facts.Observation{
 		Now: began, Ahead: ahead, Cluster: o.identityOf(cluster), Desired: desired,
 		ClaimedBy: claim, DataClaim: data, TakenOver: g.takenOver(),

@@ -242,7 +242,7 @@ func desiredBy(cluster *v1alpha1.EtcdCluster, images resources.ImageDefaults, as
 		begins := etcdutil.Progress{Begins: next.Origin.Version}
 		desired.NextSettings = atStop(cluster, asked, begins, facts.Hold{}).Settings
 	}
-	desired = reached(desired, seen.Current)
+	desired = reached(desired, seen)
 	return trusting(desired, seen.Current.TrustOf(seen.Objects))
 }
 

@@ -27,22 +27,22 @@ func transportOf(pod *corev1.Pod, says facts.Settings) etcdutil.Transport {
 }
 
 // reached has members made as the next step to the mode of the spec asks. The first members of another incarnation
-// begin in that mode.
-func reached(desired facts.Desired, current facts.Incarnation) facts.Desired {
-	desired.TLS = current.KeepsCertificates(desired.Transport)
-	next := current.NextTransport(desired.Transport)
-	if next == desired.Transport {
-		return desired
-	}
-	for _, settings := range []*facts.Settings{&desired.Settings, &desired.AtTarget} {
-		in, err := resources.DecodeInputs(settings.Inputs)
-		if err != nil {
-			continue // there are none, or the spec is refused for them
-		}
-		in.TLS = next
-		*settings = settingsIn(in, settings.Version)
-	}
+// begin in that mode, or as they were prepared.
+func reached(desired facts.Desired, seen facts.Observation) facts.Desired {
+	desired.TLS = seen.Current.KeepsCertificates(desired.Transport) || seen.Next.KeepsCertificates(desired.Transport)
+	next := seen.Current.NextTransport(desired.Transport)
+	desired.Settings, desired.AtTarget = withTransport(desired.Settings, next), withTransport(desired.AtTarget, next)
+	desired.NextSettings = withTransport(desired.NextSettings, seen.Next.NextTransport(desired.Transport))
 	return desired
+}
+
+func withTransport(settings facts.Settings, transport etcdutil.Transport) facts.Settings {
+	in, err := resources.DecodeInputs(settings.Inputs)
+	if err != nil || in.TLS == transport {
+		return settings // there are none, or the spec is refused for them, or they are so already
+	}
+	in.TLS = transport
+	return settingsIn(in, settings.Version)
 }
 
 // withCertificates is the cluster as one with certificates, where it has some that the spec does not ask for any more:

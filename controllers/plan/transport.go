@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -9,15 +11,17 @@ import (
 // TLS on and off on a cluster that serves. The settings of each step are found by facts.NextTransport, and members get
 // them by roll. See docs/decisions/0057.
 
-// peerURLs has etcd list a member as it will listen for its peers.
+// peerURLs has etcd list a member as it will listen for its peers. One that listens otherwise goes on by the
+// connections that it has, and is restarted next. So nothing else is to be amiss.
 func peerURLs(o pass) *proposal {
 	for _, r := range o.Members {
-		if !r.IsMislisted() {
+		isAmiss := func(other facts.Replica) bool { return other.Name != r.Name && !isWell(o.Incarnation, other) }
+		if !r.IsMislisted() || r.IsRunning() && !r.ListensAsNext() && slices.ContainsFunc(o.Voters(), isAmiss) {
 			continue
 		}
 		scheme := r.Settings().Transport.PeerScheme()
 		why := "it is restarted next, and its peers are to dial it so from then on."
-		if r.Pod != nil && r.Pod.Transport.PeerScheme() == scheme {
+		if r.ListensAsNext() {
 			why = "it listens so."
 		}
 		return act(changes.SetPeerScheme{Name: r.Name, ID: r.Member.ID, Scheme: scheme}, "%s", why)

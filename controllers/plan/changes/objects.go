@@ -110,7 +110,7 @@ func (c DeleteSecret) veto(o facts.View) Veto {
 		return cmp.Or(guardSame(next, c), guardUnwanted(o))
 	case slices.ContainsFunc(o.Objects, holds):
 		return guardUnused(o)
-	case r.Member != nil && !guardSame(r, c).Holds():
+	case r.Member != nil && !o.Desired.TLS && !guardSame(r, c).Holds():
 		return guardUnused(o)
 	case !o.Membership.Known || r.Member != nil:
 		return identityAtRisk("it is not certain that %s is no member.", c.Name)

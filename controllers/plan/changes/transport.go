@@ -32,7 +32,7 @@ func (c SetPeerScheme) veto(o facts.View) Veto {
 	case len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters())):
 		return quorumAtRisk("the voters have no quorum.")
 	}
-	mends := r.Pod != nil && r.Pod.Transport.PeerScheme() == c.Scheme
+	mends := r.ListensAsNext()
 	for _, other := range o.Members {
 		switch isListed := other.Member != nil && other.Name != c.Name; {
 		case isListed && c.Scheme == etcdutil.SchemeHTTPS && !other.HasCertificates():

@@ -182,13 +182,13 @@ func (d Desired) Newest() etcdutil.Version {
 	return d.Target
 }
 
-// TransportNext is how members of the next incarnation are reached. They begin together, as the spec asks.
-func (d Desired) TransportNext() etcdutil.Transport { return d.Transport }
-
 // IsMetBy reports settings of the version and the transport that the spec asks for, and not only of a stop on the way.
 func (d Desired) IsMetBy(c Settings) bool {
-	return c == d.Settings && (d.Target.IsZero() || c.Version == d.Target) && c.Transport == d.Transport
+	return c == d.Settings && d.IsAtTarget() && c.Transport == d.Transport
 }
+
+// IsAtTarget reports that the next stop is the version of the spec.
+func (d Desired) IsAtTarget() bool { return d.Target.IsZero() || d.Settings.Version == d.Target }
 
 // Settings are what a member's Pod is made from: the etcd version and everything else of the user's that needs a
 // restart. Inputs is canonical JSON, so that two Settings are the same exactly when they are equal. What follows it is

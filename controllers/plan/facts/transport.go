@@ -156,6 +156,11 @@ func (r Replica) IsListedFor(t etcdutil.Transport) bool {
 	return r.Member == nil || etcdutil.SchemeOf(FirstURL(*r.Member)) == t.PeerScheme()
 }
 
+// ListensAsNext reports a process that listens already as the next one of its member will.
+func (r Replica) ListensAsNext() bool {
+	return r.Pod != nil && r.Pod.Transport.PeerScheme() == r.Settings().Transport.PeerScheme()
+}
+
 // IsDialled reports a member that its peers dial as its process listens.
 func (r Replica) IsDialled() bool { return r.Pod == nil || r.IsListedFor(r.Pod.Transport) }
 

@@ -25,10 +25,10 @@ func (w *World) askForTLS(mode etcdutil.Transport) {
 // reached has members made as the next step to the mode of the spec asks: see observe.reached.
 func reached(o facts.Observation) facts.Desired {
 	d := o.Desired
-	d.TLS = o.Current.KeepsCertificates(d.Transport)
+	d.TLS = o.Current.KeepsCertificates(d.Transport) || o.Next.KeepsCertificates(d.Transport)
 	d.Settings = withTransport(d.Settings, o.Current.NextTransport(d.Transport))
 	d.AtTarget = withTransport(d.AtTarget, d.Settings.Transport)
-	d.NextSettings = withTransport(d.NextSettings, d.Transport)
+	d.NextSettings = withTransport(d.NextSettings, o.Next.NextTransport(d.Transport))
 	return d
 }
 

@@ -67,7 +67,7 @@ func TestATurnOfTLSIsCalledOffAtEachOfItsSteps(t *testing.T) {
 
 // A few of the stories that the soak plays more of.
 func TestNoStoryOfTLSThatIsTurnedCutsAMemberOff(t *testing.T) {
-	for _, name := range []string{"turned-tls", "turned-tls-and-all"} {
+	for _, name := range []string{"turned-tls", "turned-tls-and-more"} {
 		k, _ := kindOf(name)
 		for s := *first; s < *first+uint64(6**times); s++ {
 			report(t, k, s, k.tell(s, nil).w)
