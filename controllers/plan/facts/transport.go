@@ -59,6 +59,8 @@ func (o Incarnation) NextTransport(asked etcdutil.Transport) etcdutil.Transport 
 	least, most := slices.MinFunc(all, bySteps), slices.MaxFunc(all, bySteps)
 	isPlain := func(t etcdutil.Transport) bool { return t.PeerScheme() == etcdutil.SchemeHTTP }
 	switch {
+	case !o.Membership.Known && least == most:
+		return least // what cannot be asked is not restarted for this
 	case asked.HasCertificates() && !least.HasCertificates():
 		return etcdutil.TransportPrepared
 	case !asked.HasCertificates() && isPlain(most):
