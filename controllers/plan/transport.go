@@ -16,10 +16,14 @@ import (
 func peerURLs(o pass) *proposal {
 	for _, r := range o.Members {
 		isAmiss := func(other facts.Replica) bool { return other.Name != r.Name && !isWell(o.Incarnation, other) }
-		if !r.IsMislisted() || r.IsRunning() && !r.ListensAsNext() && slices.ContainsFunc(o.Voters(), isAmiss) {
+		settings := startSettings(o, r)
+		if r.Settings().IsZero() && !r.IsYetToStart() || r.IsListedFor(settings.Transport) {
 			continue
 		}
-		scheme := r.Settings().Transport.PeerScheme()
+		if r.IsRunning() && !r.ListensAsNext() && slices.ContainsFunc(o.Voters(), isAmiss) {
+			continue
+		}
+		scheme := settings.Transport.PeerScheme()
 		why := "it is restarted next, and its peers are to dial it so from then on."
 		if r.ListensAsNext() {
 			why = "it listens so."

@@ -45,7 +45,9 @@ func nextWith(t etcdutil.Transport) func(*facts.Replica) {
 }
 
 func listedWith(scheme string) func(*facts.Replica) {
-	return func(r *facts.Replica) { r.Member.PeerURLs = []string{etcdutil.PeerURL(scheme, r.Name, "demo", "default")} }
+	return func(r *facts.Replica) {
+		r.Member.PeerURLs = []string{etcdutil.PeerURL(scheme, r.Name, "demo", "default")}
+	}
 }
 
 func authOn(o scene) scene { o.Auth = facts.Auth{Known: true, On: true}; return o }

@@ -27,7 +27,7 @@ func (c SetPeerScheme) veto(o facts.View) Veto {
 	switch {
 	case !o.Membership.Known || r.Member == nil || r.Member.ID != c.ID:
 		return identityAtRisk("it is not certain that %s is member %s.", c.Name, c.ID)
-	case r.Settings().IsZero() || r.Settings().Transport.PeerScheme() != c.Scheme:
+	case !r.IsYetToStart() && (r.Settings().IsZero() || r.Settings().Transport.PeerScheme() != c.Scheme):
 		return quorumAtRisk("%s is not to listen with %s.", c.Name, c.Scheme)
 	case len(o.HealthyVoters()) < etcdutil.Quorum(len(o.Voters())):
 		return quorumAtRisk("the voters have no quorum.")
@@ -43,6 +43,8 @@ func (c SetPeerScheme) veto(o facts.View) Veto {
 	}
 	return Veto{}
 }
+
+func isWithoutCertificates(r facts.Replica) bool { return !r.HasCertificates() }
 
 // guardTransport starts no member with a peer listener that the others cannot dial, nor without certificates that it
 // needs.

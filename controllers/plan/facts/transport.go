@@ -148,10 +148,8 @@ func (o Observation) TakesTLS() bool {
 	return isAsked
 }
 
-// IsMislisted reports a member that peers dial by another scheme than it will listen with when it starts next.
-func (r Replica) IsMislisted() bool {
-	return r.Member != nil && !r.Settings().IsZero() && !r.IsListedFor(r.Settings().Transport)
-}
+// IsYetToStart reports a learner that nothing was made for yet. What it starts with is decided when it does.
+func (r Replica) IsYetToStart() bool { return r.IsLearner() && r.Pod == nil && r.Settings().IsZero() }
 
 // IsListedFor reports a member that its peers dial as one with this transport listens.
 func (r Replica) IsListedFor(t etcdutil.Transport) bool {
