@@ -100,11 +100,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	if err != nil {
 		return facts.Observation{}, nil, err
 	}
-	certified, err := o.withCertificates(ctx, cluster, g)
-	if err != nil {
-		return facts.Observation{}, nil, err
-	}
-	keys := o.keyringOf(certified, g.loadBalancer(ours))
+	keys := o.keyringOf(o.withCertificates(ctx, cluster, g), g.loadBalancer(ours))
 	look := search{observer: o, cluster: cluster, bootstrap: bootstrap, gathered: &g, asked: map[string]bool{}}
 	s, membership, err := look.askMembers(ctx)
 	if err != nil {

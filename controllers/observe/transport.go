@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -48,9 +47,9 @@ func withTransport(settings facts.Settings, transport etcdutil.Transport) facts.
 // withCertificates is the cluster as one with certificates, where it has some that the spec does not ask for any more:
 // members have them, or what is left of them is to be deleted. The operator's own go last.
 func (o *Observer) withCertificates(ctx context.Context, cluster *v1alpha1.EtcdCluster,
-	g gathered) (*v1alpha1.EtcdCluster, error) {
+	g gathered) *v1alpha1.EtcdCluster {
 	if cluster.Spec.IsTLS() {
-		return cluster, nil
+		return cluster
 	}
 	has := func(object metav1.Object) bool {
 		in, err := resources.DecodeInputs(object.GetAnnotations()[v1alpha1.AnnotationInputs])
@@ -60,16 +59,11 @@ func (o *Observer) withCertificates(ctx context.Context, cluster *v1alpha1.EtcdC
 		slices.ContainsFunc(g.volumes, func(volume corev1.PersistentVolumeClaim) bool { return has(&volume) })
 	if !isLeft {
 		secret, err := o.Secrets.GetLeft(ctx, operatorSecret(cluster))
-		switch {
-		case apierrors.IsNotFound(err):
-			return cluster, nil
-		case err != nil:
-			return nil, fmt.Errorf("reading Secret %s: %w", operatorSecret(cluster), err)
-		case !resources.IsControlledBy(secret, cluster.UID):
-			return cluster, nil
+		if err != nil || !resources.IsControlledBy(secret, cluster.UID) {
+			return cluster // what cannot be read is deleted another time
 		}
 	}
-	return resources.ReachedWith(cluster, true), nil
+	return resources.ReachedWith(cluster, true)
 }
 
 // accessClients are the EtcdClients of the cluster, where its certificates are to go: each is let in by one.

@@ -52,8 +52,8 @@ func (w *model) make(c changes.Change) bool {
 		w.makeVolumeChange(c)
 	case changes.PrepareMember:
 		w.prepare(c)
-	case changes.AddLearner, changes.SetPeerScheme, changes.Promote, changes.RemoveMember, changes.MoveLeader, changes.DisarmAlarms,
-		changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade:
+	case changes.AddLearner, changes.SetPeerScheme, changes.Promote, changes.RemoveMember, changes.MoveLeader,
+		changes.DisarmAlarms, changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade:
 		w.askEtcd(c)
 	case changes.MakeUsers:
 		w.o.Auth.HasUsers = true
