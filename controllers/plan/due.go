@@ -128,7 +128,7 @@ func (d *Due) outdated(o judge.Judged) []facts.Replica {
 
 // isOutdated reports whether a recorded member runs, or will run, with other settings than the spec asks for. A stop of
 // a doomed one would be its end. One that does not say what it was made from is not restarted for that, but for the
-// version that it answers with, or because nothing says whom it trusts while a CA is replaced, or how it is reached while that changes.
+// version that it answers with. While a CA is replaced, or the mode of TLS changes, it is: nothing says what it read.
 func isOutdated(o judge.Judged, r facts.Replica) bool {
 	switch {
 	case isBegun(o, r):

@@ -100,8 +100,8 @@ func whyNotResume(o pass) string {
 	case o.Desired.Ephemeral && len(volumes) > 0:
 		return "spec.storage.ephemeral asks for data in Pods; it is on volumes"
 	case slices.ContainsFunc(volumes, func(v facts.Retained) bool { return v.TLS && !o.Desired.TLS }):
-		return "spec.tls.mode is Disabled, and its members have certificates; set the mode to Permissive, and turn TLS " +
-			"off once the cluster serves"
+		return "spec.tls.mode is Disabled, and its members have certificates; set the mode to Permissive, and turn " +
+			"TLS off once the cluster serves"
 	}
 	return cmp.Or(whyNotOneIncarnation(o.Incarnation, volumes), whyNotBack(o.Observation), whyUnknown(o.Observation))
 }

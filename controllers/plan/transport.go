@@ -43,8 +43,8 @@ func tlsMode(o pass) *proposal {
 	if !o.Desired.Transport.HasCertificates() {
 		goes = "without TLS"
 	}
-	p := wait(facts.ReasonTLSMode, "Members will be dialled %s by each other, once all of them serve: %s. It goes on by "+
-		"itself. To call it off, put spec.tls.mode back.", goes, why)
+	p := wait(facts.ReasonTLSMode, "Members will be dialled %s by each other, once all of them serve: %s. It goes on "+
+		"by itself. To call it off, put spec.tls.mode back.", goes, why)
 	p.Recheck = recheckSettled
 	return p.yielding()
 }

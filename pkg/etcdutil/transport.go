@@ -6,7 +6,8 @@ import "slices"
 // docs/decisions/0057.
 //
 // A peer listener has one scheme, and a client listener may have both. etcd dials its peers with the certificates that
-// it has, also where it listens without (etcd-io/etcd:server/embed/etcd.go configurePeerListeners, configureClientListeners).
+// it has, also where it listens without (etcd-io/etcd:server/embed/etcd.go configurePeerListeners,
+// configureClientListeners).
 type Transport string
 
 // The transports, in the order in which a member goes from one to another. They are written down on Pods and volumes.

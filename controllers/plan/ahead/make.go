@@ -263,8 +263,8 @@ func (w *model) askEtcd(c changes.Change) {
 	e := &w.etcd
 	switch c := c.(type) {
 	case changes.AddLearner:
-		e.members = append(e.members, etcdutil.Member{ID: w.idOf(c.Name), PeerURLs: []string{w.url(c.Name, c.Transport)},
-			Learner: true})
+		e.members = append(e.members, etcdutil.Member{ID: w.idOf(c.Name),
+			PeerURLs: []string{w.url(c.Name, c.Transport)}, Learner: true})
 	case changes.SetPeerScheme:
 		if i := w.indexOf(c.Name); i >= 0 {
 			e.members[i].PeerURLs = []string{etcdutil.PeerURL(c.Scheme, c.Name, w.o.Cluster.Name,

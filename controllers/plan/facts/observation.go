@@ -137,37 +137,38 @@ type Desired struct {
 	Needs        etcdutil.Need    // what keeps members at the stop
 	// what the user asks of etcd that the stop's minor does not know, and members run without: flags, and feature gates
 	LeftOut      string
-	Held         Hold               // what keeps members at the minor that they run
-	NoWay        string             // why members cannot be brought to Target; then Settings are the Target's
-	GrownFrom    int64              // the quota that the spec names, where that of the members has grown; 0 where it has not
-	StorageFrom  int64              // the size of volumes that the spec names, where a quota that grows needs more; 0 where not
-	StorageBytes int64              // size of a new volume
-	StorageClass string             // of a new volume, as Volume.MadeFor has it
-	AccessMode   string             // of a new volume
-	WAL          WAL                // of a new volume
-	LeavesFirst  bool               // a member that another one follows goes before that joins
-	SnapshotEach int64              // entries after which etcd writes a snapshot of raft's state; 0 for its default
-	TLS          bool               // certificates are kept: see KeepsCertificates
-	Transport    etcdutil.Transport // how the spec asks for members to be reached; see transport.go
-	Auth         AuthWish           // what is asked of etcd's authentication
-	ClientUser   string             // who a client is that uses the shared certificate
-	Storage                         // of new members
-	Retain       bool               // deletionPolicy
-	HasBudget    bool               // a PodDisruptionBudget is wanted
-	Paused       bool               //
-	Deleting     bool               //
-	Sleep        bool               // Size was 0: no member is to run. Size is then the number of voters that there are
-	KeepVolumes  time.Duration      // for how long the volume of a replaced member is kept; 0 not at all
-	ReplaceAfter time.Duration      // how long a member must be dead before it is replaced; 0 never
-	Operator     string             // namespace/name of the install that is asked to look after it; empty for none
-	Upkeep       Upkeep             // when members are defragmented
-	Rotation     Rotation           // when CAs are replaced
-	Window       Window             // when members that serve may be stopped for the spec
-	Lead         Lead               // who is to lead, because a person asked for that a moment ago
+	Held         Hold          // what keeps members at the minor that they run
+	NoWay        string        // why members cannot be brought to Target; then Settings are the Target's
+	GrownFrom    int64         // the quota that the spec names, where that of the members has grown; 0 where it has not
+	StorageFrom  int64         // the size of volumes that the spec names, where a quota that grows needs more; 0 where not
+	StorageBytes int64         // size of a new volume
+	StorageClass string        // of a new volume, as Volume.MadeFor has it
+	AccessMode   string        // of a new volume
+	WAL          WAL           // of a new volume
+	LeavesFirst  bool          // a member that another one follows goes before that joins
+	SnapshotEach int64         // entries after which etcd writes a snapshot of raft's state; 0 for its default
+	Auth         AuthWish      // what is asked of etcd's authentication
+	ClientUser   string        // who a client is that uses the shared certificate
+	Storage                    // of new members
+	Retain       bool          // deletionPolicy
+	HasBudget    bool          // a PodDisruptionBudget is wanted
+	Paused       bool          //
+	Deleting     bool          //
+	Sleep        bool          // Size was 0: no member is to run. Size is then the number of voters that there are
+	KeepVolumes  time.Duration // for how long the volume of a replaced member is kept; 0 not at all
+	ReplaceAfter time.Duration // how long a member must be dead before it is replaced; 0 never
+	Operator     string        // namespace/name of the install that is asked to look after it; empty for none
+	Upkeep       Upkeep        // when members are defragmented
+	Rotation     Rotation      // when CAs are replaced
+	Window       Window        // when members that serve may be stopped for the spec
+	Lead         Lead          // who is to lead, because a person asked for that a moment ago
 	// UID of an earlier cluster of this name: where it left CAs alone, the cluster is to begin without its data
 	BeginEmpty string
 	Fault      string       // a sentence, when the spec itself is refused; empty otherwise
 	Restore    WantedBackup // the backup to begin with; it counts at bootstrap only
+	// TLS: certificates are kept, see KeepsCertificates. Transport is how the spec asks for members to be reached.
+	TLS       bool
+	Transport etcdutil.Transport
 	// SpreadsOverZones: spec.pod itself wants members in different zones. The default of all clusters does not count.
 	SpreadsOverZones bool
 	// ExpandsByMove: a larger size moves members to new volumes, instead of expanding those that there are.

@@ -113,7 +113,7 @@ func (o Incarnation) KeepsCertificates(asked etcdutil.Transport) bool {
 	return asked.HasCertificates() || slices.ContainsFunc(o.transports(), etcdutil.Transport.HasCertificates)
 }
 
-// HolderOf is who shows the certificates in a Secret of the cluster, clients or the operator; false of any other object.
+// HolderOf is who shows the certificates in a Secret of the cluster, clients or the operator; false of other objects.
 func (o Object) HolderOf() (string, bool) {
 	if o.Kind != "Secret" || o.CA {
 		return "", false
@@ -196,8 +196,8 @@ func (o View) WhyKeepTLS() string {
 	case o.Desired.Transport.HasCertificates() || !o.KeepsCertificates(o.Desired.Transport):
 		return ""
 	case len(o.AccessClients) > 0:
-		return fmt.Sprintf("spec.tls.mode is Disabled, and members keep their certificates: EtcdClient %s is let in by "+
-			"one. Delete such objects first.%s", strings.Join(o.AccessClients, ", "), wayBack)
+		return fmt.Sprintf("spec.tls.mode is Disabled, and members keep their certificates: EtcdClient %s is let in "+
+			"by one. Delete such objects first.%s", strings.Join(o.AccessClients, ", "), wayBack)
 	case o.Auth.Known && o.Auth.On:
 		return "spec.tls.mode is Disabled, and members keep their certificates: etcd's authentication is on, and " +
 			"without a certificate the operator is no user. Turn it off first (etcdctl auth disable)." + wayBack

@@ -124,8 +124,8 @@ func (w *World) carryOut(c changes.Change, effects *budgetOfEffects) error {
 	case changes.EvictPod:
 		return w.evict(c)
 	case changes.AddLearner, changes.SetPeerScheme, changes.Promote, changes.MoveLeader, changes.DisarmAlarms,
-		changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade, changes.RemoveMember, changes.Compact, changes.MakeUsers,
-		changes.EnableAuth, changes.DisableAuth:
+		changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade, changes.RemoveMember,
+		changes.Compact, changes.MakeUsers, changes.EnableAuth, changes.DisableAuth:
 		return w.carryOutEtcd(c)
 	}
 	return nil
