@@ -101,7 +101,8 @@ func awaitTurn(o pass, c changes.TurnCA, ca facts.Object, waits facts.Waiting) *
 func caSource(o pass) *proposal {
 	for _, ca := range o.Objects {
 		from := ca.Source
-		isFirst := ca.State == facts.ObjectAbsent && ca.Trusted == "" && !o.IsAlive() && !o.HasSwitchedOver()
+		isLost := func(lost facts.Object) bool { return lost.Name == ca.Name }
+		isFirst := ca.State == facts.ObjectAbsent && ca.Trusted == "" && !slices.ContainsFunc(o.LostCAs(), isLost)
 		isThere := ca.State == facts.ObjectCurrent
 		if from.Fault == "" || ca.HasCopy() || !isFirst && !isThere {
 			continue
@@ -109,7 +110,10 @@ func caSource(o pass) *proposal {
 		says := fmt.Sprintf("%s names Secret %s for the CA for %s, and that cannot be used: %s.",
 			facts.CAField(ca.Port), from.Secret, ca.Port, from.Fault)
 		goesOn := fmt.Sprintf("The operator goes on with the CAs in Secret %s. ", ca.Name)
-		if isFirst {
+		switch {
+		case isFirst && o.IsAlive():
+			goesOn = "Members get certificates as soon as it can be used. "
+		case isFirst:
 			goesOn = "The cluster begins as soon as it can be used. "
 		}
 		return whoseSecret(from, says+" "+goesOn, isThere)

@@ -97,6 +97,10 @@ func (c DeleteSecret) words() Words {
 func (c DeleteSecret) veto(o facts.View) Veto {
 	former, isFormer := facts.Find(o.FormerMembers(), c.Name)
 	next, isNext := facts.Find(o.Next.Members, c.Name)
+	holds := func(object facts.Object) bool {
+		holder, isIt := object.HolderOf()
+		return isIt && holder == c.Name && object.UID == c.UID
+	}
 	switch r := o.Find(c.Name); {
 	case c.UID == "":
 		return identityAtRisk("nothing says which certificates of %s these are.", c.Name)
@@ -104,11 +108,23 @@ func (c DeleteSecret) veto(o facts.View) Veto {
 		return cmp.Or(guardSame(former, c), guardSwitched(o, c.Name))
 	case isNext:
 		return cmp.Or(guardSame(next, c), guardUnwanted(o))
+	case slices.ContainsFunc(o.Objects, holds):
+		return guardUnused(o)
+	case r.Member != nil && !o.Desired.TLS && !guardSame(r, c).Holds():
+		return guardUnused(o)
 	case !o.Membership.Known || r.Member != nil:
 		return identityAtRisk("it is not certain that %s is no member.", c.Name)
 	default:
 		return guardSame(r, c)
 	}
+}
+
+// guardUnused lets certificates go that no member shows, or would: TLS is off.
+func guardUnused(o facts.View) Veto {
+	if o.Desired.TLS || !o.Membership.Known || o.KeepsCertificates(o.Desired.Transport) {
+		return identityAtRisk("a member may have certificates.")
+	}
+	return Veto{}
 }
 
 func guardSame(r facts.Replica, c DeleteSecret) Veto {

@@ -38,6 +38,7 @@ const (
 	ReasonRestoreLost = "RestoredDataLost"
 	ReasonFirstQuorum = "FirstQuorum" // the first members start and find each other
 	ReasonRollCA      = "RollCA"      // a step of the roll of a CA waits
+	ReasonTLSMode     = "TLSMode"     // a step from one mode of TLS to another waits
 	ReasonCASource    = "CASource"    // the spec names a Secret for a CA, and what it holds cannot be used
 	ReasonCALost      = "CALost"      // the Secret of a CA is gone while members live by it
 	// the Secret of a CA holds another CA than the one that members trust
