@@ -308,8 +308,9 @@ const closeIt = ". Set type LoadBalancer with spec.service.loadBalancerSourceRan
 func exposure(spec *v1alpha1.EtcdClusterSpec) string {
 	service := cmp.Or(spec.Service, &v1alpha1.ServiceSpec{})
 	isKnown := service.Type == corev1.ServiceTypeLoadBalancer && len(service.LoadBalancerSourceRanges) > 0
+	isInside := cmp.Or(service.Type, corev1.ServiceTypeClusterIP) == corev1.ServiceTypeClusterIP
 	mode := spec.TLSModeOrDefault()
-	if mode == v1alpha1.TLSManaged || isKnown || cmp.Or(service.Type, corev1.ServiceTypeClusterIP) == corev1.ServiceTypeClusterIP {
+	if mode == v1alpha1.TLSManaged || isKnown || isInside {
 		return ""
 	}
 	return fmt.Sprintf("spec.service.type is %s while spec.tls.mode is %s: all who reach it could read and change "+

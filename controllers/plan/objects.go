@@ -152,8 +152,8 @@ func isAskedAgain(o pass, p *facts.Preflight) bool {
 		p.Asked == o.Asking(request).Inquiry()
 }
 
-// collectCertificates deletes what is shown no more, once TLS is off. The CAs stay: they are data, and TLS may come back.
-// The operator's own go last: by them it is known that something is left.
+// collectCertificates deletes what is shown no more, once TLS is off. The CAs stay: they are data, and TLS may come
+// back. The operator's own go last: by them it is known that something is left.
 func collectCertificates(o pass) *proposal {
 	if o.Desired.TLS || !o.HasQuorum() {
 		return nil

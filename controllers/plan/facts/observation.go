@@ -140,7 +140,7 @@ type Desired struct {
 	Held         Hold          // what keeps members at the minor that they run
 	NoWay        string        // why members cannot be brought to Target; then Settings are the Target's
 	GrownFrom    int64         // the quota that the spec names, where that of the members has grown; 0 where it has not
-	StorageFrom  int64         // the size of volumes that the spec names, where a quota that grows needs more; 0 where not
+	StorageFrom  int64         // the size of volumes that the spec names, where a quota that grows needs more; else 0
 	StorageBytes int64         // size of a new volume
 	StorageClass string        // of a new volume, as Volume.MadeFor has it
 	AccessMode   string        // of a new volume
