@@ -22,9 +22,9 @@ func (r Replica) transports() []etcdutil.Transport {
 		out = append(out, r.Volume.Settings.Transport)
 	}
 	if len(out) == 0 && r.Member != nil {
-		listed := etcdutil.TransportPrepared
+		listed := etcdutil.TransportPlain
 		if etcdutil.SchemeOf(FirstURL(*r.Member)) == etcdutil.SchemeHTTPS {
-			listed = etcdutil.TransportPermissive
+			listed = etcdutil.TransportTLS
 		}
 		out = append(out, listed)
 	}
@@ -164,9 +164,10 @@ func (r Replica) ListensAsNext() bool {
 // IsDialled reports a member that its peers dial as its process listens.
 func (r Replica) IsDialled() bool { return r.Pod == nil || r.IsListedFor(r.Pod.Transport) }
 
-// HasCertificates reports a member that can dial peers with TLS, now and after its next start.
+// HasCertificates reports a member that can dial peers with TLS, now and after its next start. One of which nothing is
+// there dials no one, and starts with those that it needs.
 func (r Replica) HasCertificates() bool {
-	return !slices.ContainsFunc(r.transports(), func(t etcdutil.Transport) bool { return !t.HasCertificates() })
+	return r.Pod == nil && r.Volume == nil || !slices.ContainsFunc(r.transports(), func(t etcdutil.Transport) bool { return !t.HasCertificates() })
 }
 
 // WhyNotTransport says why a member must not be started so, in this list of members, or "". One that is alone has no
