@@ -46,6 +46,8 @@ GITOPS := bin/gitops/argocd-engine
 export GITOPS_BINARIES ?= $(BIN)/gitops
 # What reads the alerts and dashboards in a story. Only a full run has it.
 export PROMETHEUS ?= $(BIN)/prometheus
+# What docs/recipes.md runs. The first build of Traefik takes longer than a command of a page may.
+CONSUMERS := bin/consumers/coredns bin/consumers/traefik bin/consumers/patroni.tar
 # Where no etcd is built yet, nothing is tried on a real one, and CI fails.
 WITH_ETCD = if [ -n "$$(ls bin/etcd)" ]; then export ETCD_BINARIES=$(BIN)/etcd; else \
 	echo "nothing is tried on real etcd: build it first (make etcd)"; fi;
@@ -184,7 +186,7 @@ soak: ## The simulator under every hazard, with new seeds, for MINUTES=10 at idl
 MINUTES ?= 10
 
 .PHONY: test-docs
-test-docs: $(LOCALKUBE) bin/s3/versitygw bin/helm ## Every command of README.md and docs on localkube, or those of PAGES="docs/backup.md".
+test-docs: $(LOCALKUBE) bin/s3/versitygw bin/helm $(if $(filter-out %recipes.md,$(PAGES)),,$(CONSUMERS)) ## Every command of README.md and docs on localkube, or those of PAGES="docs/backup.md".
 	@$(call on-operator,go run ./test/docs -s3 $(S3_BINARIES) $(PAGES))
 
 # The images that docs/air-gapped.md has its readers copy; on a cluster of yours, copy them.
@@ -193,15 +195,26 @@ push-images:
 	@[ -z "$${LOCALKUBE:-}" ] || $(LOCALKUBE) push $(IMAGE_TAR)
 	@[ -z "$${LOCALKUBE:-}" ] || $(LOCALKUBE) push
 
-# localkube's own, as the image that a page names; a cluster of yours pulls it.
-.PHONY: load-kube-apiserver
-load-kube-apiserver: image = $(shell sed -n 's/.* image: \(.*kube-apiserver:.*\)/\1/p' docs/kubernetes.md)
-load-kube-apiserver: program = /usr/local/bin/kube-apiserver
+# Programs of others that pages run, each as the image that its page names: localkube's own API server, and what is built from
+# modules. A cluster of yours pulls them.
+.PHONY: load-kube-apiserver load-coredns load-traefik load-patroni
 load-kube-apiserver:
-	@[ -z "$${LOCALKUBE:-}" ] || { temp=$$(mktemp -d); trap 'rm -rf "$$temp"' EXIT; \
-	go run -C test/tools ./image -out "$$temp/image.tar" -tag '$(image)' -arch $(ARCH) -entrypoint $(program) \
-		$(program)="$$($(LOCALKUBE) binary kube-apiserver)"; \
-	$(LOCALKUBE) load "$$temp/image.tar"; }
+	@$(call load-program,docs/kubernetes.md,kube-apiserver,/usr/local/bin/kube-apiserver,$$($(LOCALKUBE) binary kube-apiserver))
+load-coredns: bin/consumers/coredns
+	@$(call load-program,docs/recipes.md,coredns,/coredns,$<)
+load-traefik: bin/consumers/traefik
+	@$(call load-program,docs/recipes.md,traefik,/traefik,$<)
+
+load-patroni: bin/consumers/patroni.tar
+	@[ -z "$${LOCALKUBE:-}" ] || $(LOCALKUBE) load $<
+
+# $(call load-program,page,last part of the image's name,program in the image,file)
+define load-program
+[ -z "$${LOCALKUBE:-}" ] || { temp=$$(mktemp -d); trap 'rm -rf "$$temp"' EXIT; \
+	image=$$(sed -n 's|.* image: \(.*$(2):[^ ]*\).*|\1|p' $(1) | head -1); \
+	go run -C test/tools ./image -out "$$temp/$(2).tar" -tag "$$image" -arch $(ARCH) -entrypoint $(3) $(3)="$$(realpath $(4))"; \
+	$(LOCALKUBE) load "$$temp/$(2).tar"; }
+endef
 
 .PHONY: stories
 stories: $(E2E_TEST) ## The table of stories: group, what is proven, last duration.
@@ -596,6 +609,18 @@ $(eval $(call tool,s3/versitygw,github.com/versity/versitygw/cmd/versitygw,githu
 # Its own main links every kind of storage there is.
 $(eval $(call tool,s3/rclone,.,github.com/rclone/rclone,test/tools/s3/rclone,,test/tools/s3/rclone/main.go))
 $(eval $(call tool,gcs/fake-gcs-server,github.com/fsouza/fake-gcs-server,github.com/fsouza/fake-gcs-server,test/tools/gcs/fake-gcs-server))
+# What pages show: programs that keep their data in etcd. CoreDNS' own program links the clients of several clouds.
+$(eval $(call tool,consumers/coredns,.,github.com/coredns/coredns,test/consumers/coredns,,test/consumers/coredns/main.go))
+$(eval $(call tool,consumers/traefik,github.com/traefik/traefik/v3/cmd/traefik,github.com/traefik/traefik/v3,test/consumers/traefik))
+# Patroni is no Go module. Its image, by the name on the page, is made from Debian's packages.
+bin/consumers/patroni.tar: test/consumers/patroni/image.sh docs/recipes.md
+	@tag=$$(sed -n 's|.* image: \(.*patroni:[^ ]*\).*|\1|p' docs/recipes.md); \
+	cached="$(CACHE)/tools/patroni-$$({ cat $<; echo "$$tag"; } | sha256sum | cut -c1-8).tar"; mkdir -p $(@D) "$(CACHE)/tools"; \
+	if [ ! -e "$$cached" ]; then \
+		echo "making the image of Patroni (once)"; \
+		$< "$$tag" "$$cached.$$$$"; mv "$$cached.$$$$" "$$cached"; \
+	fi; \
+	touch "$$cached"; ln -sfn "$$cached" $@
 $(eval $(call tool,gitops/argocd-engine,.,github.com/argoproj/gitops-engine,test/gitops,,test/gitops/main.go))
 
 .PHONY: FORCE

@@ -1,6 +1,11 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // EtcdClient gives one program access to some keys of a cluster. The operator makes a user in etcd, and a Secret with a
 // certificate of that user. Deleting it takes the access away.
@@ -43,15 +48,19 @@ type EtcdClientList struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.user) == has(oldSelf.user)",message="spec.user cannot change: create another EtcdClient",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="has(self.secretName) == has(oldSelf.secretName)",message="spec.secretName cannot change: create another EtcdClient",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="has(self.secretKeys) == has(oldSelf.secretKeys)",message="spec.secretKeys cannot change: create another EtcdClient",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="(has(self.password) && self.password) == (has(oldSelf.password) && oldSelf.password)",message="spec.password cannot change: create another EtcdClient",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(self.secretKeys) || has(self.password) && self.password || self.secretKeys.all(k, k.key != 'password')",message="spec.secretKeys must not have the key password without spec.password: true",fieldPath=".secretKeys"
 type EtcdClientSpec struct {
-	// ClusterRef names the EtcdCluster, in the same namespace. It cannot change.
+	// ClusterRef names the EtcdCluster. It cannot change.
 	// +required
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.clusterRef cannot change: create another EtcdClient for another cluster",reason=FieldValueForbidden
-	ClusterRef ClusterReference `json:"clusterRef"`
+	ClusterRef ClientClusterReference `json:"clusterRef"`
 
 	// User is the client's name in etcd, and the common name of its certificate. It
-	// cannot change. No two clients of a cluster have the same user. Default: the name
-	// of the EtcdClient.
+	// cannot change. No two clients of a cluster have the same user. For a cluster of
+	// another namespace it must begin with the EtcdClient's namespace and a dot. Default:
+	// the name of the EtcdClient, for a cluster of another namespace after these.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
@@ -77,11 +86,58 @@ type EtcdClientSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.secretName cannot change: create another EtcdClient",reason=FieldValueForbidden
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?-etcd$')",message="spec.secretName must be lower-case letters, digits and '-', and end in -etcd: the operator makes no Secrets of other names for clients",messageExpression="'spec.secretName is \"' + self + '\"; it must be lower-case letters, digits and \"-\", and end in -etcd: the operator makes no Secrets of other names for clients'"
 	SecretName string `json:"secretName,omitempty"`
+
+	// SecretKeys are further keys of the Secret, with the values of the usual ones, for
+	// programs that want other names. They cannot change.
+	// +optional
+	// +listType=map
+	// +listMapKey=key
+	// +kubebuilder:validation:MaxItems=7
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.secretKeys cannot change: create another EtcdClient",reason=FieldValueForbidden
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.name == a.name))",message="spec.secretKeys must have another name in each entry"
+	SecretKeys []ClientSecretKey `json:"secretKeys,omitempty"`
+
+	// Password has the user log in by a password as well, which is in the Secret under
+	// the key password. etcd asks for a certificate all the same. It cannot change.
+	// +optional
+	Password bool `json:"password,omitempty"`
 }
 
-// ClientPermission lets a client use one key, or all keys with a prefix.
+// ClientSecretKey is a further key of the Secret of a client.
+type ClientSecretKey struct {
+	// Key is the usual key, whose value it has.
+	// +required
+	// +kubebuilder:validation:Enum=ca.crt;tls.crt;tls.key;endpoints;addresses;user;password
+	Key string `json:"key"`
+
+	// Name is the further key.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9_][-._A-Za-z0-9]*$') && !(self in ['ca.crt', 'tls.crt', 'tls.key', 'endpoints', 'addresses', 'user', 'password'])",message="spec.secretKeys must have a name in each entry that is none of the usual keys: letters, digits, '-', '_' and '.', not starting with '-' or '.'",messageExpression="'spec.secretKeys has the name \"' + self + '\"; it must be none of the usual keys, and have letters, digits, \"-\", \"_\" and \".\", not starting with \"-\" or \".\"'"
+	Name string `json:"name"`
+}
+
+// ClientClusterReference names the EtcdCluster that a client is to use.
+type ClientClusterReference struct {
+	// Name of the EtcdCluster.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$')",message="spec.clusterRef.name must be the name of an EtcdCluster",messageExpression="'spec.clusterRef.name is \"' + self + '\"; it must be the name of an EtcdCluster: at most 40 characters, lower-case letters, digits and \"-\", starting with a letter and not ending in \"-\"'"
+	Name string `json:"name"`
+
+	// Namespace of the EtcdCluster, which must name the EtcdClient's in
+	// spec.access.namespaces. Default: the namespace of the EtcdClient.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="spec.clusterRef.namespace must be the name of a namespace"
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// ClientPermission lets a client use one key, all keys with a prefix, or all keys.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.prefix) != has(self.key)",message="a permission must have exactly one of prefix and key"
+// +kubebuilder:validation:XValidation:rule="(has(self.prefix) ? 1 : 0) + (has(self.key) ? 1 : 0) + (has(self.allKeys) ? 1 : 0) == 1",message="a permission must have exactly one of prefix, key and allKeys"
 type ClientPermission struct {
 	// Prefix is how the keys begin, such as shop/. It begins as many characters as it
 	// has: shop covers shopping as well.
@@ -94,7 +150,14 @@ type ClientPermission struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('etcdsteward.dev/')",message="a permission must not have a key that begins with etcdsteward.dev/, by which the operator marks its roles"
 	Key string `json:"key,omitempty"`
+
+	// AllKeys is true for all keys. They are not the administration of etcd: users,
+	// roles and members stay out of reach.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self",message="a permission must have allKeys: true, or leave it out"
+	AllKeys bool `json:"allKeys,omitempty"`
 
 	// Access is ReadOnly or ReadWrite.
 	// +required
@@ -136,7 +199,8 @@ type EtcdClientStatus struct {
 	// +optional
 	Role string `json:"role,omitempty"`
 
-	// SecretName is the Secret with ca.crt, tls.crt, tls.key, endpoints, addresses and user.
+	// SecretName is the Secret with ca.crt, tls.crt, tls.key, endpoints, addresses and
+	// user.
 	// +optional
 	SecretName string `json:"secretName,omitempty"`
 
@@ -150,8 +214,20 @@ func (c *EtcdClient) UserOrDefault() string {
 	if c.Spec.User != "" {
 		return c.Spec.User
 	}
-	return c.Name
+	return c.UserPrefix() + c.Name
 }
+
+// UserPrefix is how the user of a client begins whose cluster is in another namespace; empty in the same one. So no
+// namespace can have the user of another.
+func (c *EtcdClient) UserPrefix() string {
+	if !c.IsFromOutside() {
+		return ""
+	}
+	return c.Namespace + "."
+}
+
+// IsFromOutside reports a client whose cluster is in another namespace.
+func (c *EtcdClient) IsFromOutside() bool { return c.ClusterKey().Namespace != c.Namespace }
 
 // SecretNameOrDefault is the name of the Secret with the certificate.
 func (c *EtcdClient) SecretNameOrDefault() string {
@@ -159,4 +235,10 @@ func (c *EtcdClient) SecretNameOrDefault() string {
 		return c.Spec.SecretName
 	}
 	return c.Name + "-etcd"
+}
+
+// ClusterKey names the cluster that the client is to use.
+func (c *EtcdClient) ClusterKey() types.NamespacedName {
+	named := c.Spec.ClusterRef
+	return types.NamespacedName{Namespace: cmp.Or(named.Namespace, c.Namespace), Name: named.Name}
 }

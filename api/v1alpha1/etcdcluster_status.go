@@ -152,11 +152,21 @@ type SecretReference struct {
 	Name string `json:"name"`
 }
 
+// The verdicts of NextStep.
+const (
+	VerdictAct     = "Act"
+	VerdictWait    = "Wait"
+	VerdictBlocked = "Blocked" // refused, or past its deadline: the operator tries again by itself
+	VerdictStalled = "Stalled" // refused until a person does something, as the condition Stalled says
+	VerdictSettled = "Settled"
+)
+
 // NextStep is what the operator does next, or what it waits for.
 type NextStep struct {
 	// Rule is the name of the rule that decided. docs/rules.md lists all rules.
 	Rule string `json:"rule"`
-	// Verdict is Act, Wait, Refuse or Settled.
+	// Verdict is Act, Wait, Blocked (refused for now, the operator tries again by itself), Stalled (refused until a
+	// person does something) or Settled.
 	Verdict string `json:"verdict"`
 	// Reason is one CamelCase word for machines.
 	Reason string `json:"reason"`

@@ -140,6 +140,11 @@ type EtcdClusterSpec struct {
 	// +optional
 	Auth *AuthSpec `json:"auth,omitempty"`
 
+	// Access says which other namespaces may have EtcdClients of this cluster. Default:
+	// none.
+	// +optional
+	Access *AccessSpec `json:"access,omitempty"`
+
 	// Disruption says how the cluster is protected from drains and evictions.
 	// +optional
 	Disruption *DisruptionSpec `json:"disruption,omitempty"`

@@ -63,6 +63,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) int {
 	}
 	result, err := runStep(ctx, o)
 	if err != nil {
+		logWhole(o, err)
 		report(stdout, o, failure(ctx, err))
 		return exitFailed
 	}

@@ -173,6 +173,14 @@ func report(stdout io.Writer, o *options, result any) {
 	}
 }
 
+// logWhole has what the store's library said of an error in the log: the IDs in it are for who runs the store.
+func logWhole(o *options, err error) {
+	if whole := store.Whole(err); whole != "" {
+		whole = store.Redact(o.storeOptions.CredentialsDir, whole)
+		fmt.Fprintln(os.Stderr, "agent:", strings.ReplaceAll(whole, "\n", "; "))
+	}
+}
+
 // told is a result that a person reads.
 type told interface{ print(w io.Writer) }
 

@@ -72,6 +72,18 @@ func TestARealEtcdTakesTheCertificateOfThePluginForTheUser(t *testing.T) {
 					t.Errorf("%s: want %q: %+v", c.args, c.want, got)
 				}
 			}
+			if got := plugin(t, s, "access", "demo", "--operator").out; !strings.Contains(got, "  ann          <none>  people") {
+				t.Errorf("access does not show who is in a real etcd:\n%s", got)
+			}
+			if got := plugin(t, s, "access", "demo").out; !strings.Contains(got, "\n  demo-client  root    all who have the Secret demo-client-tls") {
+				t.Errorf("the shared user does not see the same:\n%s", got)
+			}
+			if got := ctl("--operator", "--", "user", "revoke-role", "demo-client", "root"); got.code != 0 {
+				t.Errorf("%+v", got)
+			}
+			if got := plugin(t, s, "access", "demo").out; !strings.Contains(got, "etcd does not let the user demo-client read users and roles") {
+				t.Errorf("a user without the role root:\n%s", got)
+			}
 			if file, err := os.Stat(saved); err != nil || file.Size() == 0 {
 				t.Errorf("the snapshot is %v: %v", file, err)
 			}

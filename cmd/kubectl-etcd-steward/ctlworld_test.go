@@ -34,6 +34,7 @@ type etcds struct {
 	addresses map[string]string // by Pod
 	refuse    map[string]error
 	put       map[string]string
+	users     usersInEtcd
 }
 
 type oneEtcd struct {
@@ -142,6 +143,7 @@ func (e *etcds) start(name string) {
 	server := grpc.NewServer(o...)
 	pb.RegisterKVServer(server, oneEtcd{group: e, name: name})
 	pb.RegisterMaintenanceServer(server, oneEtcd{group: e, name: name})
+	pb.RegisterAuthServer(server, &e.users)
 	go func() { _ = server.Serve(listener) }()
 	e.t.Cleanup(server.Stop)
 	e.addresses[name] = listener.Addr().String()

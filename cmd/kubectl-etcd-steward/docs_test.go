@@ -107,6 +107,7 @@ func TestThePageShowsWhatCommandsPrint(t *testing.T) {
 		"events demo":       fleet(t),
 		"logs demo":         logging(t, memberLogs),
 		"certificates demo": certified(t, nil),
+		"access demo":       accessible(t),
 		"backup ls demo":    sessionOf(slices.DeleteFunc(fleetObjects(t), func(o client.Object) bool { return o.GetName() == "demo-former" }), interceptor.Funcs{}),
 	} {
 		shown := strings.Replace(plugin(t, s, strings.Fields(command)...).out, "in namespace prod", "in namespace default", 1)
@@ -115,6 +116,11 @@ func TestThePageShowsWhatCommandsPrint(t *testing.T) {
 			t.Errorf("docs/kubectl.md does not show what %s prints:\n%s", command, shown)
 		}
 	}
+}
+
+func accessible(t *testing.T) *session {
+	_, s := withClients(t)
+	return s
 }
 
 // withSamplePrints has two fingerprints be those of the page, since each CA is made anew.

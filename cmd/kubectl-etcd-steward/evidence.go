@@ -141,7 +141,9 @@ func (v evidenceView) print(out io.Writer) error {
 		fmt.Fprintf(&text, "Operator:     %s\n              What follows is what it saw last.\n", v.Operator.Message)
 	}
 	if e := v.Evidence; e == nil {
-		text.WriteString("Evidence:     None. The operator shows it once an EtcdRestore names the cluster.\n")
+		text.WriteString("Evidence:     None yet: the operator shows it once an EtcdRestore names the cluster. " +
+			"To create one loses nothing, since nothing is done before you approve it.\n" +
+			"Loses:        All that was written after the backup that is restored.\n")
 	} else {
 		fmt.Fprintf(&text, "Evidence:     %s, by which an approval names all that stands here\nQuorum:       %s\n",
 			e.Digest, v.quorum())

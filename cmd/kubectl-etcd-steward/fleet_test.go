@@ -45,7 +45,7 @@ func TestALineOfAClusterSaysWhatIsNotAsItShouldBe(t *testing.T) {
 	}{
 		"degraded":    {"demo  Degraded  0       3.6.16   2/3    Wait: CatchingUp  60m, not verified  272d", 0},
 		"rolling":     {"demo  Changing  1       3.5.35 to 3.7.3  3/3    Act: RollOut  <none>       275d", 0},
-		"stalled":     {"Blocked: SpecRefused  <none>       expired", 0},
+		"stalled":     {"Stalled: SpecRefused  <none>       expired", 0},
 		"quorum-lost": {"demo  NotAvailable  Lost    3.6.16   0/3", exitNotAvailable},
 		"new":         {"demo  Unknown  Unknown  <none>   0/3    <none>     <none>       <none>", exitNotAvailable},
 		"operator-gone": {"etcd-steward-system/etcd-steward does not run: its Lease was last renewed",

@@ -53,7 +53,8 @@ func (k kind) isOf(cluster string, object unstructured.Unstructured) bool {
 		return object.GetName() == cluster
 	}
 	name, _, _ := unstructured.NestedString(object.Object, "spec", "clusterRef", "name")
-	return name == cluster
+	namespace, isNamed, _ := unstructured.NestedString(object.Object, "spec", "clusterRef", "namespace")
+	return name == cluster && (!isNamed || namespace == object.GetNamespace())
 }
 
 // pageSize is how many objects are asked for at once.

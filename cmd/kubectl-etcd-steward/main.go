@@ -1,6 +1,6 @@
 // Command kubectl-etcd_steward is a plugin of kubectl: `kubectl etcd-steward status demo`. It reads and writes objects
-// of the API server alone, and runs nothing inside a Pod. Only `ctl` talks to etcd, and only `ctl` and `certificates`
-// read Secrets.
+// of the API server alone, and runs nothing inside a Pod. Only `ctl` and `access` talk to etcd, and only these and
+// `certificates` read Secrets.
 package main
 
 import (
@@ -52,6 +52,7 @@ const (
 	exitStepsAhead   = 3
 	exitNotSettled   = 4
 	exitTooSlow      = 2
+	exitNotGranted   = 2
 	exitInterrupted  = 130 // as a shell says it of a program that a signal ended
 )
 
@@ -94,6 +95,8 @@ func run(ctx context.Context, args []string, p program) int {
 		return exitNotSettled
 	case errors.Is(err, errTooSlow):
 		return exitTooSlow
+	case errors.Is(err, errNotGranted):
+		return exitNotGranted
 	}
 	fmt.Fprintln(p.errOut, "error:", err)
 	return exitFailed
@@ -119,8 +122,8 @@ func (p program) root() *cobra.Command {
 		p.backupCommand(), p.restoreCommand(), p.restartCommand(), p.defragmentCommand(), p.maintainCommand(),
 		p.replaceCommand(), p.moveLeaderCommand(), p.fenceCommand(), p.unfenceCommand(), p.rotateCACommand(),
 		p.hibernateCommand(), p.wakeCommand(), p.pauseCommand(), p.resumeCommand(), p.connectCommand(),
-		p.certificatesCommand(), p.ctlCommand(), p.lintCommand(), p.fioCommand(), p.completionCommand(),
-		p.versionCommand(),
+		p.certificatesCommand(), p.accessCommand(), p.ctlCommand(), p.lintCommand(), p.fioCommand(),
+		p.completionCommand(), p.versionCommand(),
 	)
 	p.complete(root)
 	return root

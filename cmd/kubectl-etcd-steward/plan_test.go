@@ -141,7 +141,7 @@ func alarmed(t *testing.T) []client.Object {
 	}
 	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionAvailable,
 		Status: metav1.ConditionFalse, Reason: "NOSPACE", Message: "Writes are refused."})
-	c.Status.NextStep = &v1alpha1.NextStep{Verdict: "Refuse", Reason: "AlarmRaised", Rule: "alarms",
+	c.Status.NextStep = &v1alpha1.NextStep{Verdict: "Stalled", Reason: "AlarmRaised", Rule: "alarms",
 		Message: "etcd raised NOSPACE, as the operator says it."}
 	return all
 }

@@ -59,7 +59,7 @@ func TestTheEvidenceIsShownInWordsAndAsData(t *testing.T) {
 
 func TestWithoutEvidenceTheBackupsAreShownAndTheWayToBegin(t *testing.T) {
 	got := plugin(t, sessionOf(objects(t, "healthy"), interceptor.Funcs{}), "restore", "demo")
-	for _, want := range []string{"Evidence:     None.", "demo-nightly-20260504-1000  2026-05-04 10:00:03 UTC (119m ago)  184467",
+	for _, want := range []string{"Evidence:     None yet: ", "Loses:        All that was written after the backup", "demo-nightly-20260504-1000  2026-05-04 10:00:03 UTC (119m ago)  184467",
 		"`kubectl etcd-steward restore demo -n prod --from BACKUP`"} {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("%q is missing: %+v", want, got)

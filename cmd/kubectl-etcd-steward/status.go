@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
 )
 
 type statusOptions struct{ all, everywhere, watch bool }
@@ -163,18 +162,15 @@ func (p page) nextStep(told *telling) string {
 
 // inShort is a step in a word or two. Who refuses may be Kubernetes, etcd or the operator: the message says it.
 func inShort(step *v1alpha1.NextStep) string {
-	verdict := step.Verdict
-	if isBlocked(step) {
-		verdict = stateBlocked
+	if step.Reason == step.Verdict {
+		return step.Verdict
 	}
-	if step.Reason == verdict {
-		return verdict
-	}
-	return verdict + ": " + step.Reason
+	return step.Verdict + ": " + step.Reason
 }
 
+// isBlocked reports a step that is refused, for now or until a person does something.
 func isBlocked(step *v1alpha1.NextStep) bool {
-	return step != nil && step.Verdict == string(plan.Refuse)
+	return step != nil && (step.Verdict == v1alpha1.VerdictBlocked || step.Verdict == v1alpha1.VerdictStalled)
 }
 
 func (p page) version() string {

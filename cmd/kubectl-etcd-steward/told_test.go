@@ -81,7 +81,7 @@ func TestAVersionThatIsRefusedIsNotShownAsAMove(t *testing.T) {
 // blockedBy is a cluster that grows, whose next step a quota refuses.
 func blockedBy(c *v1alpha1.EtcdCluster) {
 	c.Spec.Size = 5
-	c.Status.NextStep = &v1alpha1.NextStep{Verdict: "Refuse", Rule: "grow", Reason: "QuotaExceeded", Message: "exceeded quota: team. Raise the ResourceQuota."}
+	c.Status.NextStep = &v1alpha1.NextStep{Verdict: "Blocked", Rule: "grow", Reason: "QuotaExceeded", Message: "exceeded quota: team. Raise the ResourceQuota."}
 }
 
 func TestAStepThatKubernetesRefusesIsBlockedAndNotAChange(t *testing.T) {

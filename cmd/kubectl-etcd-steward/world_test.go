@@ -86,6 +86,7 @@ var ofOneNamespace = regexp.MustCompile("`kubectl (?:etcd-steward (?:status|plan
 func everyCommandNamesItsNamespace(t *testing.T, printed string) {
 	t.Helper()
 	for _, command := range ofOneNamespace.FindAllString(printed, -1) {
+		command = strings.Join(strings.Fields(command), " ") // YAML breaks long lines
 		isOfAll := strings.Contains(command, " -A") || strings.Contains(command, " --all") ||
 			strings.HasSuffix(command, " CLUSTER`") || command == "`kubectl get etcdrestore`" // how a command is used
 		if !isOfAll && !strings.Contains(command, " -n ") {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/etcdsteward/etcd-steward/controllers/access"
 	"github.com/etcdsteward/etcd-steward/controllers/backup"
 	"github.com/etcdsteward/etcd-steward/controllers/cluster"
 	"github.com/etcdsteward/etcd-steward/controllers/schedule"
@@ -21,7 +22,8 @@ func TestEveryMetricIsDocumentedAndEveryDocumentedMetricIsThere(t *testing.T) {
 	_, ofClusters := cluster.NewMetrics(registry)
 	_, ofBackups := backup.NewMetrics(registry)
 	_, ofSchedules := schedule.NewMetrics(registry)
-	if err := errors.Join(ofClusters, ofBackups, ofSchedules); err != nil {
+	_, ofClients := access.NewMetrics(registry)
+	if err := errors.Join(ofClusters, ofBackups, ofSchedules, ofClients); err != nil {
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile("../../docs/metrics.md")

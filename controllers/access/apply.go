@@ -51,14 +51,15 @@ func (r *Reconciler) inEtcd(ctx context.Context, c *v1alpha1.EtcdClient, seen vi
 		defer cancel()
 	}
 	defer r.known.Forget(client.ObjectKeyFromObject(c))
-	err := changeEtcd(ctx, seen.member, change)
+	err := changeEtcd(ctx, seen, change)
 	if err == nil || errors.Is(err, apply.ErrStale) {
 		return err
 	}
 	return apply.Later{Reason: accessplan.ReasonEtcdUnavailable, Message: words.Bounded(err.Error())}
 }
 
-func changeEtcd(ctx context.Context, member etcd.Client, change accessplan.Change) error {
+func changeEtcd(ctx context.Context, seen view, change accessplan.Change) error {
+	member := seen.member
 	switch change := change.(type) {
 	case accessplan.MakeRole:
 		if err := member.AddRole(ctx, change.Role); err != nil {
@@ -73,6 +74,8 @@ func changeEtcd(ctx context.Context, member etcd.Client, change accessplan.Chang
 		})
 	case accessplan.MakeUser:
 		return makeUser(ctx, member, change)
+	case accessplan.SetPassword:
+		return setPassword(ctx, member, seen.password, change)
 	case accessplan.DeleteUser:
 		err := member.DeleteUser(ctx, change.User)
 		if errors.Is(err, etcd.ErrUserNotFound) {
@@ -109,7 +112,7 @@ func makeUser(ctx context.Context, member etcd.Client, change accessplan.MakeUse
 	if err := member.GrantPermission(ctx, change.Role, making); err != nil {
 		return err
 	}
-	err := member.NewUser(ctx, change.User)
+	err := newUser(ctx, member, change)
 	switch {
 	case errors.Is(err, etcd.ErrUserExists):
 		if err := member.RevokePermission(ctx, change.Role, making); err != nil {
@@ -123,6 +126,35 @@ func makeUser(ctx context.Context, member etcd.Client, change accessplan.MakeUse
 		return err
 	}
 	return member.RevokePermission(ctx, change.Role, making)
+}
+
+// newUser makes the user. One that is to have a password gets one that is drawn and forgotten, so that it never has an
+// empty one. The role says so before.
+func newUser(ctx context.Context, member etcd.Client, change accessplan.MakeUser) error {
+	if !change.Password {
+		return member.NewUser(ctx, change.User)
+	}
+	mark := etcd.Permission(accessplan.PasswordMark(""))
+	if err := member.GrantPermission(ctx, change.Role, mark); err != nil {
+		return err
+	}
+	return member.NewUserWithPassword(ctx, change.User, resources.NewPassword())
+}
+
+// setPassword gives the user the password of the Secret, and then the role the mark of that. Where it is interrupted it
+// is done once more.
+func setPassword(ctx context.Context, member etcd.Client, password string, change accessplan.SetPassword) error {
+	if resources.PasswordDigest(password) != change.Digest {
+		return apply.ErrStale
+	}
+	err := member.ChangePassword(ctx, change.User, password)
+	switch {
+	case errors.Is(err, etcd.ErrUserNotFound):
+		return apply.ErrStale
+	case err != nil:
+		return err
+	}
+	return member.GrantPermission(ctx, change.Role, etcd.Permission(accessplan.PasswordMark(change.Digest)))
 }
 
 // writeSecret hands a certificate out, or brings the Secret up to date. It asks once more whether authentication is on:
@@ -143,7 +175,11 @@ func (r *Reconciler) writeSecret(ctx context.Context, c *v1alpha1.EtcdClient, se
 		}
 		data[resources.KeyCert], data[resources.KeyKey] = pair.Cert, pair.Key
 	}
+	if seen.Client.Password && seen.password == "" {
+		data[resources.KeyPassword] = []byte(resources.NewPassword())
+	}
 	if seen.secret == nil {
+		resources.CopyKeys(data, c.Spec.SecretKeys)
 		return r.Create(ctx, c, resources.BuildAccessSecret(seen.cluster, c, data))
 	}
 	return r.Edit(ctx, seen.secret, func(o client.Object) {
@@ -152,6 +188,7 @@ func (r *Reconciler) writeSecret(ctx context.Context, c *v1alpha1.EtcdClient, se
 			secret.Data = map[string][]byte{}
 		}
 		maps.Copy(secret.Data, data) // what people added stays
+		resources.CopyKeys(secret.Data, c.Spec.SecretKeys)
 	})
 }
 

@@ -31,6 +31,9 @@ type view struct {
 	secret  *corev1.Secret        // nil: there is none, or it is another's
 	ca      map[string][]byte     // what the CA's Secret holds; nil: it cannot sign
 	renew   string                // why the certificate has to be issued anew; empty: it has not
+
+	// password is that of the Secret; empty: there is none, or another one has to be drawn.
+	password string
 }
 
 // Indices of the cache. Each lists the clients that ask for one thing, so that no pass reads all of them.
@@ -41,7 +44,7 @@ const (
 )
 
 var indices = map[string]client.IndexerFunc{
-	byCluster: indexOf(func(c *v1alpha1.EtcdClient) string { return c.Spec.ClusterRef.Name }),
+	byCluster: indexOf(func(c *v1alpha1.EtcdClient) string { return c.ClusterKey().String() }),
 	byUser:    indexOf(userOfCluster),
 	bySecret:  indexOf((*v1alpha1.EtcdClient).SecretNameOrDefault),
 }
@@ -56,19 +59,19 @@ func indexOf(value func(*v1alpha1.EtcdClient) string) client.IndexerFunc {
 	}
 }
 
-// userOfCluster is what no two clients may have. A slash is in neither name.
+// userOfCluster is what no two clients may have. A slash is in none of the names.
 func userOfCluster(c *v1alpha1.EtcdClient) string {
-	return c.Spec.ClusterRef.Name + "/" + c.UserOrDefault()
+	return c.ClusterKey().String() + "/" + c.UserOrDefault()
 }
 
 // look asks etcd and reads Secrets only where what was seen before lets something come of it.
 func (r *Reconciler) look(ctx context.Context, c *v1alpha1.EtcdClient) (view, error) {
 	seen, err := r.lookAround(ctx, c)
-	isStopped := seen.Client.OlderUser != "" || seen.Client.OlderSecret != "" || seen.isIgnored()
-	if err != nil || isStopped && !seen.Client.Deleting || seen.isIgnored() || !seen.mayAsk() {
+	isStopped := seen.Client.OlderUser != "" || seen.Client.OlderSecret != ""
+	if err != nil || isStopped && !seen.isLeaving() || seen.isIgnored() || !seen.mayAsk() {
 		return seen, err
 	}
-	if !seen.Client.Deleting {
+	if !seen.isLeaving() {
 		if err := r.lookAtCA(ctx, &seen); err != nil {
 			return seen, err
 		}
@@ -82,50 +85,82 @@ func (r *Reconciler) look(ctx context.Context, c *v1alpha1.EtcdClient) (view, er
 
 func (v view) isIgnored() bool { return v.Cluster.Operator != "" && v.Cluster.Operator != v.Operator }
 
-// mayAsk reports a cluster whose members can be asked.
+// isLeaving reports a client whose access is taken away.
+func (v view) isLeaving() bool { return v.Client.Deleting || !v.Cluster.Allows }
+
+// mayAsk reports a cluster whose members can be asked, for a client that has something there or may have.
 func (v view) mayAsk() bool {
 	c := v.Cluster
-	return c.Exists && !c.Deleting && c.TLS && !c.Paused && !c.Asleep && c.Bootstrapped
+	return c.Exists && !c.Deleting && c.TLS && !c.Paused && !c.Asleep && c.Bootstrapped &&
+		(c.Allows || v.Client.Held)
 }
 
-// lookAround reads what the cache has: the client, who else asks for the same, and the cluster.
+// lookAround reads what the cache has: the client, the cluster, and who else asks for the same.
 func (r *Reconciler) lookAround(ctx context.Context, c *v1alpha1.EtcdClient) (view, error) {
+	key := c.ClusterKey()
 	seen := view{Observation: accessplan.Observation{Now: r.Now(), Operator: r.Operator, Client: clientOf(c),
-		Cluster: accessplan.Cluster{Name: c.Spec.ClusterRef.Name}}}
-	var err error
-	if seen.Client.OlderUser, err = r.older(ctx, c, byUser, userOfCluster(c)); err != nil {
+		Cluster: accessplan.Cluster{Namespace: key.Namespace, Name: key.Name, Unwatched: !r.watches(key.Namespace)}}}
+	if seen.Cluster.Unwatched {
+		return seen, nil
+	}
+	err := r.lookAtCluster(ctx, c, &seen)
+	if err != nil {
 		return seen, err
 	}
-	if seen.Client.OlderSecret, err = r.older(ctx, c, bySecret, c.SecretNameOrDefault()); err != nil {
+	allowed := func(other *v1alpha1.EtcdClient) bool { return allows(seen.cluster, other) }
+	all := client.MatchingFields{byUser: userOfCluster(c)}
+	if seen.Client.OlderUser, err = r.older(ctx, c, allowed, all); err != nil {
 		return seen, err
 	}
-	return seen, r.lookAtCluster(ctx, c, &seen)
+	seen.Client.OlderSecret, err = r.older(ctx, c, nil, client.InNamespace(c.Namespace),
+		client.MatchingFields{bySecret: c.SecretNameOrDefault()})
+	return seen, err
+}
+
+// watches reports a namespace that this install looks after.
+func (r *Reconciler) watches(namespace string) bool {
+	return len(r.Watches) == 0 || slices.Contains(r.Watches, namespace)
+}
+
+// allows reports a client that may name this cluster; nil: there is none.
+func allows(cluster *v1alpha1.EtcdCluster, c *v1alpha1.EtcdClient) bool {
+	return !c.IsFromOutside() || cluster != nil && cluster.Spec.ClientNamespace(c.Namespace) != nil
 }
 
 func clientOf(c *v1alpha1.EtcdClient) accessplan.Client {
-	return accessplan.Client{
+	seen := accessplan.Client{
 		Name: c.Name, User: c.UserOrDefault(), Secret: c.SecretNameOrDefault(),
 		Wants:    accessplan.WantedRights(c.Spec.Permissions),
+		Password: c.Spec.Password,
 		Deleting: c.DeletionTimestamp != nil, Held: slices.Contains(c.Finalizers, v1alpha1.FinalizerAccess),
 	}
+	if c.IsFromOutside() {
+		seen.From = c.Namespace
+	}
+	return seen
 }
 
-// older is the oldest other client that asks for the same, if it is older than this one; empty: none is. One that is
-// not stored yet is the newest.
-func (r *Reconciler) older(ctx context.Context, c *v1alpha1.EtcdClient, index, value string) (string, error) {
+// older is the oldest other client among these that counts, if it is older than this one; empty: none is. One that is
+// not stored yet is the newest. Without counts each does.
+func (r *Reconciler) older(ctx context.Context, c *v1alpha1.EtcdClient, counts func(*v1alpha1.EtcdClient) bool,
+	among ...client.ListOption) (string, error) {
 	var list v1alpha1.EtcdClientList
-	err := r.Client.List(ctx, &list, client.InNamespace(c.Namespace), client.MatchingFields{index: value})
-	if err != nil {
-		return "", fmt.Errorf("listing the EtcdClients with the same %s: %w", index, err)
+	if err := r.Client.List(ctx, &list, among...); err != nil {
+		return "", fmt.Errorf("listing the EtcdClients that ask for the same as %s: %w", c.Name, err)
 	}
 	first := c
 	for i := range list.Items {
-		if other := &list.Items[i]; other.Name != c.Name && isOlder(other, first) {
+		other := &list.Items[i]
+		isItself := other.Name == c.Name && other.Namespace == c.Namespace
+		if !isItself && (counts == nil || counts(other)) && isOlder(other, first) {
 			first = other
 		}
 	}
-	if first == c {
+	switch {
+	case first == c:
 		return "", nil
+	case first.Namespace != c.Namespace:
+		return first.Name + " of namespace " + first.Namespace, nil
 	}
 	return first.Name, nil
 }
@@ -135,24 +170,29 @@ func isOlder(a, b *v1alpha1.EtcdClient) bool {
 		return true
 	}
 	order := a.CreationTimestamp.Time.Compare(b.CreationTimestamp.Time)
-	return cmp.Or(order, cmp.Compare(a.Name, b.Name)) < 0
+	return cmp.Or(order, cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace)) < 0
 }
 
 func (r *Reconciler) lookAtCluster(ctx context.Context, c *v1alpha1.EtcdClient, seen *view) error {
-	key := types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.ClusterRef.Name}
+	key := c.ClusterKey()
 	cluster, err := observe.Find[v1alpha1.EtcdCluster](ctx, r.Client, key.Namespace, key.Name)
 	switch {
 	case err != nil:
 		return err
 	case cluster == nil:
+		seen.Cluster.Allows = allows(nil, c)
 		r.ledger.forget(key)
 		return r.Dialer.Forget(key)
 	}
 	spec := &cluster.Spec
 	seen.cluster = cluster
-	seen.Cluster = accessplan.Cluster{Name: cluster.Name, Exists: true, Deleting: cluster.DeletionTimestamp != nil,
+	seen.Cluster = accessplan.Cluster{Namespace: cluster.Namespace, Name: cluster.Name, Exists: true,
+		Deleting: cluster.DeletionTimestamp != nil, Allows: allows(cluster, c),
 		TLS: spec.IsTLS(), Paused: spec.Paused || spec.IsDryRun(), Asleep: spec.Size == 0,
 		AsksForAuth: spec.Auth != nil && spec.Auth.Enabled}
+	if entry := spec.ClientNamespace(c.Namespace); c.IsFromOutside() && entry != nil {
+		seen.Client.Wants, seen.Client.Refused = accessplan.Allowed(seen.Client.Wants, entry.Prefixes)
+	}
 	if seen.Cluster.Operator, err = observe.KeeperOf(ctx, r.Client, cluster, r.Operator); err != nil {
 		return err
 	}
@@ -245,8 +285,25 @@ func (r *Reconciler) lookAtSecret(ctx context.Context, c *v1alpha1.EtcdClient, s
 	certificate := resources.AccessCertificate(seen.cluster.Name, seen.Client.User)
 	seen.renew = resources.WhyCertificateIsDue(secret.Data, certificate, seen.ca, renewalAsked(c), seen.Now)
 	seen.Secret.Due = cmp.Or(seen.renew, resources.WhyFilesAreDue(secret.Data,
-		resources.AccessFiles(seen.cluster, seen.Client.User, seen.ca)))
+		resources.AccessFiles(seen.cluster, seen.Client.User, seen.ca)), seen.lookAtPassword(c),
+		resources.WhyCopiesAreDue(secret.Data, c.Spec.SecretKeys))
 	return nil
+}
+
+// lookAtPassword says why another password has to be drawn; empty: it has not. One is asked for together with a
+// certificate, and not drawn where that is renewed in time.
+func (v *view) lookAtPassword(c *v1alpha1.EtcdClient) string {
+	password := string(v.secret.Data[resources.KeyPassword])
+	switch {
+	case !c.Spec.Password:
+		return ""
+	case !resources.IsPassword(password):
+		return resources.KeyPassword + " is not as it has to be"
+	case resources.IsAskedFor(v.secret.Data[resources.KeyCert], renewalAsked(c), v.Now):
+		return "a new password was asked for"
+	}
+	v.password, v.Secret.Digest = password, resources.PasswordDigest(password)
+	return ""
 }
 
 // renewalAsked is the time before which a certificate must not have been made; zero where none is named, or one that
@@ -260,8 +317,7 @@ func renewalAsked(c *v1alpha1.EtcdClient) time.Time {
 func (r *Reconciler) lookAtClientsOf(ctx context.Context, cluster client.Object) []reconcile.Request {
 	r.forgetCA(client.ObjectKeyFromObject(cluster))
 	var list v1alpha1.EtcdClientList
-	err := r.Client.List(ctx, &list, client.InNamespace(cluster.GetNamespace()),
-		client.MatchingFields{byCluster: cluster.GetName()})
+	err := r.Client.List(ctx, &list, client.MatchingFields{byCluster: client.ObjectKeyFromObject(cluster).String()})
 	if err != nil {
 		return nil // from the cache, which is there; each client looks again by itself
 	}

@@ -161,7 +161,7 @@ func (r *Reconciler) isAuthOnNow(ctx context.Context, seen view) (bool, error) {
 // made.
 func askAbout(ctx context.Context, member etcd.Client, c accessplan.Client) (accessplan.Etcd, error) {
 	said := accessplan.Etcd{Known: true}
-	permissions, err := member.Permissions(ctx, accessplan.RoleName(c.Name, c.User))
+	permissions, err := member.Permissions(ctx, accessplan.RoleName(c.From, c.Name, c.User))
 	if err != nil && !errors.Is(err, etcd.ErrRoleNotFound) {
 		return said, err
 	}

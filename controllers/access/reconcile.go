@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -29,9 +30,11 @@ import (
 // It asks etcd as root, with the certificate that the passes of clusters use as well.
 type Reconciler struct {
 	kit.Frame
+	Metrics *Metrics
 	Dialer  *observe.PodDialer
 	Secrets *observe.SecretCache
 	Leads   func(context.Context) (time.Time, error) // nil: no leader is elected
+	Watches []string                                 // the namespaces that this install looks after; empty for all
 
 	ledger ledger               // how authentication stands, by cluster
 	known  kit.Kept[seenInEtcd] // what etcd said of each client last
@@ -56,10 +59,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	decision := accessplan.Next(seen.Observation)
 	if decision.Ignored {
+		r.Metrics.Forget(request.NamespacedName)
 		return ctrl.Result{RequeueAfter: decision.Recheck}, nil
 	}
 	if decision.Change != nil {
-		log.FromContext(ctx).Info("client", "cluster", c.Spec.ClusterRef.Name, "change",
+		log.FromContext(ctx).Info("client", "cluster", c.ClusterKey().String(), "change",
 			fmt.Sprintf("%T", decision.Change), "message", decision.Message)
 		refused, err := kit.Answered(ctx, decision.Change, r.apply(ctx, c, seen, decision.Change))
 		if refused == nil || err != nil {
@@ -71,7 +75,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: words.Sooner(decision.Recheck, later)}, err
 }
 
-func (r *Reconciler) forget(key types.NamespacedName) { r.known.Forget(key) }
+func (r *Reconciler) forget(key types.NamespacedName) {
+	r.known.Forget(key)
+	r.Metrics.Forget(key)
+}
 
 // parallelPasses bounds the passes at once. etcd makes one change of users after the other, reads all users again for
 // each, and serves nothing meanwhile: more passes would only hold up its clients.
@@ -79,9 +86,14 @@ const parallelPasses = 4
 
 // Add adds the controller of clients to a manager. Install is what this operator is and which clock it reads.
 func Add(mgr ctrl.Manager, install kit.Install) error {
+	registered, err := NewMetrics(metrics.Registry)
+	if err != nil {
+		return err
+	}
 	frame := kit.NewFrame(mgr, install)
 	secrets := observe.NewSecretCache(frame.Live, frame.Now)
-	r := &Reconciler{Frame: frame, Secrets: secrets, Dialer: observe.NewPodDialer(dial.EtcdDialer{}, secrets)}
+	r := &Reconciler{Frame: frame, Metrics: registered, Secrets: secrets, Watches: install.Watches,
+		Dialer: observe.NewPodDialer(dial.EtcdDialer{}, secrets)}
 	if install.Lease != nil {
 		r.Leads = kit.LeadsBy(frame.Live, install.Lease)
 	}

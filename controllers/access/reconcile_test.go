@@ -25,7 +25,7 @@ import (
 
 const enough = 12 // passes, from nothing to settled
 
-var shopRole = accessplan.RoleName("shop", "shop")
+var shopRole = accessplan.RoleName("", "shop", "shop")
 
 func prefix(name string, write bool) accessplan.Right {
 	return accessplan.Right{Key: name + "/", End: name + "0", Read: true, Write: write}
@@ -167,7 +167,7 @@ func TestOfTwoThatClaimOneUserTheOlderHasItAndTheNewerFollows(t *testing.T) {
 	w.passes(4, "older")
 	w.passes(enough, "newer")
 	w.is("newer", accessplan.ReasonGranted, "")
-	w.has("both", accessplan.RoleName("newer", "both"))
+	w.has("both", accessplan.RoleName("", "newer", "both"))
 }
 
 func TestOfTwoThatClaimOneSecretTheOlderHasIt(t *testing.T) {
@@ -346,6 +346,7 @@ func TestTheWebhookRefusesWhatCannotBecomeGoodAndWarnsOfTheRest(t *testing.T) {
 		{"a user that another one has", func(c *v1alpha1.EtcdClient) { c.Spec.User = "shop" }, false, 1},
 		{"a Secret that another one has", func(c *v1alpha1.EtcdClient) { c.Spec.SecretName = "shop-etcd" }, false, 1},
 		{"no cluster", func(c *v1alpha1.EtcdClient) { c.Spec.ClusterRef.Name = "other" }, false, 1},
+		{"a namespace that the cluster does not allow", fromTeam, false, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c := aClient("next", 0, row.edit)

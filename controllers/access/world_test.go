@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -46,6 +47,7 @@ type world struct {
 	ca      []byte // the certificate of the CA
 	events  *events.FakeRecorder
 
+	registry *prometheus.Registry
 	operator *Reconciler
 	writes   []string
 	crashAt  int // the number of the write after which the operator dies; 0: never
@@ -72,7 +74,7 @@ func aClient(name string, age int, edits ...func(*v1alpha1.EtcdClient)) *v1alpha
 	c := &v1alpha1.EtcdClient{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: name, UID: types.UID("uid-" + name), Generation: 1,
 			CreationTimestamp: metav1.NewTime(born.Add(-time.Duration(age) * time.Second))},
-		Spec: v1alpha1.EtcdClientSpec{ClusterRef: v1alpha1.ClusterReference{Name: "demo"},
+		Spec: v1alpha1.EtcdClientSpec{ClusterRef: v1alpha1.ClientClusterReference{Name: "demo"},
 			Permissions: []v1alpha1.ClientPermission{{Prefix: name + "/", Access: v1alpha1.AccessReadWrite}}},
 	}
 	for _, edit := range edits {
@@ -147,7 +149,11 @@ func (w *world) restart() {
 	now := func() time.Time { return w.now }
 	w.events = events.NewFakeRecorder(1000)
 	secrets := observe.NewSecretCache(w.kube, now)
+	w.registry = prometheus.NewPedanticRegistry()
+	metrics, err := NewMetrics(w.registry)
+	must(w.t, err)
 	w.operator = &Reconciler{
+		Metrics: metrics,
 		Frame: kit.Frame{Client: w.writing(), Live: w.kube, Recorder: w.events, Operator: "ops/etcd-steward", Now: now,
 			Unseen: kit.NewUnseenWrites(now)},
 		Secrets: secrets, Dialer: observe.NewPodDialer(w.network.Dialer(), secrets),
@@ -178,7 +184,11 @@ func (w *world) writing() client.Client {
 	})
 }
 
+// key is of an object in the namespace of the cluster, or where "team/shop" says it is.
 func (w *world) key(name string) types.NamespacedName {
+	if namespace, rest, isElsewhere := strings.Cut(name, "/"); isElsewhere {
+		return types.NamespacedName{Namespace: namespace, Name: rest}
+	}
 	return types.NamespacedName{Namespace: "prod", Name: name}
 }
 

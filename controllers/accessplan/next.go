@@ -11,12 +11,16 @@
 //  1. Whether the client is this operator's at all: other-operator.
 //  2. The client that is being deleted: release, revocation-waits, delete-user, delete-role, release. Its access goes
 //     before the object does. Where the cluster is gone nothing is left to take away.
-//  3. What a person has to put right: user-reserved, user-claimed, secret-claimed.
-//  4. Whether there is a cluster to ask: cluster, secret-taken, etcd-unknown.
-//  5. What has to be so in etcd, from the role to the user: user-taken, hold, make-role, grant, revoke, make-user.
+//  3. Whether the cluster's owner lets it be: not-watched, not-allowed. Where that was taken back, the access goes as
+//     if it were deleted.
+//  4. What a person has to put right: user-reserved, user-claimed, secret-claimed.
+//  5. Whether there is a cluster to ask: cluster, secret-taken, etcd-unknown.
+//  6. What has to be so in etcd, from the role to the user: user-taken, hold, remake-user, make-role, grant, revoke,
+//     make-user.
 //     Rights that are missing come before rights that are too many, so that a client which moves to other keys never
 //     has none.
-//  6. What is handed out, and only while authentication limits what it may do: auth-off, ca, secret, granted.
+//  7. What is handed out, and only while authentication limits what it may do: auth-off, ca, secret, password,
+//     keys-not-allowed, granted.
 //
 // # Whose a user is
 //
@@ -27,8 +31,6 @@ package accessplan
 
 import (
 	"fmt"
-	"regexp"
-	"strings"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/words"
@@ -66,10 +68,13 @@ type (
 		Rights []Right
 	}
 	// MakeUser makes the user, if it is not there, and gives it the role. Exists says that it was there.
+	// With a password that is one that is drawn and forgotten.
 	MakeUser struct {
-		User, Role string
-		Exists     bool
+		User, Role       string
+		Exists, Password bool
 	}
+	// SetPassword gives the user the password of the Secret, which has this digest.
+	SetPassword struct{ User, Role, Digest string }
 	// DeleteUser deletes the user.
 	DeleteUser struct{ User string }
 	// DeleteRole deletes the role.
@@ -98,10 +103,11 @@ func (d Decision) Refused(reason, message string, recheck time.Duration) Decisio
 var rules = []func(Observation) *Decision{
 	otherOperator,
 	deleting,
+	notWatched, notAllowed,
 	userReserved, userClaimed, secretClaimed,
 	cluster, secretTaken, etcdUnknown,
-	userTaken, hold, makeRole, grant, revoke, makeUser,
-	authOff, ca, writeSecret, granted,
+	userTaken, hold, remakeUser, makeRole, grant, revoke, makeUser,
+	authOff, ca, writeSecret, setPassword, keysNotAllowed, granted,
 }
 
 // Next is what to do now.
@@ -129,93 +135,13 @@ func act(change Change, message string, parts ...any) *Decision {
 	return d
 }
 
-func (o Observation) role() string { return RoleName(o.Client.Name, o.Client.User) }
+func (o Observation) role() string { return RoleName(o.Client.From, o.Client.Name, o.Client.User) }
 
 func otherOperator(o Observation) *Decision {
 	if o.Cluster.Operator == "" || o.Cluster.Operator == o.Operator {
 		return nil
 	}
 	return &Decision{Ignored: true, Recheck: time.Minute}
-}
-
-// deleting takes the user first: from then on etcd refuses the certificate.
-func deleting(o Observation) *Decision {
-	switch {
-	case !o.Client.Deleting:
-		return nil
-	case !o.Client.Held:
-		return &Decision{Reason: ReasonRevoking, Message: "The EtcdClient is being deleted."}
-	case !o.Cluster.Exists || o.Cluster.Deleting || !o.Cluster.TLS:
-		return o.revokes(Release{}, "The cluster is gone, and its users with it.")
-	case o.Cluster.Paused || o.Cluster.Asleep || !o.Cluster.Bootstrapped || !o.Etcd.Known:
-		return o.revocationWaits()
-	case o.isOwn():
-		return o.revokes(DeleteUser{o.Client.User}, "The user is deleted, so that etcd refuses the certificate.")
-	case o.Etcd.Role.Exists:
-		return o.revokes(DeleteRole{o.role()}, "The role is deleted.")
-	}
-	return o.revokes(Release{}, "The access is taken away.")
-}
-
-func (o Observation) revokes(change Change, message string) *Decision {
-	return &Decision{Change: change, Reason: ReasonRevoking, Message: message, Recheck: afterChange}
-}
-
-// revocationWaits says what is in the way. The object stays meanwhile: it says whose right is left in etcd.
-func (o Observation) revocationWaits() *Decision {
-	why := o.Etcd.Why
-	switch {
-	case o.Cluster.Paused:
-		why = "the cluster is paused"
-	case o.Cluster.Asleep:
-		why = "the cluster sleeps"
-	case !o.Cluster.Bootstrapped:
-		why = "the cluster has not served yet"
-	}
-	return waits(ReasonRevoking, "The EtcdClient is being deleted, and its user %s is still in etcd: %s. The "+
-		"operator deletes the user as soon as it can, and the EtcdClient then. If the cluster never comes back, "+
-		"delete it, or take the finalizer %s off the EtcdClient.", o.Client.User, why, finalizer).troubled()
-}
-
-// ofMember is the common name of a member's certificate.
-var ofMember = regexp.MustCompile(`^-[0-9]+$`)
-
-func userReserved(o Observation) *Decision {
-	rest, isOfCluster := strings.CutPrefix(o.Client.User, o.Cluster.Name)
-	switch {
-	case o.Client.User == "root":
-		return o.refuses(ReasonUserReserved, "The user root is the operator.")
-	case isOfCluster && rest == "-client":
-		return o.refuses(ReasonUserReserved, "The user %s is that of all clients of the Secret %s-tls.", o.Client.User,
-			o.Client.User)
-	case isOfCluster && ofMember.MatchString(rest):
-		return o.refuses(ReasonUserReserved, "The user %s has the name of a member, whose certificate would have "+
-			"the same rights.", o.Client.User)
-	}
-	return nil
-}
-
-func (o Observation) refuses(reason, why string, parts ...any) *Decision {
-	return waits(reason, why+" The operator changes nothing for this EtcdClient. Delete it, and create one with "+
-		"another spec.user.", parts...).troubled()
-}
-
-func userClaimed(o Observation) *Decision {
-	if o.Client.OlderUser == "" {
-		return nil
-	}
-	return waits(ReasonUserClaimed, "The EtcdClient %s, which is older, has the user %s of this cluster. This one "+
-		"waits until that is deleted. To have both, delete this one, and create it with another spec.user.",
-		o.Client.OlderUser, o.Client.User).troubled()
-}
-
-func secretClaimed(o Observation) *Decision {
-	if o.Client.OlderSecret == "" {
-		return nil
-	}
-	return waits(ReasonSecretClaimed, "The EtcdClient %s, which is older, has the Secret %s. This one waits until "+
-		"that is deleted. To have both, delete this one, and create it with another spec.secretName.",
-		o.Client.OlderSecret, o.Client.Secret).troubled()
 }
 
 func cluster(o Observation) *Decision {
@@ -244,21 +170,6 @@ func cluster(o Observation) *Decision {
 	return nil
 }
 
-// secretTaken comes before etcd: a client that cannot have its Secret needs no user.
-func secretTaken(o Observation) *Decision {
-	switch o.Secret.State {
-	case SecretForeign:
-		return waits(ReasonSecretTaken, "There is a Secret %s that is not of this EtcdClient. The operator does not "+
-			"touch it. Delete that Secret, or create another EtcdClient with another spec.secretName.",
-			o.Client.Secret).troubled()
-	case SecretTerminating:
-		return waits(ReasonSecretTaken, "The Secret %s is being deleted. The operator writes it anew once it is gone.",
-			o.Client.Secret)
-	case SecretAbsent, SecretOwn:
-	}
-	return nil
-}
-
 func etcdUnknown(o Observation) *Decision {
 	if o.Etcd.Known {
 		return nil
@@ -281,6 +192,16 @@ func hold(o Observation) *Decision {
 		return nil
 	}
 	return act(Hold{}, "The EtcdClient gets its finalizer.")
+}
+
+// remakeUser deletes a user that is there with a password and should have none, or the other way round. Such is one
+// that a restore brought back from before its EtcdClient was created anew.
+func remakeUser(o Observation) *Decision {
+	if !o.isOwn() || o.hasPassword() == o.Client.Password {
+		return nil
+	}
+	return act(DeleteUser{o.Client.User}, "The user is deleted, and made anew: etcd neither gives a user a password "+
+		"later nor takes it away.")
 }
 
 func makeRole(o Observation) *Decision {
@@ -308,7 +229,8 @@ func makeUser(o Observation) *Decision {
 	if o.hasRole() {
 		return nil
 	}
-	return act(MakeUser{o.Client.User, o.role(), o.Etcd.User.Exists}, "The user is made in etcd, and gets the role.")
+	return act(MakeUser{o.Client.User, o.role(), o.Etcd.User.Exists, o.Client.Password},
+		"The user is made in etcd, and gets the role.")
 }
 
 // authOff hands out no certificate that may do everything. One that was handed out before stays: to take it would
@@ -340,6 +262,26 @@ func writeSecret(o Observation) *Decision {
 		return nil
 	}
 	return act(WriteSecret{o.Secret.Due}, "The Secret %s is written.", o.Client.Secret)
+}
+
+// setPassword comes after the Secret: a program that reads that a moment too early is refused once, and one that was
+// given a password that is in no Secret would stay refused.
+func setPassword(o Observation) *Decision {
+	if !o.Client.Password || o.Secret.Digest == "" || o.isPasswordGiven() {
+		return nil
+	}
+	return act(SetPassword{o.Client.User, o.role(), o.Secret.Digest}, "The user gets the password of the Secret.")
+}
+
+// keysNotAllowed tells of what the client does not get. What is allowed it has by then.
+func keysNotAllowed(o Observation) *Decision {
+	if len(o.Client.Refused) == 0 {
+		return nil
+	}
+	return waits(ReasonKeysNotAllowed, "EtcdCluster %s allows namespace %s only keys with the prefixes that it names "+
+		"in spec.access. The spec asks for others, the first of which begins with %q. The user %s has the other "+
+		"rights of the spec. Take those entries out, or have the owner of the cluster add a prefix.", o.Cluster.Name,
+		o.Client.From, o.Client.Refused[0].Key, o.Client.User).troubled()
 }
 
 func granted(o Observation) *Decision {

@@ -13,7 +13,7 @@ import (
 var (
 	below = Right{Key: "shop/", End: "shop0", Read: true, Write: true}
 	one   = Right{Key: "currency", Read: true}
-	role  = RoleName("shop", "shop-user")
+	role  = RoleName("", "shop", "shop-user")
 )
 
 // settled is a client that has all it asks for.
@@ -21,7 +21,7 @@ func settled(edits ...func(*Observation)) Observation {
 	o := Observation{
 		Now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Operator: "ops/etcd-steward",
 		Client:  Client{Name: "shop", User: "shop-user", Secret: "shop-etcd", Wants: []Right{one, below}, Held: true},
-		Cluster: Cluster{Name: "demo", Exists: true, Operator: "ops/etcd-steward", TLS: true, Bootstrapped: true, AsksForAuth: true},
+		Cluster: Cluster{Namespace: "prod", Name: "demo", Exists: true, Allows: true, Operator: "ops/etcd-steward", TLS: true, Bootstrapped: true, AsksForAuth: true},
 		Etcd: Etcd{Known: true, AuthOn: true, Role: Role{Exists: true, Rights: []Right{one, below}},
 			User: User{Exists: true, Roles: []string{role}}},
 		CA: CA{Known: true}, Secret: Secret{State: SecretOwn},
@@ -44,6 +44,25 @@ func user(roles ...string) func(*Observation) {
 
 func rights(all ...Right) func(*Observation) {
 	return func(o *Observation) { o.Etcd.Role = Role{Exists: true, Rights: all} }
+}
+
+// outside is a client of another namespace, with what it had there.
+func outside(o *Observation) {
+	o.Client.From, o.Client.User = "team", "team.shop"
+	o.Etcd.User.Roles = []string{o.role()}
+}
+
+func unallowed(o *Observation) { outside(o); o.Cluster.Allows = false }
+
+func unwatched(o *Observation) {
+	outside(o)
+	o.Cluster = Cluster{Namespace: "prod", Name: "demo", Unwatched: true}
+}
+
+// logging is a client that has a password as well.
+func logging(o *Observation) {
+	o.Client.Password, o.Secret.Digest = true, "d1"
+	o.Etcd.Role.Rights = []Right{one, below, PasswordMark("d1")}
 }
 
 func called(name string) func(*Observation) { return func(o *Observation) { o.Client.User = name } }
@@ -86,7 +105,38 @@ func TestWhatIsDoneNextForAClient(t *testing.T) {
 		{"a Secret of people is not touched, and no user is made for it", settled(fresh, func(o *Observation) { o.Secret.State = SecretForeign }), ReasonSecretTaken, "does not touch it"},
 		{"a Secret that is being deleted is waited for", settled(func(o *Observation) { o.Secret.State = SecretTerminating }), ReasonSecretTaken, "once it is gone"},
 
-		{"there is no cluster", settled(fresh, func(o *Observation) { o.Cluster = Cluster{Name: "demo"} }), ReasonClusterNotFound, "Create it"},
+		{"a client of another namespace has a role with that in its name", settled(outside, func(o *Observation) { o.Etcd.User, o.Etcd.Role = User{}, Role{} }), "MakeRole", "etcdsteward.dev/team/shop/team.shop"},
+		{"a client of another namespace has a user of that", settled(outside, fresh, called("shop-user")), ReasonUserReserved, "team."},
+		{"a user is no longer than a certificate can name", settled(fresh, called(strings.Repeat("u", 65))), ReasonUserReserved, "64"},
+		{"a namespace that the cluster does not allow gets no user", settled(unallowed, fresh), ReasonNamespaceNotAllowed, "spec.access.namespaces"},
+		{"nor one that asks for a cluster that is not there, and it does not hear which", settled(unallowed, fresh, func(o *Observation) { o.Cluster.Exists = false }), ReasonNamespaceNotAllowed, "no EtcdCluster demo in namespace prod that allows"},
+		{"a permission that is taken back takes the user first", settled(unallowed), "DeleteUser", "team.shop"},
+		{"then the role", settled(unallowed, func(o *Observation) { o.Etcd.User = User{} }), "DeleteRole", "team"},
+		{"then nothing of it is left, and the finalizer stays for a user that a restore brings back", settled(unallowed, func(o *Observation) { o.Etcd.User, o.Etcd.Role = User{}, Role{} }), ReasonNamespaceNotAllowed, "has taken away"},
+		{"it goes with the cluster", settled(unallowed, func(o *Observation) { o.Cluster.Exists, o.Etcd = false, Etcd{} }), "Release", ""},
+		{"and with the object", settled(unallowed, leaving, func(o *Observation) { o.Etcd.User, o.Etcd.Role = User{}, Role{} }), "Release", ""},
+		{"a permission that is taken back while the cluster sleeps waits", settled(unallowed, func(o *Observation) { o.Cluster.Asleep, o.Etcd = true, Etcd{} }), ReasonNamespaceNotAllowed, "the cluster sleeps"},
+		{"a permission that is taken back beside a user of people leaves that", settled(unallowed, user("admin")), "DeleteRole", ""},
+		{"keys that the cluster does not allow are told once the others are granted", settled(outside, func(o *Observation) { o.Client.Refused = []Right{{Key: "z"}} }), ReasonKeysNotAllowed, `"z"`},
+		{"keys that it does allow come first", settled(outside, rights(one), func(o *Observation) { o.Client.Refused = []Right{{Key: "z"}} }), "Grant", "shop/"},
+		{"a cluster in a namespace that this operator does not look after", settled(unwatched, fresh), ReasonNamespaceNotWatched, "prod"},
+		{"deleted there: it waits, and says how to go on", settled(unwatched, leaving), ReasonRevoking, "does not look after the namespace prod"},
+
+		{"a client that has its password is settled", settled(logging), ReasonGranted, ""},
+		{"a user that is to have a password is made with one", settled(logging, rights(one, below), func(o *Observation) { o.Etcd.User = User{} }), "MakeUser", "true}"},
+		{"one that is not is made without", settled(func(o *Observation) { o.Etcd.User = User{} }), "MakeUser", "false}"},
+		{"the password of the Secret is given to the user", settled(logging, rights(one, below, PasswordMark(""))), "SetPassword", "d1"},
+		{"so is one that was drawn anew", settled(logging, rights(one, below, PasswordMark("d0"))), "SetPassword", "d1"},
+		{"then the mark of the former one goes", settled(logging, rights(one, below, PasswordMark("d0"), PasswordMark("d1"))), "Revoke", "d0"},
+		{"not before the Secret has it", settled(logging, rights(one, below, PasswordMark("d0")), func(o *Observation) { o.Secret.Due, o.Secret.Digest = "a new password was asked for", "" }), "WriteSecret", ""},
+		{"a user that people deleted is made anew, and does not count as having its password", settled(logging, func(o *Observation) { o.Etcd.User = User{} }), "Revoke", "d1"},
+		{"a user that was made without a password, and is to have one, is made anew", settled(logging, rights(one, below)), "DeleteUser", ""},
+		{"a user that was made with a password, and is to have none, is made anew", settled(rights(one, below, PasswordMark("d0"))), "DeleteUser", ""},
+		{"the mark of a password that is not wanted goes before the next user is made", settled(rights(one, below, PasswordMark("d0")), func(o *Observation) { o.Etcd.User = User{} }), "Revoke", "d0"},
+		{"no password is given while authentication is off", settled(logging, rights(one, below, PasswordMark("")), func(o *Observation) { o.Etcd.AuthOn = false }), ReasonAuthenticationOff, ""},
+		{"a user of people gets no password", settled(logging, user("admin")), ReasonUserTaken, ""},
+
+		{"there is no cluster", settled(fresh, func(o *Observation) { o.Cluster = Cluster{Name: "demo", Allows: true} }), ReasonClusterNotFound, "Create it"},
 		{"the cluster is being deleted", settled(func(o *Observation) { o.Cluster.Deleting = true }), ReasonClusterDeleting, ""},
 		{"the cluster has no certificates", settled(fresh, func(o *Observation) { o.Cluster.TLS = false }), ReasonClusterWithoutTLS, "spec.tls.mode"},
 		{"the cluster sleeps", settled(func(o *Observation) { o.Cluster.Asleep = true }), ReasonClusterAsleep, "spec.size"},
@@ -165,12 +215,20 @@ func carryOut(o *Observation, change Change) {
 		if !c.Exists {
 			o.Etcd.Role.Rights = append(append([]Right{}, o.Etcd.Role.Rights...), Making)
 		}
+		if !c.Exists && c.Password {
+			o.Etcd.Role.Rights = append(o.Etcd.Role.Rights, PasswordMark(""))
+		}
+	case SetPassword:
+		o.Etcd.Role.Rights = append(append([]Right{}, o.Etcd.Role.Rights...), PasswordMark(c.Digest))
 	case DeleteUser:
 		o.Etcd.User = User{}
 	case DeleteRole:
 		o.Etcd.Role = Role{}
 	case WriteSecret:
 		o.Secret = Secret{State: SecretOwn}
+		if o.Client.Password {
+			o.Secret.Digest = "d1"
+		}
 	}
 }
 
@@ -208,6 +266,37 @@ func TestFromEachStateARoleComesToExactlyWhatIsAskedForAndBack(t *testing.T) {
 	}
 }
 
+func TestFromEachStateAUserComesToThePasswordThatIsAskedFor(t *testing.T) {
+	marks := []Right{PasswordMark(""), PasswordMark("d0"), PasswordMark("d1"), Making}
+	for chosen := range 1 << (len(marks) + 3) {
+		has := func(bit int) bool { return chosen&(1<<bit) != 0 }
+		o := settled()
+		for i, mark := range marks {
+			if has(i) {
+				o.Etcd.Role.Rights = append(append([]Right{}, o.Etcd.Role.Rights...), mark)
+			}
+		}
+		o.Client.Password, o.Secret.State = has(4), SecretOwn
+		if has(4) {
+			o.Secret.Digest = "d1"
+		}
+		if has(5) {
+			o.Etcd.User = User{}
+		}
+		if has(6) {
+			o.Secret = Secret{}
+		}
+		d := walk(t, &o)
+		want := []Right{one, below}
+		if has(4) {
+			want = append(want, PasswordMark("d1"))
+		}
+		if !d.Granted || !slices.Equal(o.Etcd.Role.Rights, want) {
+			t.Errorf("%b ends with %+v and the rights %+v", chosen, d, o.Etcd.Role.Rights)
+		}
+	}
+}
+
 func TestNoCertificateIsWrittenBeforeTheUserHasItsRoleAndAuthenticationIsOn(t *testing.T) {
 	o := settled(fresh)
 	for range 20 {
@@ -227,10 +316,22 @@ func TestRightsAreAddedUpByRange(t *testing.T) {
 	got := WantedRights([]v1alpha1.ClientPermission{
 		{Prefix: "shop/", Access: v1alpha1.AccessReadOnly}, {Key: "shop/", Access: v1alpha1.AccessReadOnly},
 		{Prefix: "shop/", Access: v1alpha1.AccessReadWrite}, {Prefix: "ä", Access: v1alpha1.AccessReadOnly}, {},
+		{AllKeys: true, Access: v1alpha1.AccessReadOnly}, {Key: Making.Key, Access: v1alpha1.AccessReadOnly},
 	})
-	want := []Right{{Key: "shop/", Read: true}, below, {Key: "ä", End: "\xc3\xa5", Read: true}}
+	want := []Right{{Key: "\x00", End: "\x00", Read: true}, {Key: "shop/", Read: true}, below, {Key: "ä", End: "\xc3\xa5", Read: true}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestOnlyRightsBelowAPrefixAreAllowed(t *testing.T) {
+	wants := []Right{{Key: "a"}, {Key: "team/", End: "team0"}, {Key: "team/a"}, {Key: "team/z", End: "team/{"}, {Key: "tea", End: "teb"}, {Key: "team"}, {Key: "team/b", End: "\x00"}}
+	allowed, refused := Allowed(wants, []string{"other/", "team/"})
+	if !slices.Equal(allowed, wants[1:4]) || !slices.Equal(refused, append(wants[:1:1], wants[4:]...)) {
+		t.Errorf("allowed %+v, refused %+v", allowed, refused)
+	}
+	if allowed, refused := Allowed(wants, nil); len(allowed) != len(wants) || refused != nil {
+		t.Errorf("without prefixes: allowed %+v, refused %+v", allowed, refused)
 	}
 }
 

@@ -2,6 +2,7 @@ package accessplan
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -22,7 +23,10 @@ type Observation struct {
 // Client is the EtcdClient itself, and who asks for the same.
 type Client struct {
 	Name, User, Secret string
-	Wants              []Right // as WantedRights has them
+	From               string  // its namespace, where that is not the cluster's; empty: it is
+	Wants              []Right // as WantedRights has them, as far as the cluster allows them
+	Refused            []Right // the others that the spec asks for
+	Password           bool    // its user is to have one
 	Deleting, Held     bool    // Held: it has the finalizer, so that something of it may be in etcd
 
 	// OlderUser and OlderSecret are the EtcdClients that asked earlier for this user of this cluster, or for this
@@ -32,8 +36,11 @@ type Client struct {
 
 // Cluster is the cluster that the client is to use.
 type Cluster struct {
+	Namespace    string
 	Name         string
+	Unwatched    bool // it is in a namespace that this install does not look after: nothing is known of it
 	Exists       bool
+	Allows       bool // it is there, and in the client's namespace, or names that in spec.access
 	Deleting     bool
 	Operator     string // the install that looks after it; empty when no install has claimed it
 	TLS          bool
@@ -74,6 +81,7 @@ type CA struct {
 type Secret struct {
 	State    SecretState
 	Due      string // why its content has to be written; empty: it has not
+	Digest   string // of the password in it; empty: there is none that could be given to a user
 	NotAfter time.Time
 }
 
@@ -91,13 +99,51 @@ const (
 // rolePrefix begins the names of the operator's roles. People's names have no slash unless they mean it.
 const rolePrefix = v1alpha1.Group + "/"
 
-// RoleName is the role of a client. It names both, so that whose user it is can be read in etcd alone: neither name may
-// have a slash.
-func RoleName(client, user string) string { return rolePrefix + client + "/" + user }
+// RoleName is the role of a client. It names both, so that whose user it is can be read in etcd alone. No name has a
+// slash: so that of a client from another namespace, which is named first, is the name of no other.
+func RoleName(from, client, user string) string {
+	if from != "" {
+		from += "/"
+	}
+	return rolePrefix + from + client + "/" + user
+}
+
+// IsRoleName tells the names of roles that the operator makes for clients. From is the namespace of the client where
+// that is not the cluster's.
+func IsRoleName(name string) (from string, isOurs bool) {
+	rest, isOurs := strings.CutPrefix(name, rolePrefix)
+	if names := strings.Split(rest, "/"); isOurs && len(names) > 2 {
+		from = names[0]
+	}
+	return from, isOurs
+}
 
 // Making is a right of a role whose user is about to be made. It stands there from just before the user is made until
 // the user has the role, and lets no key be read that is there.
 var Making = Right{Key: rolePrefix + "making-a-user", Read: true}
+
+// passwordMarks is how the keys of rights begin that say which password the user of a role has.
+const passwordMarks = rolePrefix + "password/"
+
+// PasswordMark is a right of a role whose user was made with a password. It has a digest of that, or none while the
+// password is one that was drawn and forgotten. So etcd itself says which password it has: what brings a user of
+// earlier back, such as a restore, brings the mark of that as well. It lets no key be read that is there.
+func PasswordMark(digest string) Right { return Right{Key: passwordMarks + digest, Read: true} }
+
+// IsMark tells rights that say something to the operator, and let no key be read.
+func (r Right) IsMark() bool { return r == Making || r.isPassword() }
+
+func (r Right) isPassword() bool { return r == PasswordMark(strings.TrimPrefix(r.Key, passwordMarks)) }
+
+// hasPassword reports a user that was made with a password: etcd neither gives one to others nor takes it away.
+func (o Observation) hasPassword() bool {
+	return slices.ContainsFunc(o.Etcd.Role.Rights, Right.isPassword)
+}
+
+// isPasswordGiven reports that etcd has the password of the Secret.
+func (o Observation) isPasswordGiven() bool {
+	return o.Secret.Digest != "" && slices.Contains(o.Etcd.Role.Rights, PasswordMark(o.Secret.Digest))
+}
 
 // isOwn reports a user that the operator made for this client. Either it has the client's role, or it has none and
 // the role says that the operator was about to make it: then that was interrupted.

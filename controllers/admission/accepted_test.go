@@ -90,6 +90,7 @@ spec:
 	{"no TLS behind a load balancer for known networks", "spec: {tls: {mode: Disabled}, service: {type: LoadBalancer, loadBalancerSourceRanges: [203.0.113.0/24]}}"},
 	{"no TLS and no names to put in certificates", "spec: {tls: {mode: Disabled, extraSANs: []}}"},
 	{"authentication", "spec: {auth: {enabled: true}}"},
+	{"access for other namespaces", "spec: {access: {namespaces: [{name: team}, {name: team-b, prefixes: [b/, shared/]}]}}"},
 	{"no authentication and no TLS", "spec: {tls: {mode: Disabled}, auth: {enabled: false}}"},
 	{"further names in certificates", "spec: {tls: {extraSANs: [etcd.example.com, '*.etcd.example.com', localhost, a-1.2.xn--p1ai, 203.0.113.7, '2001:db8::7', '::1']}}"},
 	{"CAs of one's own", "spec: {tls: {clientCA: {secretRef: {name: corp-clients}}, peerCA: {secretRef: {name: corp.peers}}}}"},

@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,6 +38,10 @@ func TestClientsThatAUserMayAskForAreAdmitted(t *testing.T) {
 		"a Secret":                 "spec: {secretName: for-shop-etcd}",
 		"the longest name":         "metadata: {name: " + strings.Repeat("n", 63) + "}",
 		"as many keys as may be":   permissions(64),
+		"a cluster elsewhere":      "spec: {clusterRef: {namespace: prod}}",
+		"all keys":                 "spec: {permissions: [{allKeys: true, access: ReadOnly}]}",
+		"a password":               "spec: {password: true, secretKeys: [{key: password, name: pw}]}",
+		"further keys":             "spec: {secretKeys: [{key: tls.crt, name: client.pem}, {key: tls.key, name: _KEY-1}]}",
 		"a prefix of one letter":   "spec: {permissions: [{prefix: ä, access: ReadWrite}]}",
 		"the same key in two ways": "spec: {permissions: [{key: a, access: ReadWrite}, {prefix: a, access: ReadOnly}]}",
 	} {
@@ -58,12 +63,22 @@ var refusedClients = []struct{ name, change, field, says string }{
 	{"a user of two lines", "spec: {user: \"a\\nb\"}", "spec.user", "spec.user must be at most 64 letters"},
 	{"no permission", "spec: {permissions: []}", "spec.permissions", "at least 1"},
 	{"too many permissions", permissions(65), "spec.permissions", "Too many"},
-	{"neither prefix nor key", "spec: {permissions: [{access: ReadOnly}]}", "spec.permissions[0]", "exactly one of prefix and key"},
-	{"prefix and key", "spec: {permissions: [{prefix: a, key: b, access: ReadOnly}]}", "spec.permissions[0]", "exactly one of prefix and key"},
+	{"neither prefix nor key", "spec: {permissions: [{access: ReadOnly}]}", "spec.permissions[0]", "exactly one of prefix, key and allKeys"},
+	{"prefix and key", "spec: {permissions: [{prefix: a, key: b, access: ReadOnly}]}", "spec.permissions[0]", "exactly one of prefix, key and allKeys"},
 	{"a prefix that came out empty", "spec: {permissions: [{prefix: '', access: ReadWrite}]}", "spec.permissions[0].prefix", "at least 1"},
+	{"all keys and a prefix", "spec: {permissions: [{prefix: a, allKeys: true, access: ReadOnly}]}", "spec.permissions[0]", "exactly one of prefix, key and allKeys"},
+	{"not all keys", "spec: {permissions: [{allKeys: false, access: ReadOnly}]}", "spec.permissions[0].allKeys", "must have allKeys: true"},
+	{"a mark of the operator", "spec: {permissions: [{key: etcdsteward.dev/making-a-user, access: ReadOnly}]}", "spec.permissions[0].key", "begins with etcdsteward.dev/"},
+	{"a usual key by its own name", "spec: {secretKeys: [{key: tls.crt, name: ca.crt}]}", "spec.secretKeys[0].name", `has the name "ca.crt"; it must be none of the usual keys`},
+	{"a key that is a path", "spec: {secretKeys: [{key: tls.crt, name: ../a}]}", "spec.secretKeys[0].name", "it must be none of the usual keys"},
+	{"one name for two keys", "spec: {secretKeys: [{key: tls.crt, name: a}, {key: tls.key, name: a}]}", "spec.secretKeys", "another name in each entry"},
+	{"a key twice", "spec: {secretKeys: [{key: tls.crt, name: a}, {key: tls.crt, name: b}]}", "spec.secretKeys[1]", "Duplicate value"},
+	{"a key that is not there", "spec: {secretKeys: [{key: tls.pem, name: a}]}", "spec.secretKeys[0].key", "Unsupported value"},
+	{"another name for no password", "spec: {secretKeys: [{key: password, name: pw}]}", "spec.secretKeys", "without spec.password: true"},
 	{"another access", "spec: {permissions: [{prefix: a, access: Admin}]}", "spec.permissions[0].access", "Unsupported value"},
 	{"a Secret of the operator's", "spec: {secretName: demo-ca}", "spec.secretName", `spec.secretName is "demo-ca"; it must be lower-case letters`},
 	{"a Secret that is a path", "spec: {secretName: ../a-etcd}", "spec.secretName", "and end in -etcd"},
+	{"a namespace that cannot be", "spec: {clusterRef: {namespace: ../prod}}", "spec.clusterRef.namespace", "must be the name of a namespace"},
 	{"a cluster with a variable", "spec: {clusterRef: {name: '$(X)'}}", "spec.clusterRef.name", "must be the name of an EtcdCluster"},
 }
 
@@ -88,9 +103,15 @@ const withNames = "spec: {user: a, secretName: a-etcd}"
 var changedClients = []struct{ name, before, after, says string }{
 	{"permissions", withNames, "spec: {user: a, secretName: a-etcd, permissions: [{key: b, access: ReadOnly}]}", ""},
 	{"the cluster", "", "spec: {clusterRef: {name: other}}", "spec.clusterRef cannot change"},
+	{"the namespace of the cluster", "", "spec: {clusterRef: {namespace: other}}", "spec.clusterRef cannot change"},
 	{"the user", withNames, "spec: {user: b, secretName: a-etcd}", "spec.user cannot change"},
 	{"a user is given later", "", "spec: {user: shop}", "spec.user cannot change"},
 	{"the user is taken out", withNames, "spec: {secretName: a-etcd}", "spec.user cannot change"},
+	{"a password is given later", "", "spec: {password: true}", "spec.password cannot change"},
+	{"the password is taken out", "spec: {password: true}", "spec: {password: false}", "spec.password cannot change"},
+	{"no password is said in another way", "", "spec: {password: false}", ""},
+	{"further keys", "spec: {secretKeys: [{key: tls.crt, name: a}]}", "spec: {secretKeys: [{key: tls.crt, name: b}]}", "spec.secretKeys cannot change"},
+	{"further keys are given later", "", "spec: {secretKeys: [{key: tls.crt, name: a}]}", "spec.secretKeys cannot change"},
 	{"the Secret", withNames, "spec: {user: a, secretName: b-etcd}", "spec.secretName cannot change"},
 	{"a Secret is given later", "", "spec: {secretName: shop-etcd}", "spec.secretName cannot change"},
 	{"the Secret is taken out", withNames, "spec: {user: a}", "spec.secretName cannot change"},
@@ -108,9 +129,20 @@ func TestOfAClientOnlyThePermissionsChange(t *testing.T) {
 	}
 }
 
-func TestTheSampleOfAClientIsAdmitted(t *testing.T) {
+func TestSamplesOfClientsAreAdmitted(t *testing.T) {
 	g := gateOf(t, readDefinitionFrom(t, clientDefinitionFile))
-	text, err := os.ReadFile("../../config/samples/etcdclient.yaml")
+	files, err := filepath.Glob("../../config/samples/etcdclient*.yaml")
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		isAdmitted(t, g, file)
+	}
+}
+
+func isAdmitted(t *testing.T, g *gate, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

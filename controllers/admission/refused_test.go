@@ -422,6 +422,11 @@ var refusedTLS = []refusal{
 		"spec.auth.enabled needs spec.tls.mode Managed: without certificates neither the operator nor clients could log in. Take spec.auth out, or set " +
 			"it to false, or set spec.tls.mode to Managed", ""},
 	{"authentication that is neither on nor off", "spec: {auth: {}}", "spec.auth.enabled", "Required value", ""},
+	{"access for all namespaces", "spec: {access: {namespaces: [{name: '*'}]}}", "spec.access.namespaces[0].name",
+		`spec.access.namespaces names "*"; it must be the name of a namespace. There is none for all namespaces: name each`, ""},
+	{"access for a namespace twice", "spec: {access: {namespaces: [{name: team}, {name: team}]}}", "spec.access.namespaces[1]", "Duplicate value", ""},
+	{"access to no prefix", "spec: {access: {namespaces: [{name: team, prefixes: []}]}}", "spec.access.namespaces[0].prefixes", "at least 1", ""},
+	{"access to a prefix that came out empty", "spec: {access: {namespaces: [{name: team, prefixes: ['']}]}}", "spec.access.namespaces[0].prefixes[0]", "at least 1", ""},
 }
 
 const (

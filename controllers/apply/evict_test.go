@@ -93,6 +93,30 @@ func TestWhatAnEvictionIsAnsweredIsToldApart(t *testing.T) {
 
 const severalBudgets = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 
+func TestARefusalForSeveralBudgetsNamesTheOnesThatAreNotTheOperators(t *testing.T) {
+	w := newWorld(t, demo())
+	wholeCluster(t, w)
+	w.eviction = func(context.Context) error { return status(http.StatusInternalServerError, severalBudgets) }
+	said := func() string {
+		return w.do(t, bootstrapped(), changes.EvictPod{Pod: ref(w.pod(t, "demo-0"))}).Error()
+	}
+	if got := said(); !strings.Contains(got, "support. kubectl get pdb -n prod lists them: delete each that selects this Pod beside demo, ") {
+		t.Errorf("where none is found: %s", got)
+	}
+	labels := w.pod(t, "demo-0").Labels
+	for name, selector := range map[string]*metav1.LabelSelector{
+		"demo": {MatchLabels: labels}, "platform": {MatchLabels: labels}, "all": {}, "none": nil,
+		"others": {MatchLabels: map[string]string{"app": "shop"}},
+	} {
+		w.put(t, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: name},
+			Spec: policyv1.PodDisruptionBudgetSpec{Selector: selector}})
+	}
+	if got := said(); !strings.Contains(got, "The operator's own is prod/demo, and the Pod is also selected by prod/all, prod/platform. ") ||
+		!strings.HasSuffix(got, "or delete it: kubectl delete pdb all platform -n prod.") {
+		t.Errorf("where two are found: %s", got)
+	}
+}
+
 func TestNoOtherPodThanTheOneThatWasMeantIsEvicted(t *testing.T) {
 	w := newWorld(t, demo())
 	wholeCluster(t, w)

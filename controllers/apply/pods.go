@@ -193,7 +193,7 @@ func (s step) evictPod(ctx context.Context, c changes.EvictPod) error {
 		return Later{Reason: LaterBusy,
 			Message: fmt.Sprintf("evicting Pod %s: no answer within %s", c.Pod.Name, lookLasts)}
 	}
-	return Answer(err, "evicting Pod "+c.Pod.Name)
+	return s.namingBudgets(ctx, live.GetLabels(), Answer(err, "evicting Pod "+c.Pod.Name))
 }
 
 // dressPods puts the labels and annotations of the spec on Pods that run, and takes off those that left the spec. What

@@ -1,10 +1,18 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
 	"strings"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // countsPods reads a refusal of a quota that counts Pods.
@@ -48,4 +56,37 @@ func (s step) moreQuota(refusal string) string {
 		says += fmt.Sprintf(" Or put spec.size back to %d.", voters)
 	}
 	return says
+}
+
+// namingBudgets adds to a refusal for several disruption budgets which ones they are: Kubernetes names none.
+func (s step) namingBudgets(ctx context.Context, pod labels.Set, err error) error {
+	var refused Rejected
+	if !errors.As(err, &refused) || refused.Reason != RejectedBudgets {
+		return err
+	}
+	own, namespace := resources.Budget(s.cluster.Name), s.cluster.Namespace
+	others := s.otherBudgets(ctx, pod)
+	if len(others) == 0 {
+		return refused.and(fmt.Sprintf("kubectl get pdb -n %s lists them: delete each that selects this Pod beside "+
+			"%s, which is the operator's.", namespace, own))
+	}
+	return refused.and(fmt.Sprintf("The operator's own is %[1]s/%[2]s, and the Pod is also selected by %[1]s/%[3]s. "+
+		"Have that one select other Pods, or delete it: kubectl delete pdb %[4]s -n %[1]s.", namespace, own,
+		strings.Join(others, ", "+namespace+"/"), strings.Join(others, " ")))
+}
+
+// otherBudgets are the budgets that select a Pod beside the operator's own; none where they cannot be read.
+func (s step) otherBudgets(ctx context.Context, pod labels.Set) []string {
+	var all policyv1.PodDisruptionBudgetList
+	if s.Live.List(ctx, &all, ctrlclient.InNamespace(s.cluster.Namespace)) != nil {
+		return nil
+	}
+	var others []string
+	for _, budget := range all.Items {
+		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+		if err == nil && selector.Matches(pod) && budget.Name != resources.Budget(s.cluster.Name) {
+			others = append(others, budget.Name)
+		}
+	}
+	return others
 }

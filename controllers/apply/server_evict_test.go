@@ -90,7 +90,8 @@ func TestARealServerEvictsThePodThatIsMeantAndOnlyWithinTheBudget(t *testing.T) 
 	if err := s.client.Create(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.do(t, changes.EvictPod{Pod: ref(pod)}); !isRejected(err, RejectedBudgets) {
+	if err := s.do(t, changes.EvictPod{Pod: ref(pod)}); !isRejected(err, RejectedBudgets) ||
+		!strings.Contains(err.Error(), "also selected by "+pod.Namespace+"/other. ") {
 		t.Errorf("with two budgets: %T %v", err, err)
 	}
 	if err := s.client.Delete(t.Context(), other); err != nil {

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
@@ -51,7 +50,7 @@ func TestAChangeThatTheAPIServerDropsKeepsNoOtherRuleFromActing(t *testing.T) {
 		t.Errorf("%d voters, %d Pods: the rules after scaffold starve", status.Size, len(w.pods()))
 	}
 	if next := status.NextStep; next.Rule != "scaffold" || next.Reason != facts.ReasonNoEffect ||
-		next.Verdict != string(plan.Refuse) {
+		next.Verdict != v1alpha1.VerdictBlocked {
 		t.Errorf("the next step is %+v", next)
 	}
 	if ready := meta.FindStatusCondition(status.Conditions,

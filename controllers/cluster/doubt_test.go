@@ -56,6 +56,19 @@ func TestAHandOverOfTheLeaderDoesNotMakeTheClusterUnavailable(t *testing.T) {
 	}
 }
 
+func TestAnAlarmIsToldByTheFirstLook(t *testing.T) {
+	w := newWorld(t, demo(3))
+	w.settle()
+	w.told()
+	process := w.processes[w.podOf("demo-0").UID]
+	w.network.Raise(process.ClusterID(), process.ID(), "NOSPACE")
+	w.look()
+	told := meta.FindStatusCondition(w.status().Conditions, v1alpha1.ConditionAvailable)
+	if told.Status != metav1.ConditionFalse || told.Reason != "NOSPACE" {
+		t.Errorf("after one look Available is %s, %s: %s", told.Status, told.Reason, told.Message)
+	}
+}
+
 // lists is how often a member was asked for the list.
 func (w *world) lists() (times int) {
 	for _, call := range w.network.Calls() {

@@ -104,10 +104,12 @@ func (r *Reconciler) alternates(key types.NamespacedName, old, status v1alpha1.E
 }
 
 // doubt is how long until a second look may tell that no quorum answers; zero when nothing is to be doubted. It
-// concerns only what is told: changes are decided on each look as it is.
+// concerns only what is told: changes are decided on each look as it is. An alarm waits for no second look.
 func (r *Reconciler) doubt(key types.NamespacedName, old, status v1alpha1.EtcdClusterStatus) time.Duration {
-	if !meta.IsStatusConditionTrue(old.Conditions, v1alpha1.ConditionAvailable) ||
-		!meta.IsStatusConditionFalse(status.Conditions, v1alpha1.ConditionAvailable) {
+	available := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionAvailable)
+	isSilent := available != nil && available.Status == metav1.ConditionFalse &&
+		available.Reason == report.ReasonReadFailed
+	if !isSilent || !meta.IsStatusConditionTrue(old.Conditions, v1alpha1.ConditionAvailable) {
 		r.doubts.Forget(key)
 		return 0
 	}

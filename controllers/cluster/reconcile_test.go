@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
@@ -384,7 +383,7 @@ func (w *world) checkTaken(kind, name string) {
 	w.t.Helper()
 	status := w.status()
 	stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
-	if stalled == nil || stalled.Reason != facts.ReasonNameTaken || status.NextStep.Verdict != string(plan.Refuse) {
+	if stalled == nil || stalled.Reason != facts.ReasonNameTaken || status.NextStep.Verdict != v1alpha1.VerdictStalled {
 		w.t.Fatalf("%+v; %+v", status.NextStep, stalled)
 	}
 	for _, part := range []string{kind, name, "Delete it if nothing needs it"} {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/apply"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/report"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
@@ -61,7 +60,7 @@ func (w *world) checkUnreadable(reason string, parts ...string) {
 	status := w.status()
 	stalled := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStalled)
 	if stalled == nil || status.NextStep.Rule != report.RuleObserve || status.NextStep.Reason != reason ||
-		status.NextStep.Verdict != string(plan.Refuse) || len(status.Members) > 0 {
+		status.NextStep.Verdict != v1alpha1.VerdictStalled || len(status.Members) > 0 {
 		w.t.Fatalf("the status is %+v", status)
 	}
 	for _, part := range parts {

@@ -49,7 +49,12 @@ type ofCluster[V any] struct {
 
 // Observe takes what a pass saw of an object, which belongs to a cluster of its own namespace.
 func (p *PerCluster[V]) Observe(object types.NamespacedName, cluster string, value V) {
-	p.kept.Set(object, ofCluster[V]{types.NamespacedName{Namespace: object.Namespace, Name: cluster}, value})
+	p.ObserveOf(object, types.NamespacedName{Namespace: object.Namespace, Name: cluster}, value)
+}
+
+// ObserveOf does the same of an object whose cluster may be in another namespace.
+func (p *PerCluster[V]) ObserveOf(object, cluster types.NamespacedName, value V) {
+	p.kept.Set(object, ofCluster[V]{cluster, value})
 }
 
 // Forget drops an object that is gone.

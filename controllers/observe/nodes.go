@@ -179,10 +179,23 @@ func (s *nodeSearch) addVolume(ctx context.Context, g gathered, replica *facts.R
 	case replica.Volume.Phase != facts.VolumeBound:
 		return nil
 	}
-	replica.Volume.Stranded, err = s.stranded(ctx, &g.volumes[i], replica.Pod)
+	err = s.addBacking(ctx, &g.volumes[i], replica)
 	if half := g.halfOf(&g.volumes[i]); half != nil && err == nil && replica.Volume.Stranded == "" {
-		replica.Volume.Stranded, err = s.stranded(ctx, half, replica.Pod)
+		err = s.addBacking(ctx, half, replica)
+		replica.Volume.Directory, replica.Volume.IsOwnDisk = "", false // nothing says which of them is full
 	}
+	return err
+}
+
+// addBacking says of what a claim is bound to whether only its node can use it, and whether it shares the node's disk.
+func (s *nodeSearch) addBacking(ctx context.Context, claim *corev1.PersistentVolumeClaim, r *facts.Replica) error {
+	volume, err := s.backing(ctx, claim)
+	if err != nil || volume == nil {
+		return err
+	}
+	r.Volume.Directory = directory(volume)
+	r.Volume.IsOwnDisk = r.Volume.Directory == ""
+	r.Volume.Stranded, err = s.stranded(ctx, volume, scheduledTo(claim, r.Pod))
 	return err
 }
 

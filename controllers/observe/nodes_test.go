@@ -205,6 +205,27 @@ func TestNodes(t *testing.T) {
 	}
 }
 
+func TestAVolumeIsToldApartThatSharesTheDiskOfItsNode(t *testing.T) {
+	for name, row := range map[string]struct {
+		source    corev1.PersistentVolumeSource
+		directory string
+	}{
+		"a directory of the node":    {corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/opt/a"}}, "/opt/a"},
+		"a local volume of the node": {corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/mnt/b"}}, "/mnt/b"},
+		"a disk":                     {corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com"}}, ""},
+	} {
+		p := newPlace(t)
+		p.volume.Spec.PersistentVolumeSource = row.source
+		if v := p.world.replica("demo-0").Volume; v.Directory != row.directory || v.IsOwnDisk != (row.directory == "") {
+			t.Errorf("%s: %q, %v", name, v.Directory, v.IsOwnDisk)
+		}
+		p.world.remove(p.volume)
+		if v := p.world.replica("demo-0").Volume; v.Directory != "" || v.IsOwnDisk {
+			t.Errorf("%s, which cannot be read: %q, %v", name, v.Directory, v.IsOwnDisk)
+		}
+	}
+}
+
 func TestAnEphemeralMemberIsToldThatItsNodeIsGone(t *testing.T) {
 	p := newPlace(t)
 	p.world.cluster.Spec.Storage = &v1alpha1.StorageSpec{Ephemeral: &v1alpha1.EphemeralSpec{}}

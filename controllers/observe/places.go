@@ -56,8 +56,8 @@ func (p places) add(ctx context.Context, g gathered, r *facts.Replica) error {
 
 // addOf does so for one half of a volume.
 func (p places) addOf(ctx context.Context, claim *corev1.PersistentVolumeClaim, r *facts.Replica) error {
-	volume, _, err := readOutside[corev1.PersistentVolume](ctx, p.nodeSearch, claim.Spec.VolumeName)
-	if err != nil || volume == nil || volume.Spec.ClaimRef == nil || volume.Spec.ClaimRef.UID != claim.UID {
+	volume, err := p.backing(ctx, claim)
+	if err != nil || volume == nil {
 		return err
 	}
 	node, err := p.onlyNode(ctx, volume, scheduledTo(claim, r.Pod))

@@ -133,17 +133,33 @@ func settingsOf(cluster *v1alpha1.EtcdCluster, object metav1.Object) facts.Setti
 // staging/src/k8s.io/component-helpers/storage/volume/helpers.go).
 const annotationSelectedNode = "volume.kubernetes.io/selected-node"
 
-// stranded says why the only node that can use a volume will not come back; empty when it may, when others can use it,
-// and when it is not certain which node it is.
-func (s *nodeSearch) stranded(ctx context.Context, claim *corev1.PersistentVolumeClaim, pod *facts.Pod) (string,
+// backing is what a claim is bound to; nil where that is not known.
+func (s *nodeSearch) backing(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*corev1.PersistentVolume,
 	error) {
 	if claim.Spec.VolumeName == "" {
-		return "", nil
+		return nil, nil
 	}
 	volume, _, err := readOutside[corev1.PersistentVolume](ctx, s, claim.Spec.VolumeName)
 	if err != nil || volume == nil || volume.Spec.ClaimRef == nil || volume.Spec.ClaimRef.UID != claim.UID {
-		return "", err
+		return nil, err
 	}
+	return volume, nil
+}
+
+// directory is that of a node which a volume is, or "".
+func directory(volume *corev1.PersistentVolume) string {
+	switch source := volume.Spec.PersistentVolumeSource; {
+	case source.HostPath != nil:
+		return source.HostPath.Path
+	case source.Local != nil:
+		return source.Local.Path
+	}
+	return ""
+}
+
+// stranded says why the only node that can use a volume will not come back; empty when it may, when others can use it,
+// and when it is not certain which node it is.
+func (s *nodeSearch) stranded(ctx context.Context, volume *corev1.PersistentVolume, scheduled string) (string, error) {
 	if name := pinned(volume, nodeName); name != "" {
 		return s.fateOf(ctx, name)
 	}
@@ -151,7 +167,7 @@ func (s *nodeSearch) stranded(ctx context.Context, claim *corev1.PersistentVolum
 	if host == "" {
 		return "", nil
 	}
-	return s.fateOfHost(ctx, host, scheduledTo(claim, pod))
+	return s.fateOfHost(ctx, host, scheduled)
 }
 
 // fateOfHost is the fate of the node with a host name. A host name need not be the name of a node, so that there is

@@ -41,7 +41,8 @@ func alarms(o pass) *proposal {
 			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest()).yielding()
 	case len(full) > 0 && isGivingBack(o):
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator "+
-			"compacts old history where it fills members, defragments them one by one, and disarms the alarm.%s",
+			"compacts old history where it fills members, defragments them one by one, and disarms the alarm. "+
+			"Wait for that: if it frees too little, this says so, and what you do.%s",
 			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest(), restartsMeanwhile(o)).yielding()
 	case len(full) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s.%s %s. The "+
@@ -51,6 +52,12 @@ func alarms(o pass) *proposal {
 			restartsMeanwhile(o)).byHuman().yielding()
 	}
 	return nil
+}
+
+// MakesRoom reports a cluster out of space in which the operator makes room by itself, so that a person may wait.
+func MakesRoom(seen facts.Observation) bool {
+	o := current(seen)
+	return o.HasRoom() || isQuotaRaised(o) || isRoomComing(o) || isGivingBack(o)
 }
 
 // isQuotaRaised reports a quota larger than that which a member runs with, and members that are restarted for it.

@@ -61,6 +61,17 @@ type Evidence struct {
 	accepted    []string         // digests that say as much: yesterday's, and those of more than is given up by now
 }
 
+// Furthest is the member that answers and holds most. What was applied was agreed on, so it holds what the others hold.
+func (e Evidence) Furthest() MemberEvidence {
+	var best MemberEvidence
+	for _, m := range e.Members {
+		if m.State == MemberAnswers && (m.Applied > best.Applied || best.Name == "") {
+			best = m
+		}
+	}
+	return best
+}
+
 // EvidenceOf is what is left of the cluster. Its digest changes when the incarnation of the cluster does, or it goes
 // back to one, or its members, or whether a quorum answers; and, while the quorum is lost, when it changes whose data
 // is lost. It does not change with revisions.

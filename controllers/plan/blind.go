@@ -164,7 +164,7 @@ func quorumLost(o pass) *proposal {
 	if o.rebuilding == nil {
 		return refuse(facts.ReasonQuorumLost, "%s So no quorum is left, and etcd serves nothing. The operator "+
 			"rebuilds nothing by itself, and touches no member. %s an EtcdRestore, from what status.evidence says is "+
-			"there: "+pages.Docs+"docs/disaster-recovery.md.", says, wayOn).byHuman()
+			"there: "+pages.Docs+"docs/disaster-recovery.md. %s", says, wayOn, howToRebuild(o)).byHuman()
 	}
 	word := wait(facts.ReasonQuorumLost, "%s %s", says, o.rebuilding.Says())
 	word.NeedsHuman, word.Overdue = o.rebuilding.NeedsHuman, o.rebuilding.Overdue
@@ -172,6 +172,16 @@ func quorumLost(o pass) *proposal {
 		word.Verdict, word.Recheck = Refuse, recheckSlow
 	}
 	return word
+}
+
+// howToRebuild is the command that makes the EtcdRestore, of a member that still holds the data where one answers.
+func howToRebuild(o pass) string {
+	command := fmt.Sprintf("kubectl etcd-steward restore %s -n %s", o.Cluster.Name, o.Cluster.Namespace)
+	if m := evidenceNow(o).Furthest(); m.Name != "" {
+		return fmt.Sprintf("%s --survivor %s makes one of what %[2]s holds, and says how to approve it.", command,
+			m.Name)
+	}
+	return command + " shows that, with the backups and the command that makes one."
 }
 
 // membershipUnknown waits for an answer, naming what keeps members from giving one.

@@ -99,11 +99,22 @@ func corruption(o pass) *proposal {
 		}
 	}
 	p := refuse(facts.ReasonCorruption, "Members hold different data, and no single copy stands against those of a "+
-		"majority: %s. The operator restarts and removes no member. Decide whose data is right, as "+
-		pages.Docs+"docs/failures/data.md#copies-differ "+
-		"says, or restore a backup with an EtcdRestore.", hashes(o.Incarnation)).byHuman()
+		"majority: %s. The operator restarts and removes no member. %s", hashes(o.Incarnation), outOfDoubt(o)).byHuman()
 	p.Recheck = recheckHashes
 	return p
+}
+
+// outOfDoubt is what a person does about copies of which none is known to be right.
+func outOfDoubt(o pass) string {
+	newest := "No backup of this cluster is known to be restored and compared"
+	if o.Proven != nil {
+		newest = fmt.Sprintf("The newest that was restored and compared is of %s, at revision %d",
+			o.Proven.Time.UTC().Format(time.RFC3339), o.Proven.Revision)
+	}
+	command := fmt.Sprintf("kubectl etcd-steward restore %s -n %s", o.Cluster.Name, o.Cluster.Namespace)
+	return fmt.Sprintf("Restore a backup of before they differed: %[1]s lists backups, and %[1]s --from BACKUP makes "+
+		"an EtcdRestore. It does nothing before you read what is lost, and approve it. %[2]s. Without a backup, "+
+		"decide whose data is right: "+pages.Docs+"docs/failures/data.md#copies-differ.", command, newest)
 }
 
 // isAwaited reports a member that starts, and will show which of the others' copies is the right one.

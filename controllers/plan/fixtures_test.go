@@ -428,6 +428,9 @@ func tied(message string) func(*facts.Replica) {
 	}
 }
 
+// onNode2 is bound to a volume, and its Pod to a node.
+func onNode2(r *facts.Replica) { r.Volume.Backing, r.Pod.Node = "pv-1", "node-2" }
+
 // unbound is a replica whose volume was never made, for the StorageClass "a".
 func unbound(r *facts.Replica) {
 	r.Volume.Phase, r.Volume.Backing, r.Volume.MadeFor, r.Volume.Record = facts.VolumePending, "", "a", record.Member{}

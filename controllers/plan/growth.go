@@ -228,10 +228,18 @@ func said(v *facts.Volume) string {
 	return ""
 }
 
-// whenFull says what gives a member room whose disk is full. Which of its volumes that is, etcd does not say.
+// whenFull says what gives a member room whose disk is full: the one of its node, or its volume's. Which of several
+// volumes that is, etcd does not say.
 func whenFull(o pass, r facts.Replica) string {
-	if r.Volume == nil {
-		return "Make room on its node: see " + pages.Docs + "docs/alerts.md#a-node-whose-disk-is-full."
+	onNode := pages.Docs + "docs/alerts.md#a-node-whose-disk-is-full."
+	switch {
+	case r.Volume == nil && r.Medium != "":
+		return "Its data is in memory, and that is full: raise spec.pod.resources.limits.memory."
+	case r.Volume == nil:
+		return "Its data is in its Pod, so the disk of its node is full: make room there, see " + onNode
+	case r.Volume.Directory != "":
+		return fmt.Sprintf("Its volume is the directory %s of node %s, so the disk of that node is full. Make room "+
+			"there: see "+onNode+" A larger spec.storage.size gives none.", r.Volume.Directory, r.Pod.Node)
 	}
 	claims := facts.Claims([]facts.Replica{r})
 	for _, claim := range claims {
@@ -248,6 +256,16 @@ func whenFull(o pass, r facts.Replica) string {
 	if len(claims) > 1 {
 		or = " or spec.storage.wal.size"
 	}
-	return "Raise spec.storage.size" + or + ", and the operator expands its volume: see " +
-		pages.Docs + "docs/alerts.md#a-volume-that-is-full."
+	return "Its volume is full. Raise spec.storage.size" + or + ", and the operator expands its volume: see " +
+		pages.Docs + "docs/alerts.md#a-volume-that-is-full." + whoseDisk(r)
+}
+
+// whoseDisk is how a person finds out whether a volume is a disk of its own, as a sentence with a space in front, or
+// "".
+func whoseDisk(r facts.Replica) string {
+	if r.Volume.IsOwnDisk || r.Volume.Backing == "" {
+		return ""
+	}
+	return fmt.Sprintf(" If kubectl describe pv %s says HostPath or LocalVolume, the disk of node %s is full instead: "+
+		"make room there.", r.Volume.Backing, r.Pod.Node)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/etcdsteward/etcd-steward/controllers/pages"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/judge"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -204,33 +203,6 @@ func nodeNotReady(r facts.Replica) string {
 		r.Pod.NodeNotReady)
 }
 
-// otherClass is what a person can do about a volume that cannot be made.
-const otherClass = "Put spec.storage.storageClassName to a StorageClass that exists and works, or spec.storage.size " +
-	"to what it can make; so with spec.storage.wal. The operator then makes another volume."
-
-// correctImage is what a person can do about an image that cannot be pulled.
-var correctImage = "Correct spec.image, its pullSecrets, or the operator's flags --etcd-repository, --etcd-digest " +
-	"and --image-pull-secret: see " + pages.Docs + "docs/air-gapped.md. Kubernetes tries again by itself."
-
-// howToStart is what Kubernetes says of a Pod that does not start, with what a person can do about it.
-func howToStart(waiting, message string) string {
-	advice := ""
-	message = cmp.Or(strings.TrimSuffix(message, "."), "Kubernetes does not say why") + "."
-	switch reason := facts.StartReason(waiting); {
-	case reason == facts.ReasonImagePull:
-		advice = correctImage
-	case reason == facts.ReasonProvisioning:
-		advice = otherClass
-	case etcdutil.LacksEtcdutl(message):
-		return etcdutil.NoEtcdutl + "."
-	case strings.Contains(message, "nodes are available"): // kubernetes/kubernetes:pkg/scheduler/framework/types.go
-		advice = "Make room on the nodes, or correct what spec.pod asks for."
-	default:
-		return message
-	}
-	return message + " " + advice
-}
-
 // startTrouble says what keeps a replica's Pod from serving, or nil when nothing is known to. It is due from the
 // creation of the Pod, so a member that stops after a long time is overdue at once.
 func startTrouble(o pass, r facts.Replica) *proposal {
@@ -254,7 +226,8 @@ func startTrouble(o pass, r facts.Replica) *proposal {
 			strings.TrimSuffix(pod.Message, "."), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
 	case facts.StartReason(pod.Waiting) != "":
 		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s%s", r.Name, pod.Waiting,
-			howToStart(pod.Waiting, pod.Message), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
+			howToStart(pod.Waiting, pod.Message, r.RunsWith().NodeSelector()), untilReplaced(o, r)).
+			due(o, pod.Created, facts.StartDeadline)
 	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
 		return wait(facts.ReasonCrashing, "%s. Kubernetes starts it again and again, at most 5 minutes apart. %s%s",
 			howStopped(r), afterStop(o, r), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)

@@ -212,6 +212,16 @@ func keptRows() []row {
 			facts.ReasonSpecRefused, "", ""},
 		{"a copy that is as another one is not the corrupt one", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption",
 			facts.ReasonCorruption, "", "no single copy stands"},
+		{"which says how to restore a backup, and that none is known", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption",
+			facts.ReasonCorruption, "", "Restore a backup of before they differed: kubectl etcd-steward restore demo -n default lists backups, and " +
+				"kubectl etcd-steward restore demo -n default --from BACKUP makes an EtcdRestore. It does nothing before you read what is " +
+				"lost, and approve it. No backup of this cluster is known"},
+		{"or which is the newest", func() scene {
+			o := hashing(five, 6, 6, 7, 7, 7)
+			o.Proven = &facts.Backup{Time: now.Add(-time.Hour), Revision: 12}
+			return o
+		}(), Refuse, "corruption", facts.ReasonCorruption, "", "The newest that was restored and compared is of " +
+			now.Add(-time.Hour).UTC().Format(time.RFC3339) + ", at revision 12. Without a backup, decide"},
 		{"copies of which one was not heard are in doubt", hashing(settledWorld(3).edit(1, uncompared), 7, 7, 0),
 			Refuse, "corruption", facts.ReasonCorruption, "", "demo-2 unknown"},
 		{"a member that is heard is not called compared before all copies are the same",

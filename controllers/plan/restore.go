@@ -25,16 +25,43 @@ func restoreSource(o pass) *proposal {
 	return lookAtBackup(o)
 }
 
+// cannotUse begins what is said of a backup that cannot be begun with.
+const cannotUse = "The backup that is asked for cannot be used: %s. Nothing was made. %s"
+
 // nameAnother is what helps where the backup itself cannot be put right.
-const nameAnother = "Put that right, or name another backup: in spec.bootstrap.restore, or in another EtcdRestore."
+func nameAnother(o pass) string {
+	if !o.IsInPlace() {
+		return "Put that right, or name another backup in spec.bootstrap.restore."
+	}
+	return fmt.Sprintf("Put that right, or delete the EtcdRestore and create another: %s.", deletionOf(o))
+}
+
+// lookAgain says it where the same look would find the same: no one but a person knows which of the two is wrong.
+func lookAgain(o pass) string {
+	wrong := "If spec.bootstrap.restore names the wrong backup, correct it, and that one is looked at"
+	if o.IsInPlace() {
+		wrong = "If the EtcdRestore names the wrong backup, delete it and create another: " + deletionOf(o)
+	}
+	return fmt.Sprintf("%s. If you put this one right in the store, have it looked at "+
+		"again: kubectl delete pod %s-preflight -n %s.", wrong, o.Cluster.Name, o.Cluster.Namespace)
+}
+
+// deletionOf is the command that deletes the EtcdRestore that is carried out.
+func deletionOf(o pass) string {
+	name := "NAME"
+	isAsking := func(r facts.Request) bool { return r.WantedBackup == o.Desired.Restore }
+	if i := slices.IndexFunc(o.Requests, isAsking); i >= 0 {
+		name = o.Requests[i].Name
+	}
+	return fmt.Sprintf("kubectl delete etcdrestore %s -n %s", name, o.Cluster.Namespace)
+}
 
 // lookAtBackup has a Pod find what is asked for, and returns nil once that is known.
 func lookAtBackup(o pass) *proposal {
 	p := o.Preflight
 	switch {
 	case o.Desired.Restore.Fault != "":
-		return refusalOf(o.Desired.Restore, "The backup that is asked for cannot be used: %s. Nothing was made. "+
-			nameAnother)
+		return refusalOf(o.Desired.Restore, cannotUse, nameAnother(o))
 	case p == nil:
 		return act(changes.StartPreflight{Asked: o.Inquiry()},
 			"the backup is checked before anything is made.")
@@ -48,11 +75,12 @@ func lookAtBackup(o pass) *proposal {
 	return judgePreflight(o, p)
 }
 
-// refusalOf says why nothing can be begun with, to a person unless it ends by itself.
-func refusalOf(w facts.WantedBackup, format string) *proposal {
-	p := refuse(facts.ReasonPreflight, format, w.Fault)
-	p.NeedsHuman = !w.Later
-	return p
+// refusalOf says why nothing can be begun with, and what helps, to a person unless it ends by itself.
+func refusalOf(w facts.WantedBackup, format, help string) *proposal {
+	if w.Later {
+		return refuse(facts.ReasonPreflight, format, w.Fault, help)
+	}
+	return refuse(facts.ReasonUnusable, format, w.Fault, help).byHuman()
 }
 
 // isToBegin reports whether the next thing to write down is a bootstrap: there is no record and no trace of any, or
@@ -69,21 +97,27 @@ func isToBegin(o pass) bool {
 }
 
 func judgePreflight(o pass, p *facts.Preflight) *proposal {
-	const cannot = "The backup that is asked for cannot be used: %s. Nothing was made."
 	found, isKnown := sourceOf(o.Observation)
 	switch why := o.Unfit(found); {
 	case isKnown && why != "":
-		return refuse(facts.ReasonPreflight, cannot+" "+nameAnother, why).byHuman()
+		return refuse(facts.ReasonUnusable, cannotUse, why, nameAnother(o)).byHuman()
 	case isKnown:
 		return nil
 	case p.HasFailed() && !hasRested(p.Task, o.Now, o.Cluster.Created):
-		return taskRefused(p.Task, facts.ReasonPreflight, cannot+" It is looked at again %s. "+nameAnother,
-			p.WhyFailed(), taskRetry(p.Task, o, "the Pod "+o.Cluster.Name+"-preflight"))
+		return taskRefused(p.Task, facts.ReasonUnusable, cannotUse, p.WhyFailed(), afterPreflight(o, p))
 	case p.HasFailed() || p.HasSucceeded():
 		return act(changes.DeletePreflight{UID: p.UID},
 			"the backup could not be used (%s). It is checked again.", p.WhyFailed())
 	}
 	return taskTrouble(p.Task, o, facts.ReasonPreflight, restoreDeadline, "The backup to begin with is looked at.")
+}
+
+// afterPreflight says when a backup that could not be used is looked at again, and what helps.
+func afterPreflight(o pass, p *facts.Preflight) string {
+	if isFinal(p.Task) {
+		return lookAgain(o)
+	}
+	return "It is looked at again after a while, and less and less often. " + nameAnother(o)
 }
 
 // restored writes down where the backup was restored completely, and clears away the Pods that did it. Members start
@@ -298,7 +332,7 @@ func warnings(o pass) string {
 // taskTrouble waits for a task that has not ended, and says what keeps it from starting.
 func taskTrouble(t facts.Task, o pass, reason string, deadline time.Duration, says string) *proposal {
 	if why := facts.StartReason(t.Waiting); why != "" {
-		p := wait(why, "%s Its Pod cannot start (%s): %s", says, t.Waiting, howToStart(t.Waiting, t.Message))
+		p := wait(why, "%s Its Pod cannot start (%s): %s", says, t.Waiting, howToStart(t.Waiting, t.Message, ""))
 		return p.due(o, t.Created, facts.StartDeadline)
 	}
 	if !t.Started && o.Now.Sub(t.Created) > facts.StartDeadline {

@@ -29,12 +29,12 @@ func TestATaskIsTriedAgainLessAndLessOftenUnlessItWouldFindTheSame(t *testing.T)
 		if got := hasRested(task, o.Now, task.Finished.Add(-row.tried)); got != row.again {
 			t.Errorf("%s: tried again: %v", row.name, got)
 		}
-		if got := taskRefused(task, facts.ReasonPreflight, "%s", "so").NeedsHuman; got != row.needsHuman {
+		if got := taskRefused(task, facts.ReasonUnusable, "%s", "so").NeedsHuman; got != row.needsHuman {
 			t.Errorf("%s: asks for a person: %v", row.name, got)
 		}
 	}
 	killed := facts.Task{Phase: facts.PodFailed, Finished: now.Add(-time.Minute)}
-	if taskRefused(killed, facts.ReasonPreflight, "%s", "so").NeedsHuman || !hasRested(killed, now, time.Time{}) {
+	if taskRefused(killed, facts.ReasonUnusable, "%s", "so").NeedsHuman || !hasRested(killed, now, time.Time{}) {
 		t.Error("a Pod that was killed asks for a person, or is not made anew")
 	}
 }

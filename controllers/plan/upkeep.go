@@ -290,5 +290,5 @@ func whyUnstarted(o pass, t facts.Task) string {
 	if t.Message == "" {
 		return ". Look at its events: " + warnings(o) + " has them."
 	}
-	return fmt.Sprintf(" (%s): %s", t.Waiting, howToStart(t.Waiting, t.Message))
+	return fmt.Sprintf(" (%s): %s", t.Waiting, howToStart(t.Waiting, t.Message, ""))
 }

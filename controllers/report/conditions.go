@@ -149,7 +149,7 @@ func (in Input) creating(s step) string {
 // The member list is asked for in no other way.
 func (in Input) available(s step) metav1.Condition {
 	o := in.Observation
-	reason, refused := writesRefused(o)
+	reason, refused := in.writesRefused()
 	switch {
 	case o.Current.Membership.Known && refused != "":
 		return is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, reason, refused)
@@ -173,7 +173,8 @@ func (in Input) available(s step) metav1.Condition {
 }
 
 // writesRefused says which alarm keeps etcd from taking writes, and what ends it, or "". The graver one comes first.
-func writesRefused(o facts.Observation) (reason, message string) {
+func (in Input) writesRefused() (reason, message string) {
+	o := in.Observation
 	raised := o.Current.Raised()
 	for _, reason := range []string{ReasonCorrupt, ReasonNoSpace} {
 		i := slices.IndexFunc(raised, func(a facts.Alarm) bool { return a.Name == reason })
@@ -181,12 +182,15 @@ func writesRefused(o facts.Observation) (reason, message string) {
 			continue
 		}
 		what, full := "A quorum answers reads. Writes are refused", ""
+		ends := o.Current.RemedyOf(raised[i], o.Desired)
 		if reason == ReasonNoSpace {
 			what = "A quorum answers reads and deletions. All other writes are refused"
 			full = fmt.Sprintf(" The %s.", o.Current.Fullest())
+			if !o.Desired.Paused && !in.isDryRun() && plan.MakesRoom(o) {
+				ends = "The operator makes room by itself: wait for that. If it is not enough, this says what you do"
+			}
 		}
-		return reason, fmt.Sprintf("%s, since etcd raised the alarm %s.%s %s.", what, reason, full,
-			o.Current.RemedyOf(raised[i], o.Desired))
+		return reason, fmt.Sprintf("%s, since etcd raised the alarm %s.%s %s.", what, reason, full, ends)
 	}
 	return "", ""
 }

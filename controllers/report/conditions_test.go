@@ -312,11 +312,36 @@ func TestAClusterThatTakesNoWritesIsNotAvailableAndTheAlarmIsTheReason(t *testin
 			w.find("demo-1").Answer.Alarms = append(w.find("demo-1").Answer.Alarms, facts.Alarm{Name: name})
 		}
 		for i, name := range []string{"demo-0", "demo-1", "demo-2"} {
-			w.find(name).Answer.DBSize, w.find(name).Pod.Settings.QuotaBytes = []int64{10 << 20, 2000 << 20, 1}[i], 2<<30
+			size := []int64{10 << 20, 2000 << 20, 1}[i]
+			w.find(name).Answer.DBSize, w.find(name).Answer.DBSizeInUse, w.find(name).Pod.Settings.QuotaBytes = size, 2000<<20, 2<<30
 		}
 		got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionAvailable)
 		if got.Status != row.status || got.Reason != row.reason || !strings.Contains(got.Message, row.says) {
 			t.Errorf("while %v stand: %+v", row.raised, got)
+		}
+	}
+}
+
+func TestWhileTheOperatorMakesRoomAPersonIsToldToWait(t *testing.T) {
+	const waits, acts = "The operator makes room by itself: wait for that.", "Raise spec.etcd.quotaBackendBytes to"
+	for name, row := range map[string]struct {
+		inUse    int64
+		isPaused bool
+		want     string
+	}{
+		"a defragmentation frees enough": {10 << 20, false, waits},
+		"keys fill it":                   {2000 << 20, false, acts},
+		"it is paused":                   {10 << 20, true, acts},
+	} {
+		w := demo(3, begin).settled()
+		for _, name := range []string{"demo-0", "demo-1", "demo-2"} {
+			full := w.find(name)
+			full.Answer.DBSize, full.Answer.DBSizeInUse, full.Pod.Settings.QuotaBytes = 2000<<20, row.inUse, 2<<30
+			full.Answer.Alarms = []facts.Alarm{{Name: facts.AlarmNoSpace}}
+		}
+		w.o.Desired.Paused = row.isPaused
+		if got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionAvailable); !strings.Contains(got.Message, row.want) {
+			t.Errorf("%s: %s", name, got.Message)
 		}
 	}
 }

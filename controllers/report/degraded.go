@@ -237,7 +237,7 @@ func howTogether(members []facts.Replica, voters int, at, kind, place string) st
 // hasRested reports that nothing was to be done for so long: what the spec asks for was applied before that.
 func (in Input) hasRested(long time.Duration) bool {
 	old := in.old().NextStep
-	return old != nil && in.Decision.Verdict == plan.Settled && old.Verdict == string(plan.Settled) &&
+	return old != nil && in.Decision.Verdict == plan.Settled && old.Verdict == v1alpha1.VerdictSettled &&
 		in.Observation.Now.Sub(old.Since.Time) > long
 }
 

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
@@ -109,8 +108,8 @@ func (t transition) progress() []words.Event {
 	case now.Reason == facts.ReasonDefragment && len(t.defragmentations()) > 0: // that it failed is told
 	case now.Reason == facts.ReasonPaused:
 		events = append(events, normal(facts.ReasonPaused, actionDecide, now.Message)...)
-	case now.Verdict == string(plan.Refuse), now.Reason == ReasonTooManyChanges, result == ResultRejected,
-		result == ResultFailed:
+	case now.Verdict == v1alpha1.VerdictBlocked, now.Verdict == v1alpha1.VerdictStalled,
+		now.Reason == ReasonTooManyChanges, result == ResultRejected, result == ResultFailed:
 		events = append(events, warning(now.Reason, actionDecide, now.Message)...)
 	}
 	return events

@@ -39,7 +39,7 @@ func (in Input) evidence() *v1alpha1.EvidenceStatus {
 	}
 	e := plan.EvidenceOf(in.Observation)
 	status := &v1alpha1.EvidenceStatus{
-		Digest: e.Digest, Quorum: string(e.Quorum), Incarnation: e.Incarnation, Revision: furthest(e).Revision,
+		Digest: e.Digest, Quorum: string(e.Quorum), Incarnation: e.Incarnation, Revision: e.Furthest().Revision,
 		Members: membersIn(e),
 	}
 	if e.ClusterID != 0 {
@@ -82,17 +82,6 @@ func membersIn(e plan.Evidence) []v1alpha1.MemberEvidence {
 		members = append(members, shown)
 	}
 	return members
-}
-
-// furthest is the member that answers and holds most. What was applied was agreed on, so it holds what the others hold.
-func furthest(e plan.Evidence) plan.MemberEvidence {
-	var best plan.MemberEvidence
-	for _, m := range e.Members {
-		if m.State == plan.MemberAnswers && (m.Applied > best.Applied || best.Name == "") {
-			best = m
-		}
-	}
-	return best
 }
 
 // newestBackup is the newest one that was proven, of this incarnation of the cluster where there is one.
@@ -149,7 +138,7 @@ func stillAnswers(e plan.Evidence) string {
 }
 
 func lossToSurvivor(e plan.Evidence) string {
-	m := furthest(e)
+	m := e.Furthest()
 	if m.Name == "" {
 		return unheardSurvivors(e)
 	}

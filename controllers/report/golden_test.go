@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
-	"github.com/etcdsteward/etcd-steward/controllers/plan"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
@@ -116,9 +115,9 @@ func (s *story) shows(golden string) {
 }
 
 // decides fails the test when the story is not about what it is called.
-func (s *story) decides(verdict plan.Verdict, reason string) *story {
+func (s *story) decides(verdict, reason string) *story {
 	s.t.Helper()
-	if next := s.cluster.Status.NextStep; next.Verdict != string(verdict) || next.Reason != reason {
+	if next := s.cluster.Status.NextStep; next.Verdict != verdict || next.Reason != reason {
 		s.t.Fatalf("the planner says %s", fmt.Sprint(*next))
 	}
 	return s
@@ -126,13 +125,13 @@ func (s *story) decides(verdict plan.Verdict, reason string) *story {
 
 func TestAClusterThatIsBeingCreatedReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.begins().decides(plan.Wait, facts.ReasonFirstQuorum).shows("creating")
+		s.begins().decides(v1alpha1.VerdictWait, facts.ReasonFirstQuorum).shows("creating")
 	})
 }
 
 func TestASettledClusterReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
-		s.play().decides(plan.Settled, facts.ReasonSettled).shows("settled")
+		s.play().decides(v1alpha1.VerdictSettled, facts.ReasonSettled).shows("settled")
 	})
 }
 
@@ -140,13 +139,13 @@ func TestAHealingClusterReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
 		s.play()
 		s.dataGone("demo-1")
-		s.pass().decides(plan.Act, "RemoveMember")
+		s.pass().decides(v1alpha1.VerdictAct, "RemoveMember")
 		s.without("demo-1")
-		s.after(time.Second).pass().decides(plan.Act, "PrepareMember")
+		s.after(time.Second).pass().decides(v1alpha1.VerdictAct, "PrepareMember")
 		s.promised(3)
 		s.pass()
 		s.learning(3)
-		s.after(2*time.Second).pass().decides(plan.Wait, facts.ReasonStarting).after(time.Second).shows("healing")
+		s.after(2*time.Second).pass().decides(v1alpha1.VerdictWait, facts.ReasonStarting).after(time.Second).shows("healing")
 	})
 }
 
@@ -156,7 +155,7 @@ func TestARefusedChangeReadsWell(t *testing.T) {
 		s.cluster.Generation, s.cluster.Spec.Version = 2, "3.7.3"
 		s.o.Desired.Settings.Version.Minor, s.o.Desired.Settings.Version.Patch = 7, 3
 		s.o.Desired.Target, s.o.Desired.NoWay = s.o.Desired.Settings.Version, "This release takes no such step"
-		s.after(time.Second).pass().decides(plan.Refuse,
+		s.after(time.Second).pass().decides(v1alpha1.VerdictStalled,
 			facts.ReasonNotSupported).after(5 * time.Minute).shows("refused")
 	})
 }
@@ -167,7 +166,7 @@ func TestAPausedClusterReadsWell(t *testing.T) {
 		s.cluster.Generation, s.cluster.Spec.Paused, s.o.Desired.Paused = 2, true, true
 		s.pass().after(time.Minute)
 		s.podGone("demo-2")
-		s.pass().decides(plan.Wait, facts.ReasonPaused).after(30 * time.Second).shows("paused")
+		s.pass().decides(v1alpha1.VerdictWait, facts.ReasonPaused).after(30 * time.Second).shows("paused")
 	})
 }
 
@@ -175,7 +174,7 @@ func TestAClusterWithoutQuorumReadsWell(t *testing.T) {
 	tell(t, func(s *story) {
 		s.play()
 		s.dataGone("demo-1").dataGone("demo-2").unreadable("the members that answer know no leader: demo-0")
-		s.pass().decides(plan.Refuse, facts.ReasonQuorumLost).after(3 * time.Minute).shows("lost-quorum")
+		s.pass().decides(v1alpha1.VerdictStalled, facts.ReasonQuorumLost).after(3 * time.Minute).shows("lost-quorum")
 	})
 }
 
@@ -187,6 +186,6 @@ func TestAClusterWithKeptVolumesReadsWell(t *testing.T) {
 			{Name: "demo-7", UID: "volume-7", Ordinal: 7, For: facts.CauseCorruption, Since: begin},
 			{Name: "demo-8", UID: "volume-8", Ordinal: 8, For: facts.CauseDisk, Since: begin.Add(10 * time.Minute)},
 		}
-		s.pass().decides(plan.Settled, facts.ReasonSettled).shows("kept-volumes")
+		s.pass().decides(v1alpha1.VerdictSettled, facts.ReasonSettled).shows("kept-volumes")
 	})
 }

@@ -203,7 +203,7 @@ func (r restore) held() *facts.Note {
 		return nil
 	}
 	if r.standing != plan.StandingMoved {
-		note.Message += fmt.Sprintf(" It goes on as soon as you correct that. Its approval expires after 24–48 h; "+
+		note.Message += fmt.Sprintf(" It goes on once that is done. Its approval expires after 24–48 h; "+
 			"then approve again. To end it: kubectl patch etcdrestore %s -n %s --type merge -p "+
 			`'{"spec":{"approval":""}}'`, r.name(), r.object.Namespace)
 	}

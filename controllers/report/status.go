@@ -330,13 +330,24 @@ func (in Input) firstError(s step, text string) string {
 }
 
 func (s step) isSameAs(old *v1alpha1.NextStep) bool {
-	return old.Rule == s.rule && old.Verdict == string(s.verdict) && old.Reason == s.reason
+	return old.Rule == s.rule && old.Verdict == s.shown() && old.Reason == s.reason
+}
+
+// shown is the verdict for people. What is refused says who ends that: the operator, which tries again, or a person.
+func (s step) shown() string {
+	switch {
+	case s.isStalled():
+		return v1alpha1.VerdictStalled
+	case s.verdict == plan.Refuse:
+		return v1alpha1.VerdictBlocked
+	}
+	return string(s.verdict)
 }
 
 // nextStep is the step as the status shows it. Since moves only with rule, verdict or reason.
 func (in Input) nextStep(s step) *v1alpha1.NextStep {
 	next := &v1alpha1.NextStep{
-		Rule: s.rule, Verdict: string(s.verdict), Reason: s.reason, Message: s.message,
+		Rule: s.rule, Verdict: s.shown(), Reason: s.reason, Message: s.message,
 		Since: seconds(in.Observation.Now),
 	}
 	if old := in.old().NextStep; old != nil && s.isSameAs(old) {

@@ -314,7 +314,7 @@ func TestWhatKubernetesRefusesIsTheReason(t *testing.T) {
 		next.Message != "creating Pod demo-1: exceeded quota: pods."+looksAgain {
 		t.Errorf("a refused change reads %+v", next)
 	}
-	if next.Verdict != string(plan.Refuse) || meta.IsStatusConditionTrue(Status(in).Conditions,
+	if next.Verdict != v1alpha1.VerdictBlocked || meta.IsStatusConditionTrue(Status(in).Conditions,
 		v1alpha1.ConditionStalled) {
 		t.Errorf("a quota may be raised, and the step reads %+v", next)
 	}
@@ -354,7 +354,7 @@ func TestARejectionThatOnlyAPersonCanEndStallsTheCluster(t *testing.T) {
 		Message: "Pod demo-1 is somebody else's"}
 	status := Status(in)
 	if !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionStalled) ||
-		status.NextStep.Verdict != string(plan.Refuse) {
+		status.NextStep.Verdict != v1alpha1.VerdictStalled {
 		t.Errorf("the conditions are %+v", status.Conditions)
 	}
 }

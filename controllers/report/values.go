@@ -70,7 +70,7 @@ func Metrics(in Input, status v1alpha1.EtcdClusterStatus) Values {
 	for _, c := range status.Conditions {
 		v.Conditions[c.Type] = string(c.Status)
 	}
-	if status.NextStep.Verdict != string(plan.Settled) {
+	if status.NextStep.Verdict != v1alpha1.VerdictSettled {
 		v.Rule, v.Since = status.NextStep.Rule, status.NextStep.Since.Time
 	}
 	if in.Outcome.Change != nil {

@@ -2,7 +2,11 @@ package resources
 
 import (
 	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/base64"
+	"encoding/hex"
 	"net"
 	"strconv"
 	"time"
@@ -24,18 +28,24 @@ const (
 	KeyEndpoints = "endpoints"
 	KeyAddresses = "addresses"
 	KeyUser      = "user"
+	KeyPassword  = "password"
 )
 
-// BuildAccessSecret builds the Secret of an EtcdClient, which goes with that.
+// BuildAccessSecret builds the Secret of an EtcdClient, which goes with that. What the cluster's spec puts on objects
+// stays in its namespace: tools act on it.
 func BuildAccessSecret(c *v1alpha1.EtcdCluster, owner *v1alpha1.EtcdClient, data map[string][]byte) *corev1.Secret {
 	labels := ownLabels(c, v1alpha1.ComponentClient)
 	labels[v1alpha1.LabelName], labels[v1alpha1.LabelClient] = v1alpha1.NameValue, owner.Name
-	return dress(c, &corev1.Secret{
+	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: owner.Namespace, Name: owner.SecretNameOrDefault(), Labels: labels,
 			OwnerReferences: []metav1.OwnerReference{
 				*metav1.NewControllerRef(owner, v1alpha1.GroupVersion.WithKind(KindClient))}},
 		Type: corev1.SecretTypeTLS, Data: data,
-	})
+	}
+	if owner.IsFromOutside() {
+		return secret
+	}
+	return dress(c, secret)
 }
 
 // AccessCertificate is what the Secret of an EtcdClient holds: a certificate of its user, and the CAs that clients
@@ -65,10 +75,15 @@ func WhyCertificateIsDue(have map[string][]byte, certificate Certificate, ca map
 	if _, err := tls.X509KeyPair(cert, have[certificate.KeyKey]); err != nil {
 		return "the certificate and its key are not of each other" // the cause may quote from what is there
 	}
-	if pki.Made(cert).Before(asked) && !asked.After(now) {
+	if IsAskedFor(cert, asked, now) {
 		return "a new certificate was asked for"
 	}
 	return ""
+}
+
+// IsAskedFor reports a certificate that was made before the time that a person asked for, once that has come.
+func IsAskedFor(cert []byte, asked, now time.Time) bool {
+	return pki.Made(cert).Before(asked) && !asked.After(now)
 }
 
 // WhyFilesAreDue names the first file that is not as it has to be; empty when all are.
@@ -79,4 +94,45 @@ func WhyFilesAreDue(have, want map[string][]byte) string {
 		}
 	}
 	return ""
+}
+
+// CopyKeys writes values of a Secret under further keys.
+func CopyKeys(data map[string][]byte, keys []v1alpha1.ClientSecretKey) {
+	for _, one := range keys {
+		if value, isThere := data[one.Key]; isThere {
+			data[one.Name] = value
+		}
+	}
+}
+
+// WhyCopiesAreDue names the first further key that does not have the value of the usual one; empty when all do.
+func WhyCopiesAreDue(have map[string][]byte, keys []v1alpha1.ClientSecretKey) string {
+	for _, one := range keys {
+		if !bytes.Equal(have[one.Key], have[one.Name]) {
+			return one.Name + " is not as it has to be"
+		}
+	}
+	return ""
+}
+
+// passwordBytes is how many bytes a password is drawn from. They are too many to find it out from its digest.
+const passwordBytes = 32
+
+// NewPassword draws a password.
+func NewPassword() string {
+	drawn := make([]byte, passwordBytes)
+	_, _ = rand.Read(drawn) // it never fails
+	return base64.RawURLEncoding.EncodeToString(drawn)
+}
+
+// IsPassword reports what NewPassword may have drawn. What people write into a Secret becomes no password.
+func IsPassword(text string) bool {
+	drawn, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	return err == nil && len(drawn) == passwordBytes
+}
+
+// PasswordDigest tells passwords apart.
+func PasswordDigest(password string) string {
+	sum := sha256.Sum256([]byte(password))
+	return hex.EncodeToString(sum[:16])
 }

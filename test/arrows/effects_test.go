@@ -53,6 +53,7 @@ var effects = map[string]effect{
 	etcdClient + ".Client.AddLearner": writes, etcdClient + ".Client.Promote": writes, etcdClient + ".Client.Remove": writes,
 	etcdClient + ".Client.MoveLeader": writes, etcdClient + ".Client.DisarmAlarm": writes,
 	etcdClient + ".Client.Permissions": reads, etcdClient + ".Client.RoleNames": reads,
+	etcdClient + ".Client.NewUserWithPassword": writes, etcdClient + ".Client.ChangePassword": writes,
 	etcdClient + ".Client.NewUser": writes, etcdClient + ".Client.DeleteUser": writes, etcdClient + ".Client.AddRole": writes,
 	etcdClient + ".Client.DeleteRole": writes, etcdClient + ".Client.GrantPermission": writes,
 	etcdClient + ".Client.RevokePermission": writes,

@@ -16,7 +16,7 @@ var (
 	// a command of kubectl in a message, as far as one sentence goes
 	told = regexp.MustCompile(`kubectl (?:annotate|create|delete|describe|exec|get|label|logs|patch|scale|wait|etcd-steward \S+) .*?(?:\. |$)`)
 	// what no namespace has
-	ofNoNamespace = regexp.MustCompile(`^kubectl (?:describe|get) (?:nodes?|storageclass|crd|namespace) `)
+	ofNoNamespace = regexp.MustCompile(`^kubectl (?:describe|get|label) (?:nodes?|pv|storageclass|crd|namespace) `)
 )
 
 // texts are the strings of a file, each put together from its pieces. What a piece is that no literal says stands as %s.

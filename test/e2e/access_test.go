@@ -63,6 +63,68 @@ var _ = Describe("Programs that have an EtcdClient", Label("auth", "operator"), 
 	})
 })
 
+var _ = Describe("A program of another namespace", Label("auth", "operator"), func() {
+	var beside string
+	BeforeEach(func(ctx context.Context) {
+		kube.NeedLocalkube()
+		var err error
+		story, err = kube.NewStoryWithOwnOperator(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		beside = story.Beside(ctx)
+		operator = story.StartOperator(ctx, "--namespace="+story.Namespace+","+beside)
+	})
+
+	It("uses the keys that the cluster allows it, by a password as well, and loses them with the permission", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "shared", 3)
+		cluster.AwaitReady(ctx, 3)
+		was := identityOf(ctx, cluster)
+		cluster.Change(ctx, withAuth(true))
+
+		cart := cluster.CreateClientIn(ctx, beside, "cart", world.Below("team/"), world.Below("other/"))
+		awaitAccess(ctx, cart, accessplan.ReasonNamespaceNotAllowed)
+		cluster.Change(ctx, allowing(v1alpha1.ClientNamespace{Name: beside, Prefixes: []string{"team/"}}))
+		operator.Restart() // midway, wherever that is
+		awaitAccess(ctx, cart, accessplan.ReasonKeysNotAllowed)
+
+		certified := cart.Connect(ctx)
+		mayUse(ctx, certified, "team/1")
+		mayNotUse(ctx, certified, "other/1")
+		first := string(cart.Secret(ctx)["password"])
+		loggedIn, err := cart.LogIn(ctx, first)
+		Expect(err).NotTo(HaveOccurred())
+		mayUse(ctx, loggedIn, "team/2")
+		mayNotUse(ctx, loggedIn, "other/2")
+
+		cart.Renew(ctx)
+		operator.Restart()
+		Eventually(ctx, func(g Gomega) {
+			second := string(cart.Secret(ctx)["password"])
+			g.Expect(second).NotTo(Equal(first))
+			_, err := cart.LogIn(ctx, second)
+			g.Expect(err).NotTo(HaveOccurred())
+		}).WithTimeout(world.Patience).Should(Succeed())
+		_, err = cart.LogIn(ctx, first)
+		Expect(err).To(MatchError(rpctypes.ErrAuthFailed))
+		mayUse(ctx, certified, "team/3") // the former certificate is good until it ends
+
+		cluster.Change(ctx, allowing())
+		operator.Restart()
+		Eventually(ctx, func() error {
+			_, err := certified.Get(ctx, "team/1")
+			return err
+		}).WithTimeout(world.Patience).Should(Satisfy(isRefused), "its certificate still reads, although the namespace is not allowed any more")
+		awaitAccess(ctx, cart, accessplan.ReasonNamespaceNotAllowed)
+
+		expectNoRestarts(ctx, cluster)
+		expectUntouched(ctx, cluster, was)
+	})
+})
+
+// allowing has the spec allow these namespaces, and no others.
+func allowing(namespaces ...v1alpha1.ClientNamespace) func(*v1alpha1.EtcdClusterSpec) {
+	return func(s *v1alpha1.EtcdClusterSpec) { s.Access = &v1alpha1.AccessSpec{Namespaces: namespaces} }
+}
+
 func awaitAccess(ctx context.Context, access *world.Access, reason string) {
 	GinkgoHelper()
 	Eventually(ctx, func() (string, error) { return access.Reason(ctx) }).WithTimeout(world.Patience).Should(Equal(reason))

@@ -35,7 +35,7 @@ var _ = Describe("A backup of another minor version", Label("versions", "restore
 			story.Claim(ctx, "backups")
 			save(ctx, saved, world.ToVolume("backups"))
 			again := story.Create(ctx, "again", 1, fromBackup("first"), world.Version("3.6.16"))
-			again.AwaitStalled(ctx, facts.ReasonPreflight)
+			again.AwaitStalled(ctx, facts.ReasonUnusable)
 			Expect(nextStep(ctx, again)).To(ContainSubstring("3.7"), "it says which version would do")
 			Expect(again.Pods(ctx)).To(BeEmpty())
 			again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.7.3" })

@@ -104,7 +104,7 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 
 	It("says that there is no such backup, and begins when there is one", perStory, func(ctx context.Context) {
 		again := story.Create(ctx, "again", 1, fromBackup("first"))
-		again.AwaitStalled(ctx, facts.ReasonPreflight)
+		again.AwaitStalled(ctx, facts.ReasonUnusable)
 		saved := story.Create(ctx, "saved", 1)
 		saved.AwaitReady(ctx, 1)
 		story.Claim(ctx, "backups")
@@ -120,7 +120,7 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 			story.Claim(ctx, "backups")
 			save(ctx, saved, world.ToVolume("backups"))
 			again := story.Create(ctx, "again", 1, fromBackup("first"), world.Version("3.5.35"))
-			again.AwaitStalled(ctx, facts.ReasonPreflight)
+			again.AwaitStalled(ctx, facts.ReasonUnusable)
 			Expect(nextStep(ctx, again)).To(
 				ContainSubstring("Set spec.version to 3.6.x"))
 			Expect(again.Pods(ctx)).To(BeEmpty())
@@ -136,7 +136,7 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 		story.Claim(ctx, "backups")
 		save(ctx, saved, world.ToVolume("backups"))
 		again := story.Create(ctx, "again", 1, fromBackup("first"), world.Quota("64Mi"))
-		again.AwaitStalled(ctx, facts.ReasonPreflight)
+		again.AwaitStalled(ctx, facts.ReasonUnusable)
 		Expect(nextStep(ctx, again)).To(MatchRegexp(`quotaBackendBytes is 64Mi\. The backup has 1[0-9]{2}Mi, and may take 80 % of it\. Raise the quota to at least 1[0-9]{2}Mi`))
 		Expect(again.Pods(ctx)).To(BeEmpty())
 		Expect(volumes(ctx, again)).To(BeEmpty())
@@ -160,7 +160,7 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 			source := &v1alpha1.RestoreSource{Store: &store, Key: unsigned.Key}
 			again := story.Create(ctx, "again", 1,
 				func(c *v1alpha1.EtcdCluster) { c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: source} })
-			again.AwaitStalled(ctx, facts.ReasonPreflight)
+			again.AwaitStalled(ctx, facts.ReasonUnusable)
 			Expect(nextStep(ctx, again)).To(And(ContainSubstring("manifest-key"), ContainSubstring(unsigned.Key[:len(unsigned.Key)-len("snapshot.db")])))
 			Expect(again.Pods(ctx)).To(BeEmpty())
 			again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {
@@ -196,7 +196,7 @@ var _ = Describe("A new cluster that begins with a backup", Label("restore"), fu
 			save(ctx, saved, world.ToVolume("backups"))
 
 			plain := story.Create(ctx, "plain", 1, fromBackup("first"), withoutTLS)
-			plain.AwaitStalled(ctx, facts.ReasonPreflight)
+			plain.AwaitStalled(ctx, facts.ReasonUnusable)
 			Expect(plain.Pods(ctx)).To(BeEmpty())
 
 			again := story.Create(ctx, "again", 1, fromBackup("first"))
@@ -309,7 +309,7 @@ var _ = Describe("A bucket with backups of two clusters of one name", Label("res
 				LatestOf: &v1alpha1.BackedUpCluster{Name: "saved"}}
 			again := story.Create(ctx, "again", 1,
 				func(c *v1alpha1.EtcdCluster) { c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: source} })
-			again.AwaitStalled(ctx, facts.ReasonPreflight)
+			again.AwaitStalled(ctx, facts.ReasonUnusable)
 			Expect(nextStep(ctx, again)).To(And(ContainSubstring(older.Key), ContainSubstring(newer.Key)))
 			Expect(again.Pods(ctx)).To(BeEmpty())
 			again.Change(ctx, func(s *v1alpha1.EtcdClusterSpec) {

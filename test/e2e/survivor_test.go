@@ -199,7 +199,7 @@ var _ = Describe("An alarm that comes back with the data", Label("restore", "dat
 		restore.Approve(ctx)
 		Eventually(ctx, func() (string, error) { return nextStep(ctx, cluster) }).WithTimeout(world.Patience).Should(
 			ContainSubstring("quotaBackendBytes is 16Mi. The backup has"))
-		restore.Await(ctx, v1alpha1.RestoreFailed, metav1.ConditionTrue, facts.ReasonPreflight)
+		restore.Await(ctx, v1alpha1.RestoreFailed, metav1.ConditionTrue, facts.ReasonUnusable)
 		Expect(volumes(ctx, cluster)).To(Equal(before))
 		cluster.Change(ctx, withRoom)
 		restore.Complete(ctx)

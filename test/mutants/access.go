@@ -32,4 +32,40 @@ var access = []mutant{
 		To:   "last.history == seen.history {",
 		Test: "TestWhatPeopleChangeInEtcdIsPutBack",
 	},
+	{
+		Name: "a namespace that the cluster does not allow gets a user",
+		From: "if o.Client.From == \"\" || o.Cluster.Allows {",
+		To:   "if o.Client.From == \"\" || o.Cluster.Allows || o.Cluster.Exists {",
+		Test: "TestANamespaceThatIsNotAllowedGetsNothingAndLosesWhatItHad",
+	},
+	{
+		Name: "a namespace may have the user of another",
+		From: "case o.Client.From != \"\" && !strings.HasPrefix(",
+		To:   "case o.Client.From == \"*\" && !strings.HasPrefix(",
+		Test: "TestWhatIsDoneNextForAClient",
+	},
+	{
+		Name: "a client that is not allowed keeps others from a user",
+		From: "(counts == nil || counts(other)) &&",
+		To:   "(counts == nil || other != nil) &&",
+		Test: "TestAClientThatIsNotAllowedClaimsNoUser",
+	},
+	{
+		Name: "a range without an end lies below a prefix",
+		From: "right.Key < right.End && right.End <= Behind(prefix)",
+		To:   "right.End <= Behind(prefix)",
+		Test: "TestOnlyRightsBelowAPrefixAreAllowed",
+	},
+	{
+		Name: "a user that is made anew counts as having its former password",
+		From: "return right == PasswordMark(\"\") // the next user will have another",
+		To:   "return true",
+		Test: "TestAUserThatPeopleDeletedOrARestoreBroughtBackGetsThePasswordOfTheSecret",
+	},
+	{
+		Name: "a user that a restore brings back stays where its namespace is not allowed any more",
+		From: "if isGone := !o.Cluster.Exists || o.Cluster.Deleting; !isOver || isGone {",
+		To:   "if isGone := !o.Cluster.Exists || o.Cluster.Deleting; !isOver || isGone || isOver {",
+		Test: "TestANamespaceThatIsNotAllowedGetsNothingAndLosesWhatItHad",
+	},
 }

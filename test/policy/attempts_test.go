@@ -90,7 +90,7 @@ func ofSchedule() *v1alpha1.EtcdBackup {
 // access is a client of the cluster that a person made.
 func access() *v1alpha1.EtcdClient {
 	return &v1alpha1.EtcdClient{ObjectMeta: foreign("shop"), Spec: v1alpha1.EtcdClientSpec{
-		ClusterRef:  v1alpha1.ClusterReference{Name: "demo"},
+		ClusterRef:  v1alpha1.ClientClusterReference{Name: "demo"},
 		Permissions: []v1alpha1.ClientPermission{{Prefix: "shop/", Access: v1alpha1.AccessReadOnly}}}}
 }
 

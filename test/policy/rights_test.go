@@ -52,10 +52,11 @@ var rights = []right{
 		"what Pod Security `restricted` refuses; tokens and certificates that Kubernetes accepts. Owners that are no cluster, backup " +
 			"or schedule; finalizers. Jobs that select Pods of others. Accounts that the namespace does not list, and their tokens for " +
 			"clouds. Namespaces of Kubernetes itself",
-		"run a restricted Pod beside a cluster, a backup or a schedule; also beside a backup that the thief makes. Without one the garbage " +
-			"collector ends it within seconds, or an hour if it does not stop by itself. Any Secret or claim of that namespace can be mounted. " +
-			"It may have any labels, priority and affinity: Services of others lead to it, and Pods of others give way to it. It runs " +
-			"as the account `default`, or as one that the namespace lists for tasks, with what clouds and meshes give to that"},
+		"run a restricted Pod in a namespace that has a cluster, a backup or a schedule. The thief may make a backup for this. In other " +
+			"namespaces the garbage collector ends the Pod within seconds, or within an hour if it does not stop by itself. The Pod may " +
+			"mount any Secret or claim of its namespace. It may have any labels, priority and affinity: Services of others lead to it, " +
+			"and Pods of others give way to it. It runs as the account `default`, or as one that the namespace lists for tasks. It gets " +
+			"what clouds and meshes give to that account"},
 	{"`patch`, `delete` Pods, Jobs, volumes, Services, budgets and NetworkPolicies", []string{
 		"patch,delete jobs,networkpolicies,persistentvolumeclaims,poddisruptionbudgets,pods",
 		"patch pods/resize,services",

@@ -80,6 +80,21 @@ func TestThePageOfSupportSaysWhatEachChangeIsTestedOnAndNoMore(t *testing.T) {
 	}
 }
 
+func TestARecipeRunsTheVersionThatItsImageNames(t *testing.T) {
+	const recipes, control = "docs/recipes.md", "docs/kubernetes.md"
+	for _, c := range []struct{ row, page, image, file, version string }{
+		{"CoreDNS, plugin `etcd`", recipes, "coredns/coredns", "test/consumers/coredns/go.mod", `(?m)^require github\.com/coredns/coredns v(\S+)$`},
+		{"Traefik, provider `etcd`", recipes, "library/traefik", "test/consumers/traefik/go.mod", `(?m)^\tgithub\.com/traefik/traefik/v3 v(\S+)`},
+		{"kube-apiserver", control, "kube-apiserver", "test/localkube/internal/cache/targets.go", `(?m)^const KubernetesVersion = "(.+)"$`},
+	} {
+		version := find(t, c.file, c.version)
+		expectSays(t, support, "| "+c.row+" | "+version+" |")
+		if got := find(t, c.page, ` image: .*`+c.image+`:v(\S+)`); got != version {
+			t.Errorf("%s names %s %s, and make builds %s", c.page, c.image, got, version)
+		}
+	}
+}
+
 // find returns what the one group of an expression matches in a file.
 func find(t *testing.T, path, expression string) string {
 	t.Helper()

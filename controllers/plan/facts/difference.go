@@ -45,6 +45,21 @@ func (c Settings) Undo(to Settings) string {
 	return strings.Join(steps, " and ")
 }
 
+// NodeSelector is spec.pod.nodeSelector as kubectl takes it, such as pool=blue,zone=a, or "".
+func (c Settings) NodeSelector() string {
+	var in struct {
+		Pod struct{ NodeSelector map[string]string }
+	}
+	if json.Unmarshal([]byte(c.Inputs), &in) != nil {
+		return ""
+	}
+	labels := make([]string, 0, len(in.Pod.NodeSelector))
+	for _, key := range slices.Sorted(maps.Keys(in.Pod.NodeSelector)) {
+		labels = append(labels, key+"="+in.Pod.NodeSelector[key])
+	}
+	return strings.Join(labels, ",")
+}
+
 // difference is a path to what two values do not share, and what is there in the other one; nil where nothing is.
 type difference struct {
 	path  string

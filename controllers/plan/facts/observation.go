@@ -434,6 +434,10 @@ type Volume struct {
 	Torn string
 	// why no node that can use it would take a Pod of the spec; empty where one may, and where that is not known
 	Misplaced string
+	// the directory of a node that it is, whose disk it shares; empty where it is a disk of its own, and where that is
+	// not known; for display
+	Directory string
+	IsOwnDisk bool   // it is known to be no such directory; for display
 	Unmade    string // why Kubernetes cannot make it, while its Pod waits for that; empty otherwise; for display
 	Stranded  string // why the only node that can use it will not come back; empty otherwise
 }

@@ -25,6 +25,7 @@ const (
 	ReasonRecordLost    = "BootstrapRecordLost" // the bootstrap record is gone, and nothing says which one it was
 	ReasonVoidBootstrap = "VoidBootstrap"       // the bootstrap is given up and begun anew
 	ReasonPreflight     = "Preflight"           // the backup to begin with is looked at
+	ReasonUnusable      = "BackupUnusable"      // and cannot be begun with
 	ReasonRestore       = "Restore"             // the backup is restored on the first members' volumes
 	ReasonRestoreFailed = "RestoreFailed"       // restoring it there failed
 	// the next incarnation is prepared beside the one that serves, or the cluster switches over to it

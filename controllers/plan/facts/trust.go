@@ -235,6 +235,8 @@ func (o View) wanted(ca Object) CA {
 type Waiting struct {
 	Why   string // the rest of a sentence; empty for nothing
 	Until time.Time
+
+	isDown, toRestart bool // of a member: it does not run; it is still to be restarted
 }
 
 // WhyNotTurn says why a turn would leave a member, or a client, without trust in one that it meets. It is asked by the
@@ -246,30 +248,55 @@ func (o View) WhyNotTurn(ca Object, turn Turn) Waiting {
 	case o.IsPreparing() || o.Next.Bootstrap.Exists() || len(o.Next.Members) > 0:
 		return Waiting{Why: "an EtcdRestore prepares other members"}
 	}
-	for _, r := range o.Members {
-		if !o.NeedsCertificates(r) {
-			continue
-		}
-		if why := o.whyMemberHolds(ca, turn, r); why.Why != "" {
-			return why
-		}
+	if why := o.whyMembersHold(ca, turn); why.Why != "" {
+		return why
 	}
 	return o.whyClientsHold(ca, turn)
 }
 
+// whyMembersHold speaks of the first member that holds a turn, and of one that does not run before one that was not
+// restarted yet: members are restarted only while all others are well. So it names who keeps them from that, too.
+func (o View) whyMembersHold(ca Object, turn Turn) Waiting {
+	var first Waiting
+	for _, r := range o.Members {
+		if !o.NeedsCertificates(r) {
+			continue
+		}
+		why := o.whyMemberHolds(ca, turn, r)
+		if why.isDown {
+			return why
+		}
+		if first.Why == "" {
+			first = why
+		}
+	}
+	if !first.toRestart {
+		return first
+	}
+	for _, r := range o.Members {
+		if r.Member != nil && !r.IsHealthy(o.Membership) {
+			first.Why += ", and no member is restarted while " + r.Name + " is not well"
+			break
+		}
+	}
+	return first
+}
+
 func (o View) whyMemberHolds(ca Object, turn Turn, r Replica) Waiting {
 	isFresh := r.Secret.State == ObjectCurrent
-	isRunning := r.IsRunning() && !r.Pod.Terminating && !r.Pod.Settings.IsZero()
+	isRunning := r.IsRunning() && !r.Pod.Settings.IsZero()
 	switch {
 	case !isFresh:
 		return Waiting{Why: "the certificates of " + r.Name + " are about to be written"}
 	case turn == TurnWiden || turn == TurnRenew:
+	case r.Pod != nil && r.Pod.Terminating:
+		return Waiting{Why: "the Pod of " + r.Name + " is terminating", isDown: true}
 	case !isRunning:
-		return Waiting{Why: r.Name + " does not run"}
+		return Waiting{Why: r.Name + " does not run", isDown: true}
 	case turn == TurnSwap && !r.Pod.Settings.Trusts(ca.Port, ca.CAs[1]):
-		return Waiting{Why: r.Name + " was not restarted yet with trust in the CA that is to sign"}
+		return Waiting{Why: r.Name + " was not restarted yet with trust in the CA that is to sign", toRestart: true}
 	case turn == TurnForget && r.Pod.Settings.Trusts(ca.Port, ca.CAs[1]):
-		return Waiting{Why: r.Name + " was not restarted yet without trust in the earlier CA"}
+		return Waiting{Why: r.Name + " was not restarted yet without trust in the earlier CA", toRestart: true}
 	case turn == TurnNarrow && !r.Pod.NodeUnheard.IsZero():
 		return Waiting{Why: "the kubelet of " + r.Name + " is not heard of, and may not have given it its certificate"}
 	case turn == TurnNarrow && o.Now.Sub(r.Secret.Made) < settledFor:

@@ -432,5 +432,5 @@ func (w *World) changeWish() {
 
 // isUnrestorable reports a backup of which nothing but another wish, or another look, could find anything else.
 func isUnrestorable(d plan.Decision) bool {
-	return d.NeedsHuman && (d.Reason == facts.ReasonPreflight || d.Reason == facts.ReasonRestoreFailed)
+	return d.NeedsHuman && (d.Reason == facts.ReasonUnusable || d.Reason == facts.ReasonRestoreFailed)
 }

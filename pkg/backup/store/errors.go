@@ -65,10 +65,11 @@ func classify(err, other error) error {
 	}
 	kind := kindOf(err, other)
 	err = bare(err)
+	says := inShort(err)
 	if kind == other && isBadRequest(err) { //nolint:errorlint // it is that very one
-		return fmt.Errorf("%w: %w. "+regionHint, kind, err)
+		says += ". " + regionHint
 	}
-	return fmt.Errorf("%w: %w", kind, err)
+	return answer{kind: kind, whole: err, says: says}
 }
 
 // bare leaves out what gocloud.dev puts before an error (google/go-cloud:blob/blob.go wrapError): the key, which the

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -89,6 +90,59 @@ func TestAnErrorOfAKeyOfAnyNameIsWhatItIs(t *testing.T) {
 	wantIs(t, failing.Delete(ctx, key), ErrStore)
 	away := open(t, Config{S3: &S3{Bucket: fakeBucket, Endpoint: "http://" + s3server.FreeAddress(t), ForcePathStyle: true}}, Options{CredentialsDir: credentials(t)})
 	wantIs(t, away.Delete(ctx, away.Key("20260301T130100Z", "snapshot.db")), ErrUnreachable)
+}
+
+// The answer of a store is told in words, with its code. What its SDK says is for the log.
+func TestWhatAStoreAnsweredIsToldInWordsAndItsIDsAreForTheLog(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s3 := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Amz-Request-Id", "6ZLR98")
+		refuse(w, http.StatusForbidden, "AccessDenied")
+	})
+	_, headErr := s3.Stat(ctx, s3.Key("x"))
+	_, getErr := s3.ReadSmall(ctx, s3.Key("x"), 10)
+	for err, want := range map[error]string{
+		headErr: "the store refuses the credentials: S3 answers HeadObject with 403 (Forbidden)",
+		getErr:  "the store refuses the credentials: S3 answers GetObject with 403 (AccessDenied: no)",
+	} {
+		if !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v", err)
+		}
+		if whole := Whole(err); !strings.Contains(whole, "RequestID: 6ZLR98") {
+			t.Errorf("the log has %q", whole)
+		}
+	}
+	if whole := Whole(fmt.Errorf("wrapped: %w", ErrTooLarge)); whole != "" {
+		t.Errorf("of an error of ours the log has %q", whole)
+	}
+}
+
+func TestWhatOtherStoresAnsweredIsToldInWords(t *testing.T) {
+	const body = `<?xml version="1.0"?><Error><Code>AuthenticationFailed</Code><Message>Server failed to authenticate the request.` +
+		"\nRequestId:9e\nTime:2026-11-30T08:00:00Z</Message></Error>"
+	asked := httptest.NewRequest(http.MethodPut, "https://shop.blob.core.windows.net/backups/x", nil)
+	response := &http.Response{StatusCode: http.StatusForbidden, Request: asked, Body: io.NopCloser(strings.NewReader(body))}
+	calling := func(service, operation string, err error) error {
+		return &smithy.OperationError{ServiceID: service, OperationName: operation, Err: err}
+	}
+	denied := &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusForbidden}},
+		Err: &smithy.GenericAPIError{Code: "AccessDenied", Message: "Not authorized to assume role."}}
+	for want, err := range map[string]error{
+		"the store refuses the credentials: Azure answers PUT with 403 (AuthenticationFailed: Server failed to authenticate the request)": &azcore.ResponseError{
+			StatusCode: http.StatusForbidden, ErrorCode: "AuthenticationFailed", RawResponse: response},
+		"the store refuses the credentials: STS answers AssumeRoleWithWebIdentity with 403 (AccessDenied: Not authorized to assume role)": calling("S3",
+			"HeadObject", fmt.Errorf("get credentials: %w", calling("STS", "AssumeRoleWithWebIdentity", denied))),
+		"the store refuses the credentials: Google answers with 403 (forbidden: no access)": &googleapi.Error{Code: http.StatusForbidden,
+			Message: "no access", Errors: []googleapi.ErrorItem{{Reason: "forbidden"}}},
+		"the store cannot be reached: the request to minio.storage.svc:9000 failed: dial tcp: no such host": calling("S3", "HeadObject",
+			&smithyhttp.RequestSendError{Err: &url.Error{Op: "Head", URL: "https://minio.storage.svc:9000/b/prod/x",
+				Err: &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("no such host")}}}),
+	} {
+		if got := classify(err, ErrStore); got.Error() != want {
+			t.Errorf("%v", got)
+		}
+	}
 }
 
 func TestAnErrorNamesItsKeyOnce(t *testing.T) {

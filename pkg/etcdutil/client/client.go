@@ -147,6 +147,11 @@ type Client interface {
 	GrantRole(ctx context.Context, user, role string) error
 	// NewUser is AddUser that is refused where the user is there: ErrUserExists.
 	NewUser(ctx context.Context, user string) error
+	// NewUserWithPassword is NewUser of one that may also log in by a password. etcd never gives one to a user that was
+	// made without, and never takes it away.
+	NewUserWithPassword(ctx context.Context, user, password string) error
+	// ChangePassword gives a user another password. One that was made without stays without, and that is no error.
+	ChangePassword(ctx context.Context, user, password string) error
 	// DeleteUser deletes a user. One that is not there is ErrUserNotFound, as is our own.
 	DeleteUser(ctx context.Context, user string) error
 	// RoleNames are the names of all roles.

@@ -66,6 +66,10 @@ var rights = []right{
 	{"AddUser", root, func(p *play, c client.Client) error { return c.AddUser(p.Context(), "added") }},
 	{"GrantRole", root, func(p *play, c client.Client) error { return c.GrantRole(p.Context(), "app", "app") }},
 	{"NewUser", root, func(p *play, c client.Client) error { return c.NewUser(p.Context(), "new") }},
+	{"NewUserWithPassword", root, func(p *play, c client.Client) error {
+		return c.NewUserWithPassword(p.Context(), "newer", "secret")
+	}},
+	{"ChangePassword", root, func(p *play, c client.Client) error { return c.ChangePassword(p.Context(), "newer", "other") }},
 	{"DeleteUser", root, func(p *play, c client.Client) error { return c.DeleteUser(p.Context(), "new") }},
 	{"RoleNames", root, func(p *play, c client.Client) error { return second(c.RoleNames(p.Context())) }},
 	{"Permissions", root, func(p *play, c client.Client) error { return second(c.Permissions(p.Context(), client.RootRole)) }},

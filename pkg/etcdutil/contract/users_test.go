@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"context"
 	"crypto/tls"
 	"net"
 	"os"
@@ -111,4 +112,15 @@ func (w *realWorld) clientOf(user string, members ...string) *clientv3.Client {
 	must(w.t, err)
 	w.t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// logIn logs in by a password, with a certificate of no user.
+func (w *realWorld) logIn(ctx context.Context, user, password, member string) (*clientv3.Client, error) {
+	w.t.Helper()
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{w.users.scheme() + "://" + w.address(member)}, Context: ctx,
+		TLS: w.users.as("stranger"), Username: user, Password: password, Logger: zap.NewNop()})
+	if err == nil {
+		w.t.Cleanup(func() { _ = c.Close() })
+	}
+	return c, err
 }

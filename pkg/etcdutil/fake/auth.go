@@ -16,8 +16,9 @@ import (
 // auth is what a log says of users, by their names with their roles, and of roles with their permissions.
 type auth struct {
 	client.Authentication
-	users map[string][]string
-	roles map[string][]client.Permission
+	users     map[string][]string
+	passwords map[string]string // of the users that have one
+	roles     map[string][]client.Permission
 }
 
 // apply changes users as etcd does: only what changes one, or turns authentication off, raises the revision
@@ -26,6 +27,13 @@ func (a *auth) apply(e entry) {
 	switch e.kind {
 	case entryUser:
 		a.users[e.name] = nil
+		if e.password != "" {
+			a.passwords[e.name] = e.password
+		}
+	case entryPassword:
+		if a.passwords[e.name] != "" { // etcd stores none for a user that was made without
+			a.passwords[e.name] = e.password
+		}
 	case entryGrant:
 		a.users[e.name] = append(a.users[e.name], e.role)
 	case entryAuth:

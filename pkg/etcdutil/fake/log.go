@@ -25,9 +25,10 @@ const (
 	entryVersion   entryKind = "version"
 	entryDowngrade entryKind = "downgrade"
 	// a user is made, gets a role; authentication is turned on or off
-	entryUser  entryKind = "user"
-	entryGrant entryKind = "grant"
-	entryAuth  entryKind = "auth"
+	entryUser     entryKind = "user"
+	entryGrant    entryKind = "grant"
+	entryAuth     entryKind = "auth"
+	entryPassword entryKind = "password"
 	// a user is deleted; a role is made, deleted, gets a permission and loses one
 	entryNoUser entryKind = "no user"
 	entryRole   entryKind = "role"
@@ -46,6 +47,7 @@ type entry struct {
 	learner   bool
 	role      string // of an entryGrant, and of all that is done with roles
 	permits   client.Permission
+	password  string           // of an entryPassword; of an entryUser too: empty for a user without one
 	enabled   bool             // of an entryAuth
 	version   etcdutil.Version // of an entryVersion or entryDowngrade; zero ends a downgrade
 	old       bool             // written by a leader of 3.5, in a form that 3.7 cannot read
@@ -66,7 +68,7 @@ type membership struct {
 func replay(log []entry) membership {
 	m := membership{removed: map[etcdutil.ID]bool{}, revision: 1,
 		auth: auth{Authentication: client.Authentication{Revision: 1}, users: map[string][]string{},
-			roles: map[string][]client.Permission{}}}
+			passwords: map[string]string{}, roles: map[string][]client.Permission{}}}
 	for _, e := range log {
 		m.apply(e)
 	}

@@ -16,6 +16,7 @@ func (a *auth) applyRole(e entry) bool {
 	switch e.kind {
 	case entryNoUser:
 		delete(a.users, e.name)
+		delete(a.passwords, e.name)
 	case entryRole:
 		a.roles[e.role] = nil
 	case entryNoRole:
@@ -44,12 +45,36 @@ func (a auth) has(role string) bool {
 }
 
 func (c *conn) NewUser(ctx context.Context, user string) error {
-	return do(ctx, c, "NewUser", func(p *Process) error {
-		if _, isThere := p.state().auth.users[user]; isThere {
+	return c.newUser(ctx, "NewUser", entry{kind: entryUser, name: user})
+}
+
+func (c *conn) NewUserWithPassword(ctx context.Context, user, password string) error {
+	return c.newUser(ctx, "NewUserWithPassword", entry{kind: entryUser, name: user, password: password})
+}
+
+func (c *conn) newUser(ctx context.Context, method string, e entry) error {
+	return do(ctx, c, method, func(p *Process) error {
+		if _, isThere := p.state().auth.users[e.name]; isThere {
 			return client.ErrUserExists
 		}
-		return c.network.commit(p, entry{kind: entryUser, name: user})
+		return c.network.commit(p, e)
 	})
+}
+
+func (c *conn) ChangePassword(ctx context.Context, user, password string) error {
+	return do(ctx, c, "ChangePassword", func(p *Process) error {
+		if _, isThere := p.state().auth.users[user]; !isThere {
+			return client.ErrUserNotFound
+		}
+		return c.network.commit(p, entry{kind: entryPassword, name: user, password: password})
+	})
+}
+
+// Password is that of a user; empty where it has none.
+func (p *Process) Password(user string) string {
+	p.network.mu.Lock()
+	defer p.network.mu.Unlock()
+	return p.state().auth.passwords[user]
 }
 
 func (c *conn) DeleteUser(ctx context.Context, user string) error {

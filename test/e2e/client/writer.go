@@ -38,8 +38,10 @@ type Options struct {
 	Endpoints []string    // URLs, at least one; SetEndpoints replaces them
 	TLS       *tls.Config // nil without TLS
 	Connect   Connect     // nil: by the machine's own DNS
-	Prefix    string      // of the keys, unique to this writer
-	PerSecond float64     // puts per second at most; default 20
+	User      string      // who logs in by a password; empty: the certificate alone says who it is
+	Password  string
+	Prefix    string  // of the keys, unique to this writer
+	PerSecond float64 // puts per second at most; default 20
 
 	// FailedAfter is how long after its first attempt a put that is not acknowledged has failed; default 5 s.
 	FailedAfter time.Duration
@@ -120,7 +122,8 @@ func Start(ctx context.Context, o Options) (*Writer, error) {
 // Dial makes a clientv3 client that, unless it is told other settings, does not hold a member that was away against it
 // for long. gRPC verifies each member's certificate for the host of its endpoint.
 func Dial(o Options) (*clientv3.Client, error) {
-	config := clientv3.Config{Endpoints: o.Endpoints, TLS: o.TLS, Logger: zap.NewNop()}
+	config := clientv3.Config{Endpoints: o.Endpoints, TLS: o.TLS, Username: o.User, Password: o.Password,
+		Logger: zap.NewNop()}
 	params := grpc.ConnectParams{MinConnectTimeout: attemptTimeout,
 		Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second}}
 	if o.Settings != nil {

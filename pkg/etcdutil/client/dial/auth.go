@@ -48,6 +48,22 @@ func (c *etcdClient) NewUser(ctx context.Context, user string) error {
 	return nil
 }
 
+func (c *etcdClient) NewUserWithPassword(ctx context.Context, user, password string) error {
+	request := &pb.AuthUserAddRequest{Name: user, Password: password, Options: &authpb.UserAddOptions{}}
+	if _, err := call(ctx, c, membershipDeadline, c.auth.UserAdd, request); err != nil {
+		return fmt.Errorf("adding the user %s: %w", user, err)
+	}
+	return nil
+}
+
+func (c *etcdClient) ChangePassword(ctx context.Context, user, password string) error {
+	request := &pb.AuthUserChangePasswordRequest{Name: user, Password: password}
+	if _, err := call(ctx, c, membershipDeadline, c.auth.UserChangePassword, request); err != nil {
+		return fmt.Errorf("changing the password of the user %s: %w", user, err)
+	}
+	return nil
+}
+
 func (c *etcdClient) DeleteUser(ctx context.Context, user string) error {
 	_, err := call(ctx, c, membershipDeadline, c.auth.UserDelete, &pb.AuthUserDeleteRequest{Name: user})
 	if err != nil {

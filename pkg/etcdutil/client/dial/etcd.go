@@ -38,8 +38,9 @@ const (
 // A dead address must cost a pass little. The first connection attempt is bounded; after a failed one a call gives the
 // next attempt a moment and then fails with the reason of the last.
 const (
-	connectTimeout = 2 * time.Second
-	reconnectGrace = 300 * time.Millisecond
+	connectTimeout      = 2 * time.Second
+	reconnectGrace      = 300 * time.Millisecond
+	attemptsToReconnect = 3
 )
 
 // absentKey is read to prove that a quorum answers. It need not exist, and reading it moves nothing.
@@ -283,15 +284,25 @@ func call[Request, Response any](ctx context.Context, c *etcdClient, deadline ti
 }
 
 // hastenReconnect gives an address that failed before a moment to be back: a Pod that has just begun to listen should
-// not be called dead until the next pass, nor a dead one hold this pass up.
+// not be called dead until the next pass, nor a dead one hold this pass up. An attempt that is under way may have begun
+// before the Pod listened. After it fails gRPC pauses again, so the pause is ended more than once. gRPC fails calls a
+// moment before it tells that the attempt failed. So the state "connecting" is waited for as well.
 func (c *etcdClient) hastenReconnect(ctx context.Context) {
-	if c.grpc.GetState() != connectivity.TransientFailure {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, reconnectGrace)
 	defer cancel()
-	c.grpc.ResetConnectBackoff()
-	c.grpc.WaitForStateChange(ctx, connectivity.TransientFailure)
+	for ctx.Err() == nil {
+		state := c.grpc.GetState()
+		switch state {
+		case connectivity.Connecting:
+		case connectivity.TransientFailure:
+			c.grpc.ResetConnectBackoff()
+		default:
+			return
+		}
+		attempt, done := context.WithTimeout(ctx, reconnectGrace/attemptsToReconnect)
+		c.grpc.WaitForStateChange(attempt, state)
+		done()
+	}
 }
 
 // plain asks the endpoints that etcd serves beside gRPC, on the same port and with the same certificates.

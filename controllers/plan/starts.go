@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/etcdsteward/etcd-steward/controllers/pages"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// What a person can do about a Pod that does not start.
+
+// otherClass is what a person can do about a volume that cannot be made.
+const otherClass = "Put spec.storage.storageClassName to a StorageClass that exists and works, or spec.storage.size " +
+	"to what it can make; so with spec.storage.wal. The operator then makes another volume."
+
+// correctImage is what a person can do about an image that cannot be pulled.
+var correctImage = "Correct spec.image, its pullSecrets, or the operator's flags --etcd-repository, --etcd-digest " +
+	"and --image-pull-secret: see " + pages.Docs + "docs/air-gapped.md. Kubernetes tries again by itself."
+
+// howToStart is what Kubernetes says of a Pod that does not start, with what a person can do about it.
+func howToStart(waiting, message, selector string) string {
+	advice := ""
+	message = cmp.Or(strings.TrimSuffix(message, "."), "Kubernetes does not say why") + "."
+	switch reason := facts.StartReason(waiting); {
+	case reason == facts.ReasonImagePull:
+		advice = correctImage
+	case reason == facts.ReasonProvisioning:
+		advice = otherClass
+	case etcdutil.LacksEtcdutl(message):
+		return etcdutil.NoEtcdutl + "."
+	case strings.Contains(message, "nodes are available"): // kubernetes/kubernetes:pkg/scheduler/framework/types.go
+		advice = howToPlace(message, selector)
+	default:
+		return message
+	}
+	return message + " " + advice
+}
+
+// unselected and tainted are the scheduler's words (kubernetes/kubernetes:pkg/scheduler/framework/plugins/nodeaffinity,
+// tainttoleration).
+const (
+	unselected = "didn't match Pod's node affinity/selector"
+	tainted    = "untolerated taint"
+)
+
+// howToPlace is what a person can do about a Pod that no node takes. Room helps where a node has too little of it, and
+// not where every node is kept out by what the Pod asks for.
+func howToPlace(message, selector string) string {
+	nodes, _, _ := strings.Cut(message, ". ") // what follows is of preemption
+	_, why, _ := strings.Cut(nodes, "nodes are available: ")
+	isAll := func(word string) bool {
+		return !slices.ContainsFunc(strings.Split(why, ", "), func(w string) bool { return !strings.Contains(w, word) })
+	}
+	switch {
+	case isAll(unselected) && selector != "":
+		return fmt.Sprintf("No node has what spec.pod asks for: correct spec.pod.nodeSelector (%[1]s) or "+
+			"spec.pod.affinity. Or label a node: kubectl label node NODE %[2]s. kubectl get nodes -L %[3]s shows "+
+			"their labels.", selector, strings.ReplaceAll(selector, ",", " "), keysOf(selector))
+	case isAll(unselected):
+		return "No node has the labels that its Pod asks for: correct spec.pod.affinity, or label a node."
+	case isAll(tainted):
+		return "Every node keeps it out by a taint: add to spec.pod.tolerations what they ask for, or a node without."
+	}
+	return "Make room on the nodes, or correct what spec.pod asks for."
+}
+
+// keysOf are the keys of a selector.
+func keysOf(selector string) string {
+	var keys []string
+	for label := range strings.SplitSeq(selector, ",") {
+		key, _, _ := strings.Cut(label, "=")
+		keys = append(keys, key)
+	}
+	return strings.Join(keys, ",")
+}

@@ -1,0 +1,81 @@
+package contract
+
+import (
+	"errors"
+	"testing"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
+	"github.com/etcdsteward/etcd-steward/test/needs"
+)
+
+// allKeys is the range that EtcdClient grants for allKeys.
+var allKeys = client.Permission{Key: "\x00", End: "\x00", Read: true, Write: true}
+
+func TestAUserLogsInByThePasswordThatItHasNowAndOneWithoutNeverDoes(t *testing.T) {
+	for _, version := range needs.Releases() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			p, w := withUsers(t, version, "a")
+			p.startAll("a")
+			p.turnOn("a")
+			ctx, c := t.Context(), w.operatorAs(client.RootUser, "a")
+			must(t, c.AddRole(ctx, "app"))
+			must(t, c.GrantPermission(ctx, "app", allKeys))
+			must(t, c.NewUserWithPassword(ctx, "shop", "first"))
+			p.refused(client.ErrUserExists, func() error { return c.NewUserWithPassword(ctx, "shop", "first") })
+			must(t, c.GrantRole(ctx, "shop", "app"))
+			must(t, c.NewUser(ctx, "certified"))
+
+			shop, err := w.logIn(ctx, "shop", "first", "a")
+			must(t, err)
+			must(t, second(shop.Put(ctx, "any", "value")))
+			must(t, second(w.clientOf("shop", "a").Get(ctx, "any"))) // its certificate goes on
+			must(t, c.ChangePassword(ctx, "shop", "second"))
+			must(t, second(w.clientOf("shop", "a").Get(ctx, "any")))
+			if _, err := w.logIn(ctx, "shop", "first", "a"); !errors.Is(err, rpctypes.ErrAuthFailed) {
+				t.Errorf("the former password: %v", err)
+			}
+			must(t, second(w.logIn(ctx, "shop", "second", "a")))
+
+			must(t, c.ChangePassword(ctx, "certified", "any"))
+			if _, err := w.logIn(ctx, "certified", "any", "a"); err == nil {
+				t.Error("a user that was made without a password logs in")
+			}
+			p.refused(client.ErrUserNotFound, func() error { return c.ChangePassword(ctx, "nobody", "any") })
+		})
+	}
+}
+
+func TestARightToAllKeysIsToEachOfThem(t *testing.T) {
+	for _, version := range needs.Releases() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			p, w := withUsers(t, version, "a")
+			p.startAll("a")
+			p.turnOn("a")
+			ctx, c := t.Context(), w.operatorAs(client.RootUser, "a")
+			must(t, c.AddRole(ctx, "app"))
+			must(t, c.GrantPermission(ctx, "app", allKeys))
+			p.has(c, "app", allKeys)
+			must(t, c.NewUser(ctx, "shop"))
+			must(t, c.GrantRole(ctx, "shop", "app"))
+			shop := w.clientOf("shop", "a")
+			for _, key := range []string{"\x00", "a", "\xff\xff"} {
+				must(t, second(shop.Put(ctx, key, "value")))
+			}
+			answer, err := shop.Get(ctx, "", clientv3.WithPrefix())
+			must(t, err)
+			if len(answer.Kvs) != 3 {
+				t.Errorf("it reads %v", answer.Kvs)
+			}
+			if err := second(shop.UserList(ctx)); !client.IsAuth(err) {
+				t.Errorf("it reads users: %v", err)
+			}
+			must(t, c.RevokePermission(ctx, "app", allKeys))
+			p.has(c, "app")
+		})
+	}
+}
