@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -73,13 +74,22 @@ func (o *Observer) accessClients(ctx context.Context, cluster *v1alpha1.EtcdClus
 		return nil, nil
 	}
 	var list v1alpha1.EtcdClientList
-	if err := o.Reader.List(ctx, &list, client.InNamespace(cluster.Namespace)); err != nil {
-		return nil, fmt.Errorf("listing the EtcdClients of %s: %w", client.ObjectKeyFromObject(cluster), err)
+	key := client.ObjectKeyFromObject(cluster)
+	err := o.Reader.List(ctx, &list)
+	if apierrors.IsForbidden(err) { // a person may not look into all namespaces
+		err = o.Reader.List(ctx, &list, client.InNamespace(cluster.Namespace))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing the EtcdClients of %s: %w", key, err)
 	}
 	var names []string
 	for i := range list.Items {
-		if list.Items[i].Spec.ClusterRef.Name == cluster.Name {
-			names = append(names, list.Items[i].Name)
+		switch c := &list.Items[i]; {
+		case c.ClusterKey() != key:
+		case c.IsFromOutside():
+			names = append(names, c.Namespace+"/"+c.Name)
+		default:
+			names = append(names, c.Name)
 		}
 	}
 	slices.Sort(names)
