@@ -79,9 +79,11 @@ func guardTrust(o facts.View, written []facts.Object, issues bool) Veto {
 	return Veto{}
 }
 
-// isLivedBy reports a CA that is gone, and that members, or clients of the data, trust.
+// isLivedBy reports a CA that is gone, and that members, or clients of the data, trust. Members without certificates
+// trust none.
 func isLivedBy(o facts.View, ca facts.Object) bool {
-	return ca.State == facts.ObjectAbsent && (ca.Trusted != "" || o.IsAlive() || o.HasSwitchedOver())
+	mayTrust := (o.IsAlive() || o.HasSwitchedOver()) && o.MayHaveCertificates()
+	return ca.State == facts.ObjectAbsent && (ca.Trusted != "" || mayTrust)
 }
 
 // DeleteSecret deletes the certificates of a member that is gone, and no other Secret of that name.
