@@ -57,7 +57,7 @@ func (i *issuer) firstCA(ctx context.Context, object facts.Object) (map[string][
 			return nil, err
 		}
 		data[resources.KeyCA] = data[resources.KeyCert]
-		if len(data[resources.KeyRecords]) == 0 {
+		if _, isKept := data[resources.KeyRecords]; !isKept {
 			data[resources.KeyRecords] = []byte(rand.Text())
 		}
 		return data, nil

@@ -76,8 +76,8 @@ var cas = []mutant{
 	},
 	{
 		Name: "a member that does not say whom it trusts is told what the others read", Peer: "",
-		From: "settings.IsZero() || o.IsRollingCA() ||",
-		To:   "settings.IsZero() ||",
+		From: "settings.IsZero() || o.IsRollingCA() || o.IsTurningTLS() {",
+		To:   "settings.IsZero() || o.IsTurningTLS() {",
 		Test: "TestNextOneSentencePerRule/and_one_that_does_not_say_whom_it_trusts",
 	},
 	{
