@@ -167,7 +167,8 @@ func (r Replica) IsDialled() bool { return r.Pod == nil || r.IsListedFor(r.Pod.T
 // HasCertificates reports a member that can dial peers with TLS, now and after its next start. One of which nothing is
 // there dials no one, and starts with those that it needs.
 func (r Replica) HasCertificates() bool {
-	return r.Pod == nil && r.Volume == nil || !slices.ContainsFunc(r.transports(), func(t etcdutil.Transport) bool { return !t.HasCertificates() })
+	lacks := func(t etcdutil.Transport) bool { return !t.HasCertificates() }
+	return r.Pod == nil && r.Volume == nil || !slices.ContainsFunc(r.transports(), lacks)
 }
 
 // WhyNotTransport says why a member must not be started so, in this list of members, or "". One that is alone has no
