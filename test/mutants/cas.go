@@ -22,8 +22,8 @@ var cas = []mutant{
 	},
 	{
 		Name: "a CA is made anew under first members that trust one", Peer: "",
-		From: "(ca.Trusted != \"\" || o.IsAlive() || o.HasSwitchedOver())",
-		To:   "(o.IsAlive() || o.HasSwitchedOver())",
+		From: "(ca.Trusted != \"\" || mayTrust)",
+		To:   "mayTrust",
 		Test: guardRow("a new CA under first members that trust one"),
 	},
 	{
