@@ -47,10 +47,16 @@ func (s *EtcdClusterSpec) QuotaOrDefault() resource.Quantity {
 	return *s.Etcd.QuotaBackendBytes
 }
 
-// IsTLS reports whether connections are protected.
-func (s *EtcdClusterSpec) IsTLS() bool {
-	return s.TLS == nil || s.TLS.Mode != TLSDisabled
+// TLSModeOrDefault says how connections are protected.
+func (s *EtcdClusterSpec) TLSModeOrDefault() TLSMode {
+	if s.TLS == nil {
+		return TLSManaged
+	}
+	return cmp.Or(s.TLS.Mode, TLSManaged)
 }
+
+// IsTLS reports whether the cluster has certificates: clients connect with TLS, if not with TLS alone.
+func (s *EtcdClusterSpec) IsTLS() bool { return s.TLSModeOrDefault() != TLSDisabled }
 
 // sanName is a DNS name that a certificate may have, with the same text as in the rule of the schema. What ends with a
 // number is none: it would be a mistyped IP address.

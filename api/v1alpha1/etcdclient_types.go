@@ -97,8 +97,9 @@ type EtcdClientSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.name == a.name))",message="spec.secretKeys must have another name in each entry"
 	SecretKeys []ClientSecretKey `json:"secretKeys,omitempty"`
 
-	// Password has the user log in by a password as well, which is in the Secret under
-	// the key password. etcd asks for a certificate all the same. It cannot change.
+	// Password has the user log in by a password, which is in the Secret under
+	// the key password. etcd asks for a certificate all the same, which then names no
+	// user. It cannot change.
 	// +optional
 	Password bool `json:"password,omitempty"`
 }

@@ -60,12 +60,12 @@ type EtcdClusterList struct {
 //
 // +kubebuilder:validation:XValidation:rule="self.?storage.ephemeral.hasValue() || [[self.?storage.size.orValue('8Gi'), self.?etcd.quotaBackendBytes.orValue('2Gi')].map(x, string(x)).map(x, !x.matches('[eE].{4}') && isQuantity(x), quantity(x))].all(v, v.size() < 2 || !v[0].isLessThan(v[1].add(v[1]).add(1073741824)))",message="spec.storage.size must be at least twice spec.etcd.quotaBackendBytes and 1Gi more, so that defragmentation and snapshots have room",messageExpression="[self.?storage.size.orValue('8Gi (the default)')].map(s, [self.?etcd.quotaBackendBytes.orValue('2Gi (the default)')].map(q, 'spec.storage.size is ' + string(s) + '; it must be at least twice spec.etcd.quotaBackendBytes, which is ' + string(q) + ', and 1Gi more, so that defragmentation and snapshots have room')[0])[0]",fieldPath=".storage.size"
 // +kubebuilder:validation:XValidation:rule="self.?storage.ephemeral.medium.orValue(\"\") == \"\" || [[self.?pod.resources.limits.memory.orValue(\"\"), self.?etcd.quotaBackendBytes.orValue('2Gi')].map(x, string(x)).map(x, !x.matches('[eE].{4}') && isQuantity(x), quantity(x))].all(v, v.size() < 2 || !v[0].isLessThan(v[1].add(v[1]).add(1073741824)))",message="spec.pod.resources.limits.memory must be at least twice spec.etcd.quotaBackendBytes and 1Gi more, because data in memory counts against it",messageExpression="[self.?pod.resources.limits.memory.orValue('none')].map(m, [self.?etcd.quotaBackendBytes.orValue('2Gi (the default)')].map(q, 'spec.pod.resources.limits.memory is ' + string(m) + '; with spec.storage.ephemeral.medium Memory it must be at least twice spec.etcd.quotaBackendBytes, which is ' + string(q) + ', and 1Gi more, because the data counts against it')[0])[0]",fieldPath=".pod.resources"
-// +kubebuilder:validation:XValidation:rule="(has(self.tls) && has(self.tls.mode) ? self.tls.mode : 'Managed') == (has(oldSelf.tls) && has(oldSelf.tls.mode) ? oldSelf.tls.mode : 'Managed')",message="spec.tls.mode cannot change on an existing cluster; create a new cluster with the mode that you want",messageExpression="'spec.tls.mode cannot change from ' + (has(oldSelf.tls) && has(oldSelf.tls.mode) ? oldSelf.tls.mode : 'Managed') + ' to ' + (has(self.tls) && has(self.tls.mode) ? self.tls.mode : 'Managed') + ' on an existing cluster; create a new cluster with the mode that you want'",reason=FieldValueForbidden,fieldPath=".tls"
+// +kubebuilder:validation:XValidation:rule="[[self, oldSelf].map(c, c.?tls.mode.orValue('Managed'))].all(v, !v.exists(m, m == 'Managed') || !v.exists(m, m == 'Disabled'))",message="spec.tls.mode goes from Disabled to Managed, and back, by way of Permissive: clients move meanwhile",messageExpression="self.?tls.mode.orValue('Managed') == 'Managed' ? 'spec.tls.mode cannot go from Disabled to Managed at once: clients without TLS would be cut off. Set Permissive, move your clients, and then Managed' : 'spec.tls.mode cannot go from Managed to Disabled at once: clients with TLS would be cut off. Set Permissive, move your clients, and then Disabled'",reason=FieldValueForbidden,fieldPath=".tls"
 // +kubebuilder:validation:XValidation:rule="!self.?maintenance.autoGrow.hasValue() || !self.?storage.ephemeral.hasValue()",message="spec.maintenance.autoGrow cannot be given together with spec.storage.ephemeral: nothing says how much room the data of a Pod may take. Set spec.etcd.quotaBackendBytes",reason=FieldValueForbidden,fieldPath=".maintenance"
 // +kubebuilder:validation:XValidation:rule="!self.?bootstrap.restore.hasValue() || !self.?storage.ephemeral.hasValue()",message="spec.bootstrap.restore cannot be given together with spec.storage.ephemeral: a backup is restored to volumes before members start, and an ephemeral member has none",reason=FieldValueForbidden,fieldPath=".bootstrap"
 // +kubebuilder:validation:XValidation:rule="self.?storage.ephemeral.hasValue() || self.?pod.securityContext.fsGroupChangePolicy.orValue(\"\") == 'Always' || [[self, oldSelf].map(c, c.?pod.securityContext).map(s, [s.?runAsUser.orValue(65532), s.?fsGroup.orValue(s.?runAsUser.orValue(65532))])].all(v, v[0][0] == v[1][0] || v[0][1] != v[1][1])",message="spec.pod.securityContext.runAsUser cannot change while fsGroup stays the same: the new user could not read the data. Change or remove fsGroup as well, or set fsGroupChangePolicy to Always",reason=FieldValueForbidden,fieldPath=".pod"
-// +kubebuilder:validation:XValidation:rule="self.?tls.mode.orValue('Managed') != 'Disabled' || self.?service.type.orValue('ClusterIP') == 'ClusterIP' || self.?service.loadBalancerSourceRanges.orValue([]).size() > 0 || oldSelf.?service.type.orValue('ClusterIP') != 'ClusterIP' && oldSelf.?service.loadBalancerSourceRanges.orValue([]).size() == 0",optionalOldSelf=true,message="spec.service.type must be ClusterIP, or LoadBalancer with spec.service.loadBalancerSourceRanges, while spec.tls.mode is Disabled: others could read and change all data",messageExpression="[self.?service.type.orValue('ClusterIP')].map(t, 'spec.service.type is ' + t + ' while spec.tls.mode is Disabled: all who reach it could read and change all data. Set type LoadBalancer with spec.service.loadBalancerSourceRanges, or type ClusterIP, or create a cluster with spec.tls.mode Managed')[0]",reason=FieldValueForbidden,fieldPath=".service"
-// +kubebuilder:validation:XValidation:rule="!self.?auth.enabled.orValue(false) || self.?tls.mode.orValue('Managed') == 'Managed'",message="spec.auth.enabled needs spec.tls.mode Managed: without certificates the operator could not log in. Take spec.auth out, or create a cluster with spec.tls.mode Managed from a backup",reason=FieldValueForbidden,fieldPath=".auth"
+// +kubebuilder:validation:XValidation:rule="[[optional.of(self), oldSelf].map(c, c.?tls.mode.orValue('Managed') != 'Managed' && c.?service.type.orValue('ClusterIP') != 'ClusterIP' && c.?service.loadBalancerSourceRanges.orValue([]).size() == 0)].all(v, !v[0] || v[1])",optionalOldSelf=true,message="spec.service.type must be ClusterIP, or LoadBalancer with spec.service.loadBalancerSourceRanges, unless spec.tls.mode is Managed: others could read and change all data",messageExpression="[self.?service.type.orValue('ClusterIP')].map(t, 'spec.service.type is ' + t + ' while spec.tls.mode is ' + (self.tls.mode == 'Disabled' ? 'Disabled' : 'Permissive') + ': all who reach it could read and change all data. Set type LoadBalancer with spec.service.loadBalancerSourceRanges, or type ClusterIP. With spec.tls.mode Managed any type is allowed')[0]",reason=FieldValueForbidden,fieldPath=".service"
+// +kubebuilder:validation:XValidation:rule="!self.?auth.enabled.orValue(false) || self.?tls.mode.orValue('Managed') == 'Managed'",message="spec.auth.enabled needs spec.tls.mode Managed: without certificates neither the operator nor clients could log in. Take spec.auth out, or set it to false, or set spec.tls.mode to Managed",reason=FieldValueForbidden,fieldPath=".auth"
 // +kubebuilder:validation:XValidation:rule="self.size != 0 || !self.?storage.ephemeral.hasValue()",message="spec.size cannot be 0 with spec.storage.ephemeral: data in Pods goes with them. Take spec.storage.ephemeral out by the same edit: members move to volumes, and then the cluster sleeps. Or delete the EtcdCluster if its data may go",reason=FieldValueForbidden,fieldPath=".size"
 type EtcdClusterSpec struct {
 	// Size is the number of voting members: 1, 3, 5 or 7. 3 members survive the loss
@@ -131,7 +131,7 @@ type EtcdClusterSpec struct {
 	// +optional
 	NetworkPolicy *NetworkPolicySpec `json:"networkPolicy,omitempty"`
 
-	// TLS says how connections are protected. Default: mode Managed. It cannot change on an existing cluster.
+	// TLS says how connections are protected. Default: mode Managed.
 	// +optional
 	TLS *TLSSpec `json:"tls,omitempty"`
 
@@ -205,23 +205,24 @@ const (
 
 // TLSSpec says how connections are protected.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.extraSANs) || size(self.extraSANs) == 0 || self.?mode.orValue('Managed') == 'Managed'",message="spec.tls.extraSANs needs spec.tls.mode Managed: without TLS there is no certificate to put them in",fieldPath=".extraSANs"
-// +kubebuilder:validation:XValidation:rule="!has(self.clientCA) && !has(self.peerCA) || self.?mode.orValue('Managed') == 'Managed'",message="spec.tls.clientCA and spec.tls.peerCA need spec.tls.mode Managed: without TLS there is nothing to sign"
+// +kubebuilder:validation:XValidation:rule="!has(self.extraSANs) || size(self.extraSANs) == 0 || self.?mode.orValue('Managed') != 'Disabled'",message="spec.tls.extraSANs needs spec.tls.mode Managed or Permissive: without TLS there is no certificate to put them in",fieldPath=".extraSANs"
+// +kubebuilder:validation:XValidation:rule="!has(self.clientCA) && !has(self.peerCA) || self.?mode.orValue('Managed') != 'Disabled'",message="spec.tls.clientCA and spec.tls.peerCA need spec.tls.mode Managed or Permissive: without TLS there is nothing to sign"
 // +kubebuilder:validation:XValidation:rule="!has(self.clientCA) || !has(self.peerCA) || !has(self.clientCA.secretRef) || !has(self.peerCA.secretRef) || self.clientCA.secretRef.name != self.peerCA.secretRef.name",message="spec.tls.clientCA and spec.tls.peerCA must name two Secrets: with one CA for both, anyone who has the certificate of a client could connect as a member",fieldPath=".peerCA"
 type TLSSpec struct {
-	// Mode is Managed (default) or Disabled. Managed: certificates from two CAs that
+	// Mode is Managed (default), Permissive or Disabled. Managed: certificates from two CAs that
 	// the operator keeps for this cluster: its own, or those of clientCA and peerCA. Disabled: no encryption and no
-	// authentication. It cannot change on an existing cluster. With Disabled,
-	// spec.service.type NodePort is refused, and LoadBalancer without
-	// spec.service.loadBalancerSourceRanges. A cluster that is so already goes on.
+	// authentication. Permissive: as Managed among members, and clients connect with TLS or without, while you move
+	// them from one to the other. An existing cluster changes while it serves, one step at a time: between Disabled
+	// and Permissive, or between Permissive and Managed. Unless it is Managed, spec.service.type NodePort is refused,
+	// and LoadBalancer without spec.service.loadBalancerSourceRanges. A cluster that is so already goes on.
 	// +optional
-	// +kubebuilder:validation:Enum=Managed;Disabled
+	// +kubebuilder:validation:Enum=Managed;Permissive;Disabled
 	Mode TLSMode `json:"mode,omitempty"`
 
 	// ExtraSANs are further names by which clients reach the members: IP addresses and DNS names, such as
 	// "etcd.example.com", "*.etcd.example.com" or "203.0.113.7". The certificate of each member's client port has them
 	// beside those of the Services, and beside the addresses of the load balancer with spec.service.type LoadBalancer.
-	// It follows in place, without a restart, within two minutes. Only with mode Managed. At most 32. Default: none.
+	// It follows in place, without a restart, within two minutes. Not with mode Disabled. At most 32. Default: none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -231,12 +232,12 @@ type TLSSpec struct {
 
 	// ClientCA is a CA of your own for clients: it signs what members show to clients, and what clients show. It comes
 	// from a Secret, or is that of an issuer. Anyone who has a certificate of it is a client. A change is followed
-	// while members run: each is restarted twice. Only with mode Managed. Default: a CA that the operator makes.
+	// while members run: each is restarted twice. Not with mode Disabled. Default: a CA that the operator makes.
 	// +optional
 	ClientCA *CASource `json:"clientCA,omitempty"`
 
 	// PeerCA is a CA of your own for members among themselves. Anyone who has a certificate of it can be a member. It
-	// has to be another one than that for clients. A change is followed as that of clientCA is. Only with mode Managed.
+	// has to be another one than that for clients. A change is followed as that of clientCA is. Not with mode Disabled.
 	// Default: a CA that the operator makes.
 	// +optional
 	PeerCA *CASource `json:"peerCA,omitempty"`
@@ -296,6 +297,8 @@ type TLSMode string
 const (
 	// Certificates come from two CAs that the operator keeps for the cluster.
 	TLSManaged TLSMode = "Managed"
+	// As Managed among members. Clients connect with TLS or without.
+	TLSPermissive TLSMode = "Permissive"
 	// No certificates: connections are neither encrypted nor authenticated.
 	TLSDisabled TLSMode = "Disabled"
 )

@@ -107,7 +107,7 @@ func TestThePagesShowWhatConnectPrints(t *testing.T) {
 		{"pod", "connect.md", nil, strings.NewReplacer("demo.prod.svc", "demo")},
 		{"go", "connect.md", nil, strings.NewReplacer("demo.prod.svc", "demo")},
 		{"etcdctl", "connect.md", nil, strings.NewReplacer(" -n prod", "", "tls.key member list -w table", "tls.key snapshot save demo.db")},
-		{"patroni", "recipes.md", nil, strings.NewReplacer("demo.prod.svc", "postgres-etcd")},
+		{"patroni", "recipes.md", nil, strings.NewReplacer("demo.prod.svc", "demo")},
 		{"kube-apiserver", "kubernetes.md", []string{"--dir", "/etcd"}, strings.NewReplacer("demo.prod.svc", "control-plane.$(NAMESPACE).svc", "demo-", "control-plane-")},
 	} {
 		page, err := os.ReadFile("../../docs/" + c.page)

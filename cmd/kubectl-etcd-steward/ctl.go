@@ -142,16 +142,23 @@ func rank(pod *corev1.Pod) int {
 	return 1
 }
 
+// takesTLS reports that all members take TLS, as the operator says. Before it says anything, the spec does.
+func takesTLS(c *v1alpha1.EtcdCluster) bool {
+	if len(c.Status.Endpoints) == 0 {
+		return c.Spec.IsTLS()
+	}
+	return strings.HasPrefix(c.Status.Endpoints[0], "https:")
+}
+
 // clientTLS is how clients connect, or the operator; nil without TLS. What it reads stays in memory.
 func (s *session) clientTLS(ctx context.Context, c *v1alpha1.EtcdCluster, operator bool) (*tls.Config, error) {
 	name := resources.ClientSecret(c.Name)
 	switch {
-	case operator && !c.Spec.IsTLS():
-		return nil, errors.New("the operator has no certificate, because spec.tls.mode is Disabled: leave out " +
-			"--operator")
+	case operator && !takesTLS(c):
+		return nil, errors.New("members take no TLS now, so the operator has no certificate: leave out --operator")
 	case operator:
 		name = resources.OperatorSecret(c.Name)
-	case !c.Spec.IsTLS():
+	case !takesTLS(c):
 		return nil, nil
 	}
 	var secret corev1.Secret

@@ -228,7 +228,7 @@ func issue(seen view, data map[string][]byte) error {
 		data[resources.KeyOrigin] = resources.Origin{Issuer: &issuer, Since: seen.Now.UTC()}.Encode()
 		pair, err = seen.signed.asking.Take(seen.signed.request, by.WithChain(seen.ca[resources.KeyChain]), seen.Now)
 	} else {
-		pair, err = by.Issue(resources.AccessCertificate(seen.cluster.Name, seen.Client.User).Leaf, seen.Now)
+		pair, err = by.Issue(seen.certificate().Leaf, seen.Now)
 	}
 	if err != nil {
 		return apply.Rejected{Reason: accessplan.ReasonCANotReady, Message: err.Error()}

@@ -285,7 +285,7 @@ func (r *Reconciler) lookAtSecret(ctx context.Context, c *v1alpha1.EtcdClient, s
 	if !seen.CA.Known {
 		return nil
 	}
-	certificate := resources.AccessCertificate(seen.cluster.Name, seen.Client.User)
+	certificate := seen.certificate()
 	seen.renew = resources.WhyCertificateIsDue(secret.Data, certificate, seen.ca, renewalAsked(c), seen.Now)
 	if err := r.lookAtIssuer(ctx, c, seen, seen.renew); err != nil {
 		return err
@@ -296,17 +296,21 @@ func (r *Reconciler) lookAtSecret(ctx context.Context, c *v1alpha1.EtcdClient, s
 	return nil
 }
 
+// certificate is what the Secret is to hold.
+func (v *view) certificate() resources.Certificate {
+	return resources.AccessCertificate(v.cluster.Name, v.Client.User, v.Client.Password)
+}
+
 // lookAtPassword says why another password has to be drawn; empty: it has not. One is asked for together with a
 // certificate, and not drawn where that is renewed in time.
 func (v *view) lookAtPassword(c *v1alpha1.EtcdClient) string {
 	password := string(v.secret.Data[resources.KeyPassword])
-	certificate := resources.AccessCertificate(v.cluster.Name, v.Client.User)
 	switch {
 	case !c.Spec.Password:
 		return ""
 	case !resources.IsPassword(password):
 		return resources.KeyPassword + " is not as it has to be"
-	case v.renew != "" && resources.IsAskedFor(certificate.Made(v.secret.Data), renewalAsked(c), v.Now):
+	case v.renew != "" && resources.IsAskedFor(v.certificate().Made(v.secret.Data), renewalAsked(c), v.Now):
 		return "a new password was asked for"
 	}
 	v.password, v.Secret.Digest = password, resources.PasswordDigest(password)

@@ -23,8 +23,7 @@ func (r *Reconciler) lookAtIssuer(ctx context.Context, c *v1alpha1.EtcdClient, s
 	if !seen.CA.Known || due == "" {
 		return nil
 	}
-	certificate := resources.AccessCertificate(seen.cluster.Name, seen.Client.User)
-	asking, byIssuer := resources.AskingFor(seen.Client.Secret, certificate, seen.ca)
+	asking, byIssuer := resources.AskingFor(seen.Client.Secret, seen.certificate(), seen.ca)
 	if !byIssuer {
 		return nil
 	}

@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,18 @@ func TestAClientGetsAPasswordWhereItAsksForOneAndElseNone(t *testing.T) {
 	w.passes(20, "shop")
 	if got := w.writes[before:]; len(got) > 0 {
 		t.Errorf("once it is settled the operator writes %v", got)
+	}
+}
+
+func TestTheCertificateOfAClientWithAPasswordIsNoUserByItself(t *testing.T) {
+	w := newWorld(t, aClient("shop", 0, withPassword), aClient("billing", 0))
+	w.passes(enough, "shop", "billing")
+	with, without := certificateIn(t, w.secret("shop-etcd")).Subject, certificateIn(t, w.secret("billing-etcd")).Subject
+	if with.CommonName != "" || !slices.Equal(with.Organization, []string{"shop"}) {
+		t.Errorf("with a password it is of %q, which etcd's gateway refuses", with)
+	}
+	if without.CommonName != "billing" {
+		t.Errorf("without one it is of %q", without)
 	}
 }
 

@@ -86,6 +86,7 @@ spec:
 		" namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}}, {ipBlock: {cidr: 10.0.0.0/8, except: [10.1.0.0/16]}}], metrics: [{namespaceSelector: {matchLabels: {team: ops}}}]}}"},
 	{"a node port", "spec: {service: {type: NodePort}}"},
 	{"no TLS", "spec: {tls: {mode: Disabled}}"},
+	{"TLS for those who want it", "spec: {tls: {mode: Permissive, extraSANs: [etcd.example.com]}}"},
 	{"no TLS behind a load balancer for known networks", "spec: {tls: {mode: Disabled}, service: {type: LoadBalancer, loadBalancerSourceRanges: [203.0.113.0/24]}}"},
 	{"no TLS and no names to put in certificates", "spec: {tls: {mode: Disabled, extraSANs: []}}"},
 	{"authentication", "spec: {auth: {enabled: true}}"},

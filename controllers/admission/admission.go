@@ -301,18 +301,20 @@ func IsRepository(name string) bool { return repository.MatchString(name) }
 func IsDigest(text string) bool { return digest.MatchString(text) }
 
 // closeIt is what a user can do about an exposure.
-const closeIt = ". Set type LoadBalancer with spec.service.loadBalancerSourceRanges, or type ClusterIP, or create a " +
-	"cluster with spec.tls.mode Managed"
+const closeIt = ". Set type LoadBalancer with spec.service.loadBalancerSourceRanges, or type ClusterIP. With " +
+	"spec.tls.mode Managed any type is allowed"
 
 // exposure says who can use etcd without TLS; empty when only clients inside can, and known networks.
 func exposure(spec *v1alpha1.EtcdClusterSpec) string {
 	service := cmp.Or(spec.Service, &v1alpha1.ServiceSpec{})
 	isKnown := service.Type == corev1.ServiceTypeLoadBalancer && len(service.LoadBalancerSourceRanges) > 0
-	if spec.IsTLS() || isKnown || cmp.Or(service.Type, corev1.ServiceTypeClusterIP) == corev1.ServiceTypeClusterIP {
+	isInside := cmp.Or(service.Type, corev1.ServiceTypeClusterIP) == corev1.ServiceTypeClusterIP
+	mode := spec.TLSModeOrDefault()
+	if mode == v1alpha1.TLSManaged || isKnown || isInside {
 		return ""
 	}
-	return fmt.Sprintf("spec.service.type is %s while spec.tls.mode is Disabled: all who reach it could read and "+
-		"change all data", service.Type)
+	return fmt.Sprintf("spec.service.type is %s while spec.tls.mode is %s: all who reach it could read and change "+
+		"all data", service.Type, mode)
 }
 
 func validateNetworkPolicy(policy *v1alpha1.NetworkPolicySpec, at *field.Path) field.ErrorList {

@@ -3,7 +3,8 @@ package admission_test
 import "strings"
 
 const (
-	noOtherTLS      = " on an existing cluster; create a new cluster with the mode that you want"
+	noTLSAtOnce     = "spec.tls.mode cannot go from Managed to Disabled at once: clients with TLS would be cut off. Set Permissive"
+	onlyTLSAtOnce   = "spec.tls.mode cannot go from Disabled to Managed at once: clients without TLS would be cut off. Set Permissive"
 	noOtherBalancer = "spec.service.loadBalancerClass cannot be changed, added or removed while spec.service.type stays LoadBalancer: " +
 		"Kubernetes does not allow it; set another type first"
 )
@@ -40,10 +41,18 @@ var changesOfOlder = []change{
 
 // changes are tried on a real API server too, which first stores what was before.
 var changes = []change{
-	{"TLS is turned off", "", "spec: {tls: {mode: Disabled}}", "spec.tls", "spec.tls.mode cannot change from Managed to Disabled" + noOtherTLS},
-	{"TLS is turned on", "spec: {tls: {mode: Disabled}}", "spec: {tls: {mode: Managed}}", "spec.tls", "spec.tls.mode cannot change from Disabled to Managed" + noOtherTLS},
-	{"TLS is turned on by removing the mode", "spec: {tls: {mode: Disabled}}", "spec: {tls: {}}", "spec.tls", "spec.tls.mode cannot change from Disabled to Managed" + noOtherTLS},
-	{"TLS is turned on by removing the section", "spec: {tls: {mode: Disabled}}", "", "spec.tls", "spec.tls.mode cannot change from Disabled to Managed" + noOtherTLS},
+	{"TLS is turned off", "", "spec: {tls: {mode: Disabled}}", "spec.tls", noTLSAtOnce},
+	{"TLS is turned on", "spec: {tls: {mode: Disabled}}", "spec: {tls: {mode: Managed}}", "spec.tls", onlyTLSAtOnce},
+	{"TLS is turned on by removing the mode", "spec: {tls: {mode: Disabled}}", "spec: {tls: {}}", "spec.tls", onlyTLSAtOnce},
+	{"TLS is turned on by removing the section", "spec: {tls: {mode: Disabled}}", "", "spec.tls", onlyTLSAtOnce},
+	{"TLS becomes possible", "spec: {tls: {mode: Disabled}}", "spec: {tls: {mode: Permissive}}", "", ""},
+	{"TLS becomes the only way", "spec: {tls: {mode: Permissive}}", "", "", ""},
+	{"clients without TLS are let in", "", "spec: {tls: {mode: Permissive}}", "", ""},
+	{"TLS is turned off after that", "spec: {tls: {mode: Permissive}}", "spec: {tls: {mode: Disabled}}", "", ""},
+	{"clients without TLS are let in while authentication is on", "spec: {auth: {enabled: true}}",
+		"spec: {tls: {mode: Permissive}, auth: {enabled: true}}", "spec.auth", "spec.auth.enabled needs spec.tls.mode Managed"},
+	{"clients without TLS are let in on every node", "spec: {service: {type: NodePort}}",
+		"spec: {tls: {mode: Permissive}, service: {type: NodePort}}", "spec.service", "spec.service.type is NodePort while spec.tls.mode is Permissive"},
 	{"authentication is turned on", "", "spec: {auth: {enabled: true}}", "", ""},
 	{"authentication is turned off", "spec: {auth: {enabled: true}}", "spec: {auth: {enabled: false}}", "", ""},
 	{"authentication is left to people", "spec: {auth: {enabled: true}}", "", "", ""},

@@ -137,7 +137,7 @@ var refusedNames = []refusal{
 		""},
 	{"a budget policy that does not exist", "spec: {disruption: {podDisruptionBudget: Always}}", "spec.disruption.podDisruptionBudget",
 		`supported values: "Auto", "None"`, ""},
-	{"a TLS mode that does not exist", "spec: {tls: {mode: Optional}}", "spec.tls.mode", `supported values: "Managed", "Disabled"`,
+	{"a TLS mode that does not exist", "spec: {tls: {mode: Optional}}", "spec.tls.mode", `supported values: "Managed", "Permissive", "Disabled"`,
 		""},
 }
 
@@ -387,7 +387,7 @@ var refusedRepairs = []refusal{
 // exposed is what is said of a Service that lets all use etcd.
 func exposed(kind string) string {
 	return "spec.service.type is " + kind + " while spec.tls.mode is Disabled: all who reach it could read and change all data. Set type LoadBalancer " +
-		"with spec.service.loadBalancerSourceRanges, or type ClusterIP, or create a cluster with spec.tls.mode Managed"
+		"with spec.service.loadBalancerSourceRanges, or type ClusterIP. With spec.tls.mode Managed any type is allowed"
 }
 
 // sanSentence is what is said of a name that no certificate can have.
@@ -430,12 +430,12 @@ var refusedTLS = []refusal{
 	{"one Secret for both CAs", "spec: {tls: {clientCA: {secretRef: {name: corp}}, peerCA: {secretRef: {name: corp}}}}", "spec.tls.peerCA",
 		"spec.tls.clientCA and spec.tls.peerCA must name two Secrets: with one CA for both, anyone who has the certificate of a client could connect as a member", ""},
 	{"a CA without TLS", "spec: {tls: {mode: Disabled, peerCA: {secretRef: {name: corp}}}}", "spec.tls",
-		"spec.tls.clientCA and spec.tls.peerCA need spec.tls.mode Managed: without TLS there is nothing to sign", ""},
+		"spec.tls.clientCA and spec.tls.peerCA need spec.tls.mode Managed or Permissive: without TLS there is nothing to sign", ""},
 	{"names for certificates without TLS", "spec: {tls: {mode: Disabled, extraSANs: [etcd.example.com]}}", "spec.tls.extraSANs",
-		"spec.tls.extraSANs needs spec.tls.mode Managed: without TLS there is no certificate to put them in", ""},
+		"spec.tls.extraSANs needs spec.tls.mode Managed or Permissive: without TLS there is no certificate to put them in", ""},
 	{"authentication without TLS", "spec: {tls: {mode: Disabled}, auth: {enabled: true}}", "spec.auth",
-		"spec.auth.enabled needs spec.tls.mode Managed: without certificates the operator could not log in. Take spec.auth out, or create a cluster with " +
-			"spec.tls.mode Managed from a backup", ""},
+		"spec.auth.enabled needs spec.tls.mode Managed: without certificates neither the operator nor clients could log in. Take spec.auth out, or set " +
+			"it to false, or set spec.tls.mode to Managed", ""},
 	{"authentication that is neither on nor off", "spec: {auth: {}}", "spec.auth.enabled", "Required value", ""},
 	{"access for all namespaces", "spec: {access: {namespaces: [{name: '*'}]}}", "spec.access.namespaces[0].name",
 		`spec.access.namespaces names "*"; it must be the name of a namespace. There is none for all namespaces: name each`, ""},

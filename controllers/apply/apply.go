@@ -154,9 +154,9 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.deleteSecret(ctx, c)
 	case changes.PrepareMember:
 		return s.prepareMember(ctx, c)
-	case changes.AddLearner, changes.Promote, changes.MoveLeader, changes.DisarmAlarms, changes.AppendEntries,
-		changes.EnableDowngrade, changes.CancelDowngrade, changes.RemoveMember, changes.Compact, changes.MakeUsers,
-		changes.EnableAuth, changes.DisableAuth:
+	case changes.AddLearner, changes.SetPeerScheme, changes.Promote, changes.MoveLeader, changes.DisarmAlarms,
+		changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade, changes.RemoveMember,
+		changes.Compact, changes.MakeUsers, changes.EnableAuth, changes.DisableAuth:
 		return s.carryOutInEtcd(ctx, c)
 	}
 	return fmt.Errorf("carrying out %s: no such change", changes.KindOf(change))

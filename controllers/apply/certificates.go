@@ -49,6 +49,9 @@ func (i *issuer) ensureCA(ctx context.Context, object facts.Object) error {
 // follows from the first one's key; a person's may sign for others too, so then it is one of its own.
 func (i *issuer) firstCA(ctx context.Context, object facts.Object) (map[string][]byte, error) {
 	data := map[string][]byte{}
+	if err := i.keepRecords(ctx, object, data); err != nil {
+		return nil, err
+	}
 	if from := object.Source; from.From != "" {
 		if err := i.take(ctx, data, signing, wantedCA{object.Name, from.From, from.Print}, i.Now()); err != nil {
 			return nil, err
@@ -56,7 +59,10 @@ func (i *issuer) firstCA(ctx context.Context, object facts.Object) (map[string][
 		origin := resources.OriginIn(data, resources.KeyOrigin)
 		origin.IsFirst = true
 		data[resources.KeyOrigin] = origin.Encode()
-		data[resources.KeyCA], data[resources.KeyRecords] = data[resources.KeyCert], []byte(rand.Text())
+		data[resources.KeyCA] = data[resources.KeyCert]
+		if _, isKept := data[resources.KeyRecords]; !isKept {
+			data[resources.KeyRecords] = []byte(rand.Text())
+		}
 		return data, nil
 	}
 	pair, err := pki.NewCA(i.nameOfCA(object.Name), i.Now(), 0)
@@ -65,6 +71,19 @@ func (i *issuer) firstCA(ctx context.Context, object facts.Object) (map[string][
 	}
 	data[resources.KeyCert], data[resources.KeyKey], data[resources.KeyCA] = pair.Cert, pair.Key, pair.Cert
 	return data, nil
+}
+
+// keepRecords has the records of backups signed with the key that they had before the cluster got TLS.
+func (i *issuer) keepRecords(ctx context.Context, object facts.Object, data map[string][]byte) error {
+	if object.Port == facts.ForPeers || !i.view.Current.IsAlive() {
+		return nil
+	}
+	named := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: resources.RecordsSecret(i.cluster.Name)}}
+	found, err := i.find(ctx, resources.KindSecret, named)
+	if records, isThere := found.(*corev1.Secret); isThere && err == nil {
+		data[resources.KeyRecords] = resources.RecordSecret(records.Data)
+	}
+	return err
 }
 
 // readCA reads a CA from the API server. One that holds another CA than the change was decided on signs

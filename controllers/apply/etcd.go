@@ -11,6 +11,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
@@ -19,6 +20,8 @@ func (s step) carryOutInEtcd(ctx context.Context, change changes.Change) error {
 	switch c := change.(type) {
 	case changes.AddLearner:
 		return s.addLearner(ctx, c)
+	case changes.SetPeerScheme:
+		return s.setPeerScheme(ctx, c)
 	case changes.Promote:
 		return s.promote(ctx, c)
 	case changes.MoveLeader:
@@ -57,13 +60,25 @@ func (s step) carryOutInEtcd(ctx context.Context, change changes.Change) error {
 // addLearner adds a learner to the list. Whether an unanswered call took effect, the next look shows by the peer URL.
 func (s step) addLearner(ctx context.Context, c changes.AddLearner) error {
 	err := s.changeList(ctx, func(ctx context.Context, voter client.Client) error {
-		_, err := voter.AddLearner(ctx, resources.PeerURL(s.cluster, c.Name))
+		_, err := voter.AddLearner(ctx, resources.PeerURLOf(s.cluster, c.Name, c.Transport))
 		return err
 	})
 	if client.IsAlreadyAdded(err) {
 		return nil
 	}
 	return etcdError(err, "adding learner "+c.Name)
+}
+
+// setPeerScheme has the list say by which scheme peers dial a member.
+func (s step) setPeerScheme(ctx context.Context, c changes.SetPeerScheme) error {
+	url := etcdutil.PeerURL(c.Scheme, c.Name, s.cluster.Name, s.cluster.Namespace)
+	err := s.askLeader(ctx, "changing the peer URL of "+c.Name, func(ctx context.Context, leader client.Client) error {
+		return leader.SetPeerURL(ctx, c.ID, url)
+	})
+	if errors.Is(err, client.ErrMemberNotFound) {
+		return ErrStale
+	}
+	return err
 }
 
 // promote makes a learner a voter.

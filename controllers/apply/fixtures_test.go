@@ -34,7 +34,7 @@ func demo() *v1alpha1.EtcdCluster {
 
 func settings(c *v1alpha1.EtcdCluster) facts.Settings {
 	return facts.Settings{Version: etcdutil.Version{Major: 3, Minor: 6, Patch: 16},
-		Inputs: resources.Inputs(c).Canonical()}
+		Inputs: resources.Inputs(c).Canonical(), Transport: resources.TransportAsked(c)}
 }
 
 func begin() changes.BeginBootstrap {

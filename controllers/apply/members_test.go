@@ -114,6 +114,21 @@ func TestALearnerIsAddedOnceHoweverOftenItIsAsked(t *testing.T) {
 	}
 }
 
+func TestTheSchemeByWhichPeersDialAMemberChangesOnceHoweverOftenItIsAsked(t *testing.T) {
+	r := newRunning(t)
+	id := r.member(t, "demo-1").ID
+	for range 2 {
+		r.mustDo(t, r.look(t), changes.SetPeerScheme{Name: "demo-1", ID: id, Scheme: "http"})
+	}
+	if m := r.member(t, "demo-1"); m.ID != id || !slices.Equal(m.PeerURLs, []string{"http://demo-1.demo-peers.prod.svc:2380"}) {
+		t.Errorf("%+v", m)
+	}
+	err := r.do(t, r.look(t), changes.SetPeerScheme{Name: "demo-9", ID: 77, Scheme: "http"})
+	if !errors.Is(err, ErrStale) {
+		t.Errorf("of a member that is gone: %v", err)
+	}
+}
+
 func TestALearnerIsPromotedOnceHoweverOftenItIsAsked(t *testing.T) {
 	r := newRunning(t)
 	id := r.grown(t)

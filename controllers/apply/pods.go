@@ -24,7 +24,7 @@ import (
 // would hang, so that one must be there.
 func (s step) startPods(ctx context.Context, c changes.StartPods) error {
 	return each(ctx, c.Pods, func(ctx context.Context, start changes.Start) error {
-		if err := s.needSecret(ctx, start.Name); err != nil {
+		if err := s.needSecret(ctx, start); err != nil {
 			return err
 		}
 		err := s.startPod(ctx, start)
@@ -37,10 +37,11 @@ func (s step) startPods(ctx context.Context, c changes.StartPods) error {
 	})
 }
 
-func (s step) needSecret(ctx context.Context, member string) error {
-	if !s.cluster.Spec.IsTLS() {
+func (s step) needSecret(ctx context.Context, start changes.Start) error {
+	if !start.Settings.Transport.HasCertificates() {
 		return nil
 	}
+	member := start.Name
 	name := resources.MemberSecret(member)
 	found, err := s.find(ctx, resources.KindSecret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	if err != nil {
@@ -124,7 +125,8 @@ func (s step) checkStart(start changes.Start) error {
 	default:
 		return fmt.Errorf("starting member %s: no Pod starts with flags %q", start.Name, start.Flags)
 	}
-	own := etcdutil.NamedURL{Name: start.Name, URL: resources.PeerURL(s.cluster, start.Name)}
+	own := etcdutil.NamedURL{Name: start.Name,
+		URL: resources.PeerURLOf(s.cluster, start.Name, start.Settings.Transport)}
 	if !slices.Contains(start.Initial, own) || start.Role != "" {
 		return fmt.Errorf("starting member %s: it is not on the list it starts with, or has a role before its seal",
 			start.Name)

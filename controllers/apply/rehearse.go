@@ -169,7 +169,7 @@ func (s step) podOf(ctx context.Context, name string) (*corev1.Pod, error) {
 }
 
 func (s step) successor(ctx context.Context, start changes.Start) (*corev1.Pod, error) {
-	if err := s.needSecret(ctx, start.Name); err != nil {
+	if err := s.needSecret(ctx, start); err != nil {
 		return nil, err
 	}
 	return s.buildPod(ctx, start)

@@ -81,7 +81,7 @@ func (s step) defragPod(ctx context.Context, c changes.StartDefrag) (*corev1.Pod
 	if err != nil {
 		return nil, err
 	}
-	return resources.BuildDefragPod(s.cluster, resources.DefragStart{
+	return resources.BuildDefragPod(s.reached(), resources.DefragStart{
 		Platform: platform, Member: c.Name, MemberID: c.ID, ClusterID: s.view.Current.Membership.ClusterID,
 		Deadline: c.Deadline, Until: c.Until, StartBy: s.Now().Add(c.Deadline),
 	}), nil
@@ -149,7 +149,7 @@ func (s step) restoreOne(ctx context.Context, incarnation incarnationToRestore, 
 	if l.Holds {
 		build = resources.BuildPlacePod
 	}
-	pod, err := build(s.cluster, resources.RestoreStart{
+	pod, err := build(s.reached(), resources.RestoreStart{
 		Next: incarnation.Next, Member: l.Name, Initial: l.Initial, Inputs: inputs,
 		Platform: with.Platform, Store: with.Store, Hash: with.Hash, ClusterID: incarnation.clusterID, Mounts: l.Mounts,
 		RestoredIn: s.incarnationOf(incarnation.Survivor), // as it was written down there

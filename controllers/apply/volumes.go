@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -267,7 +268,9 @@ func (s step) ownOf(ctx context.Context, kind string, like ctrlclient.Object) (c
 func (s step) sealPods(ctx context.Context, c changes.SealPods) error {
 	return each(ctx, c.Pods, func(ctx context.Context, seal changes.Seal) error {
 		patch := metadataPatch{Annotations: map[string]*string{}}
-		for key, value := range resources.InitialAnnotations(s.cluster, seal.Pod.Name, resources.StartSealed, nil) {
+		sealed := resources.InitialAnnotations(s.cluster, seal.Pod.Name, s.transportOf(seal.Pod.Name),
+			resources.StartSealed, nil)
+		for key, value := range sealed {
 			patch.Annotations[key] = &value
 		}
 		if seal.Process != "" {
@@ -281,6 +284,22 @@ func (s step) sealPods(ctx context.Context, c changes.SealPods) error {
 		}
 		return s.patchMetadata(ctx, resources.KindPod, podNamed(seal.Pod.Name), seal.Pod.UID, patch)
 	})
+}
+
+// transportOf is how the process of a Pod is reached. Its list of members has to name the URL that it has as its own.
+func (s step) transportOf(member string) etcdutil.Transport {
+	if pod := s.view.Current.Find(member).Pod; pod != nil {
+		return pod.Transport
+	}
+	return resources.TransportAsked(s.cluster)
+}
+
+// reached is the cluster as tasks connect to its members: with TLS only where all take it.
+func (s step) reached() *v1alpha1.EtcdCluster {
+	isPlain := func(r facts.Replica) bool {
+		return r.Member != nil && r.Pod != nil && !r.Pod.Transport.HasCertificates()
+	}
+	return resources.ReachedWith(s.cluster, !slices.ContainsFunc(s.view.Current.Members, isPlain))
 }
 
 // labelRole sets the role by which the client Service and the budget select, or takes it away.

@@ -56,7 +56,7 @@ func TestAClusterOverTheVolumesOfAnotherOneIsRefusedUnlessItResumesThem(t *testi
 	if len(said.Refusals) != 1 || said.Refusals[0].Field != "metadata.name" {
 		t.Fatalf("%+v", said)
 	}
-	for _, word := range []string{"demo-0", "demo-2", "put the mode back", "under another name"} {
+	for _, word := range []string{"demo-0", "demo-2", "set the mode to Permissive", "under another name"} {
 		if !strings.Contains(said.Refusals[0].Detail, word) {
 			t.Errorf("%q is not in: %s", word, said.Refusals[0].Detail)
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -103,6 +104,7 @@ func (fromStatus) Dial(_ context.Context, cluster *v1alpha1.EtcdCluster, pods []
 	if err != nil {
 		return nil, err
 	}
+	said.listAs(cluster, pods)
 	clients := map[string]etcd.Client{}
 	for _, pod := range pods {
 		clients[pod.Name] = said.of(pod.Name)
@@ -187,12 +189,9 @@ func (s *said) add(cluster *v1alpha1.EtcdCluster, m v1alpha1.MemberStatus) error
 	if err != nil {
 		return err
 	}
-	scheme, isLearner := etcdutil.SchemeHTTP, m.Role == facts.RoleLearner
-	if cluster.Spec.IsTLS() {
-		scheme = etcdutil.SchemeHTTPS
-	}
+	isLearner := m.Role == facts.RoleLearner
 	s.list.Members = append(s.list.Members, etcdutil.Member{ID: id, Name: m.Name, Learner: isLearner,
-		PeerURLs: []string{etcdutil.PeerURL(scheme, m.Name, cluster.Name, cluster.Namespace)}})
+		PeerURLs: []string{resources.PeerURL(cluster, m.Name)}})
 	if !m.Healthy {
 		return nil
 	}
@@ -206,6 +205,17 @@ func (s *said) add(cluster *v1alpha1.EtcdCluster, m v1alpha1.MemberStatus) error
 	}
 	s.members[m.Name] = answer
 	return nil
+}
+
+// listAs has peers dial members as their Pods listen: the status does not say how they are listed.
+func (s *said) listAs(cluster *v1alpha1.EtcdCluster, pods []corev1.Pod) {
+	for i := range pods {
+		transport, isSaid := resources.TransportOf(&pods[i])
+		at := slices.IndexFunc(s.list.Members, func(m etcdutil.Member) bool { return m.Name == pods[i].Name })
+		if isSaid && at >= 0 {
+			s.list.Members[at].PeerURLs = []string{resources.PeerURLOf(cluster, pods[i].Name, transport)}
+		}
+	}
 }
 
 // complete adds who leads, and of which version cluster and data are: of the lowest minor that runs. While minors

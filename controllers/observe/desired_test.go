@@ -32,6 +32,7 @@ func TestAllThatASpecAsksForIsSeen(t *testing.T) {
 			Maintenance: &v1alpha1.MaintenanceSpec{Window: &v1alpha1.WindowSpec{Schedule: "@daily",
 				Duration: metav1.Duration{Duration: time.Hour}}},
 			Auth: &v1alpha1.AuthSpec{Enabled: true},
+			TLS:  &v1alpha1.TLSSpec{Mode: v1alpha1.TLSPermissive},
 			Pod:  &v1alpha1.PodSpec{TopologySpreadConstraints: zones},
 			Etcd: &v1alpha1.EtcdSpec{SnapshotCount: new(int64(5000))},
 			Storage: &v1alpha1.StorageSpec{StorageClassName: new("fast"), Ephemeral: &v1alpha1.EphemeralSpec{},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,14 +52,20 @@ func (d *PodDialer) Dial(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	if len(pods) == 0 {
 		return nil, d.Forget(client.ObjectKeyFromObject(cluster))
 	}
-	config, generation, err := clientTLS(ctx, d.secrets, cluster)
+	var errs []error
+	config, generation, err := d.credentials(ctx, cluster, pods)
 	if err != nil {
-		return nil, err
+		errs = append(errs, err)
 	}
 	clients := make(map[string]etcd.Client, len(pods))
 	inUse := make([]etcd.Key, 0, len(pods))
-	var errs []error
 	for _, pod := range pods {
+		config, generation := config, generation
+		if isTLS := takesTLS(cluster, &pod); isTLS && err != nil {
+			continue
+		} else if !isTLS {
+			config, generation = nil, ""
+		}
 		key := etcd.Key{
 			Cluster: client.ObjectKeyFromObject(cluster).String(), PodUID: string(pod.UID),
 			Address:       net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(etcdutil.ClientPort)),
@@ -76,6 +83,23 @@ func (d *PodDialer) Dial(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	}
 	errs = append(errs, d.pool.Retain(client.ObjectKeyFromObject(cluster).String(), inUse...))
 	return clients, errors.Join(errs...)
+}
+
+// credentials are those for members that take TLS; none where no member does. Without them all others are dialled.
+func (d *PodDialer) credentials(ctx context.Context, cluster *v1alpha1.EtcdCluster, pods []corev1.Pod) (*tls.Config,
+	string, error) {
+	if !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return takesTLS(cluster, &pod) }) {
+		return nil, "", nil
+	}
+	return clientTLS(ctx, d.secrets, cluster)
+}
+
+// takesTLS reports a member that is dialled with TLS: one whose process takes it, by the flags that it started with.
+func takesTLS(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod) bool {
+	if transport, isSaid := resources.TransportOf(pod); isSaid {
+		return transport.HasCertificates()
+	}
+	return cluster.Spec.IsTLS()
 }
 
 // NoDialer dials no member. To look at a cluster that does not exist yet must close no connection: PodDialer knows
@@ -203,9 +227,6 @@ func operatorSecret(cluster *v1alpha1.EtcdCluster) types.NamespacedName {
 
 // clientTLS is how the operator dials the members of a cluster, and a generation that changes whenever that does.
 func clientTLS(ctx context.Context, secrets *SecretCache, cluster *v1alpha1.EtcdCluster) (*tls.Config, string, error) {
-	if !cluster.Spec.IsTLS() {
-		return nil, "", nil
-	}
 	key := operatorSecret(cluster)
 	secret, err := secrets.Get(ctx, key)
 	if err != nil {
@@ -229,11 +250,30 @@ func RecordKey(ctx context.Context, secrets SecretReader, cluster types.Namespac
 	object *v1alpha1.EtcdCluster) (backupplan.Key, error) {
 	name := resources.RecordKeySecret(cluster.Name, object)
 	secret, err := secrets.Get(ctx, types.NamespacedName{Namespace: cluster.Namespace, Name: name})
+	if apierrors.IsNotFound(err) && name != resources.CASecret(cluster.Name) {
+		return recordKeyFromBefore(ctx, secrets, cluster, object)
+	}
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading Secret %s/%s, for the key of records: %w", cluster.Namespace, name, err)
+	}
+	return backupplan.KeyOf(resources.RecordSecret(secret.Data), cluster.Namespace, cluster.Name), nil
+}
+
+// recordKeyFromBefore is the key of a cluster from when it had a CA: TLS was turned off since, and its CA stays.
+func recordKeyFromBefore(ctx context.Context, secrets SecretReader, cluster types.NamespacedName,
+	object *v1alpha1.EtcdCluster) (backupplan.Key, error) {
+	name := resources.CASecret(cluster.Name)
+	secret, err := secrets.GetLeft(ctx, types.NamespacedName{Namespace: cluster.Namespace, Name: name})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading Secret %s/%s, for the key of records: %w", cluster.Namespace, name, err)
+	case !resources.IsDataOf(secret, object.UID):
+		return nil, nil
 	}
 	return backupplan.KeyOf(resources.RecordSecret(secret.Data), cluster.Namespace, cluster.Name), nil
 }

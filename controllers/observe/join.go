@@ -196,6 +196,7 @@ func podOf(cluster *v1alpha1.EtcdCluster, pod *corev1.Pod) (*facts.Pod, error) {
 		Settings:    settingsOf(cluster, pod),
 		Record:      member,
 	}
+	p.Transport = transportOf(pod, p.Settings)
 	p.Undressed = !resources.DressingOf(cluster, pod).IsZero()
 	fillProcess(p, pod)
 	p.Uncompared = isUncompared(cluster, pod, p)

@@ -10,6 +10,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 func (w *world) names() []string {
@@ -102,7 +103,7 @@ func TestDesiredIsWhatTheSpecAsksFor(t *testing.T) {
 	want := facts.Desired{
 		Size: 3, Settings: d.Settings, AtTarget: d.Settings, Target: d.Settings.Version,
 		StorageBytes: 8 << 30, AccessMode: "ReadWriteOnce",
-		Retain: true, HasBudget: true, ClientUser: "demo-client",
+		Retain: true, HasBudget: true, ClientUser: "demo-client", Transport: etcdutil.TransportPlain,
 		ReplaceAfter: 5 * time.Minute, KeepVolumes: 24 * time.Hour,
 		Upkeep: facts.Upkeep{Compacts: true, KeepHistory: 5 * time.Minute},
 	}

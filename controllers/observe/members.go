@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -200,6 +201,17 @@ func (g gathered) recordsOf() map[string]record.Member {
 	for i := range g.volumes {
 		if r, err := recordOf(&g.volumes[i]); err == nil && !r.IsZero() {
 			records[g.volumes[i].Name] = r
+		}
+	}
+	return records
+}
+
+// recordsWithoutTLS are those of members that are dialled without TLS.
+func (g gathered) recordsWithoutTLS(cluster *v1alpha1.EtcdCluster) map[string]record.Member {
+	records := g.recordsOf()
+	for i := range g.pods {
+		if takesTLS(cluster, &g.pods[i]) {
+			delete(records, g.pods[i].Name)
 		}
 	}
 	return records

@@ -104,7 +104,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	if err != nil {
 		return facts.Observation{}, nil, err
 	}
-	keys := o.keyringOf(cluster, g.loadBalancer(ours))
+	keys := o.keyringOf(o.withCertificates(ctx, cluster, g), g.loadBalancer(ours))
 	look := search{observer: o, cluster: cluster, bootstrap: bootstrap, gathered: &g, asked: map[string]bool{}}
 	s, membership, err := look.askMembers(ctx)
 	if err != nil {
@@ -130,7 +130,8 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	history := o.history(ctx, s, cluster, current)
 	grown := withGrowth(cluster, current, history)
 	desired := s.desired(ctx, grown, desiredOfGrown(cluster, grown, fault, wish, began),
-		facts.Observation{Current: current, Schedules: g.schedules, Objects: secrets})
+		facts.Observation{Current: current, Next: facts.Incarnation{Members: next}, Schedules: g.schedules,
+			Objects: secrets})
 	seen := facts.Observation{
 		Now: began, Ahead: ahead, Cluster: o.identityOf(cluster), Desired: desired,
 		ClaimedBy: claim, DataClaim: data, TakenOver: g.takenOver(),
@@ -145,6 +146,9 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Requests: requests, Schedules: g.schedules, Proven: g.proven, HeldUp: g.heldUp,
 		Streaming: g.streaming, History: history,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
+	}
+	if seen.AccessClients, err = o.accessClients(ctx, cluster, desired); err != nil {
+		return facts.Observation{}, nil, err
 	}
 	o.askMore(ctx, s, &seen)
 	return seen, s.clients, nil
@@ -245,9 +249,7 @@ func (o *Observer) askMembers(ctx context.Context, cluster *v1alpha1.EtcdCluster
 	ctx, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
 	s := o.ask(ctx, cluster, g.members(bootstrap))
-	if !cluster.Spec.IsTLS() {
-		s.partImpostors(g.recordsOf())
-	}
+	s.partImpostors(g.recordsWithoutTLS(cluster))
 	return s, s.membership(ctx, ownershipOf(cluster), bootstrap.ClusterID)
 }
 

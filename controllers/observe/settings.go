@@ -43,6 +43,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		LeavesFirst:  cluster.Spec.Storage != nil && cluster.Spec.Storage.Replace == v1alpha1.ReplaceInPlace,
 		SnapshotEach: snapshotEach(inputs.Etcd),
 		TLS:          cluster.Spec.IsTLS(),
+		Transport:    resources.TransportAsked(cluster),
 		Auth:         authWish(cluster),
 		ClientUser:   resources.ClientUser(cluster.Name),
 		Storage:      askedStorage(cluster),
@@ -160,7 +161,7 @@ func settingsIn(in resources.RollInputs, version etcdutil.Version) facts.Setting
 	in.Ephemeral = nil
 	return facts.Settings{Version: version, Inputs: in.Canonical(), QuotaBytes: in.QuotaBytes(),
 		MemoryBytes: in.MemoryBytes(), RestartedAt: in.RestartedAt, Sidecars: in.Sidecars(), Fixed: in.Fixed(),
-		Trust: trustIn(in.Trust)}
+		Trust: trustIn(in.Trust), Transport: in.TLS}
 }
 
 // withoutDigest names a version on the way that would run from its tag although others run from their digest.
@@ -241,6 +242,7 @@ func desiredBy(cluster *v1alpha1.EtcdCluster, images resources.ImageDefaults, as
 		begins := etcdutil.Progress{Begins: next.Origin.Version}
 		desired.NextSettings = atStop(cluster, asked, begins, facts.Hold{}).Settings
 	}
+	desired = reached(desired, seen)
 	return trusting(desired, seen.Current.TrustOf(seen.Objects))
 }
 

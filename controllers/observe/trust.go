@@ -57,8 +57,8 @@ func trusting(desired facts.Desired, trust facts.Trust) facts.Desired {
 	}
 	for _, settings := range []*facts.Settings{&desired.Settings, &desired.AtTarget, &desired.NextSettings} {
 		in, err := resources.DecodeInputs(settings.Inputs)
-		if err != nil {
-			continue // there are none, or the spec is refused for them
+		if err != nil || !in.TLS.HasCertificates() {
+			continue // there are none, or the spec is refused for them, or it asks for none
 		}
 		in.Trust = &resources.TrustInputs{Clients: trust.On(facts.ForClients), Peers: trust.On(facts.ForPeers)}
 		*settings = settingsIn(in, settings.Version)

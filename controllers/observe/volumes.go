@@ -260,6 +260,6 @@ func retainedVolume(claim *corev1.PersistentVolumeClaim) facts.Retained {
 		r.TooNew = err.Error()
 	}
 	inputs, _ := resources.DecodeInputs(claim.Annotations[v1alpha1.AnnotationInputs])
-	r.TLS = inputs.TLS != string(v1alpha1.TLSDisabled)
+	r.TLS = inputs.TLS.HasCertificates()
 	return r
 }

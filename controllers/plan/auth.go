@@ -43,6 +43,9 @@ func turnAuthOn(o pass) *proposal {
 	case o.Auth.On:
 		return act(changes.OwnAuth{Own: true}, "spec.auth.enabled is true, and it is on already. Users stay as they "+
 			"are.")
+	case o.IsTurningTLS():
+		return wait(facts.ReasonAuthSpec, "spec.auth.enabled is true. The operator turns authentication on once every "+
+			"member takes TLS alone, as spec.tls.mode asks.").yielding()
 	case len(away) > 0:
 		return wait(facts.ReasonAuthSpec, "spec.auth.enabled is true. The operator turns authentication on once "+
 			"every member serves. It waits for %s.", strings.Join(facts.Names(away), ", ")).yielding()

@@ -211,8 +211,7 @@ func authRequired(o pass) *proposal {
 		"(etcdctl user grant-role root root)"
 	if !o.Desired.TLS {
 		help = "Without certificates (spec.tls.mode is Disabled) it has no user. Turn authentication off " +
-			"(etcdctl auth disable) and take a backup. Then create a cluster with spec.tls.mode Managed from " +
-			"that backup"
+			"(etcdctl auth disable). Then set spec.tls.mode to Permissive, and later to Managed, to turn it on again"
 	}
 	return refuse(facts.ReasonAuth, "etcd's authentication is on and does not let the operator in (%s). Members that "+
 		"stop are started again, and nothing else is done. %s.", o.Membership.Why, help).byHuman()

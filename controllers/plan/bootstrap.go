@@ -256,10 +256,7 @@ func bootstrapList(o pass) []etcdutil.NamedURL {
 }
 
 func peerURL(o facts.Observation, member string) string {
-	scheme := "http"
-	if o.Desired.TLS {
-		scheme = "https"
-	}
+	scheme := o.Desired.Settings.Transport.PeerScheme()
 	return etcdutil.PeerURL(scheme, member, o.Cluster.Name, o.Cluster.Namespace)
 }
 

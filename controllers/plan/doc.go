@@ -57,13 +57,13 @@
 //  9. Who is a member: awake, (quorum-lost,) membership, corruption. Unknown is not empty: nothing is removed. While
 //     copies of the data differ, none of them is given up on one member's word.
 //  10. alarms, which keep clients from writing. Then finish what was begun: record-members, cancel-downgrade,
-//     abandon-learner, first-pod, promote, collect.
+//     abandon-learner, first-pod, peer-url, promote, collect.
 //  11. replace, shrink, grow, wake-member, move-leader, pod-metadata. A doomed voter does not count, so grow also makes
 //     its successor.
 //  12. fence-member: what a person asks of one member.
-//  13. What the spec asks of members that run: (expand-volume, ask-issuer, ca-source,) roll-ca, check-minor, resize,
-//     roll, enable-downgrade, cover-log, authentication. Then room, where all members serve: compact, defragment; then
-//     member-health, maintenance-window, settled.
+//  13. What the spec asks of members that run: (expand-volume, ask-issuer, ca-source,) roll-ca, tls-mode, check-minor,
+//     resize, roll, enable-downgrade, cover-log, authentication. Then room, where all members serve: compact,
+//     defragment; then member-health, maintenance-window, settled.
 //
 // # When later rules are asked
 //
@@ -119,6 +119,7 @@
 //   - alarms.go: alarms, check-room, and what adds entries to the log: cover-log, wake-member
 //   - rollout.go: pod-metadata, resize, roll, cancel-downgrade, enable-downgrade, check-minor
 //   - auth.go: authentication. trust.go: ca-source, roll-ca. issuer.go: ask-issuer, signing
+//   - transport.go: peer-url, tls-mode
 //   - growth.go: expand-volume, and whose claim is next
 //   - upkeep.go: compact, defragment. health.go: member-health. window.go: maintenance-window. decide.go: settled
 //   - due.go: no rule, but who is restarted or resized next. succession.go: who is succeeded instead. joining.go: who

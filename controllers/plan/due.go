@@ -108,6 +108,9 @@ func whyHeld(o judge.Judged) string {
 		return fmt.Sprintf("Members run %s and the spec asks for %s. %s; put spec.version back to %s.x.",
 			version, o.Desired.Target, o.Desired.NoWay, version.MinorString())
 	}
+	if why := o.WhyKeepTLS(); why != "" {
+		return why
+	}
 	if o.Desired.Ephemeral {
 		return "" // members leave their volumes, large and small ones
 	}
@@ -125,7 +128,7 @@ func (d *Due) outdated(o judge.Judged) []facts.Replica {
 
 // isOutdated reports whether a recorded member runs, or will run, with other settings than the spec asks for. A stop of
 // a doomed one would be its end. One that does not say what it was made from is not restarted for that, but for the
-// version that it answers with, or because nothing says whom it trusts while a CA is replaced.
+// version that it answers with. While a CA is replaced, or the mode of TLS changes, it is: nothing says what it read.
 func isOutdated(o judge.Judged, r facts.Replica) bool {
 	switch {
 	case isBegun(o, r):
@@ -135,7 +138,7 @@ func isOutdated(o judge.Judged, r facts.Replica) bool {
 	case whyMoved(o, r) != "":
 		return true
 	case r.Pod.Settings.IsZero():
-		return answersOther(r, o.Desired.Settings.Version) || o.IsRollingCA()
+		return answersOther(r, o.Desired.Settings.Version) || o.IsRollingCA() || o.IsTurningTLS()
 	}
 	return r.Settings() != o.Desired.Settings || isBehindVolume(r)
 }

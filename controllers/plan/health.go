@@ -46,7 +46,7 @@ func versionsMoving(o pass) *proposal {
 // a moment, which is no step.
 func awaitedAtStop(o pass, at etcdutil.Progress) string {
 	stop := o.Desired.Settings.Version
-	isOnItsWay := o.Desired.Fault == "" && o.Desired.NoWay == "" && !o.Desired.IsMetBy(o.Desired.Settings)
+	isOnItsWay := o.Desired.Fault == "" && o.Desired.NoWay == "" && !o.Desired.IsAtTarget()
 	isBehind := func(v etcdutil.Version) bool { return isOnItsWay || !v.IsZero() && v.Minor+1 == stop.Minor }
 	switch {
 	case o.Desired.Needs == etcdutil.NeedCluster && isBehind(at.Cluster):

@@ -292,7 +292,7 @@ func inPlace() []row {
 			"create another EtcdCluster with it in spec.bootstrap.restore and spec.version of 3.7"},
 		{"nor to delete it for one with authentication", lookedAt(requesting(plain(three)), hasFound, withAuth), Refuse,
 			"restore-begin", facts.ReasonUnusable, "",
-			"create another EtcdCluster with it in spec.bootstrap.restore and with spec.tls.mode Managed"},
+			"set spec.tls.mode to Permissive"},
 		{"nor to change it where the same would be found again",
 			lookedAt(begin, hasFailed(time.Hour), because("StoreNotFound")), Refuse, "restore-begin",
 			facts.ReasonUnusable, "",

@@ -16,7 +16,7 @@ import (
 // askIssuer asks an issuer which CA it signs with. What cannot be asked, caSource tells.
 func askIssuer(o pass) *proposal {
 	for _, ca := range o.Objects {
-		if ca.CA && ca.Source.Ask && isSourceNeeded(o, ca) {
+		if ca.CA && ca.Source.Ask && (ca.State == facts.ObjectCurrent || isFirstCA(o, ca)) {
 			return act(changes.AskIssuer{CA: ca.Name, From: ca.Source.From, Since: ca.Source.Moved},
 				"that CA is trusted only once it is known, and only if it signs all that is needed.")
 		}

@@ -958,8 +958,8 @@ func returns() []row {
 		{"not when it is of two incarnations",
 			retaining(notBootstrapped(3), func(r *facts.Retained) { r.Incarnation = "other" }), Refuse, "retained-data",
 			facts.ReasonRetainedData, "", "different incarnations"},
-		{"not under another TLS mode", retaining(desire(notBootstrapped(3), func(d *facts.Desired) { d.TLS = false })), Refuse,
-			"retained-data", facts.ReasonRetainedData, "", "put the mode back"},
+		{"not without the certificates that its members had", retaining(desire(notBootstrapped(3), func(d *facts.Desired) { d.TLS = false })), Refuse,
+			"retained-data", facts.ReasonRetainedData, "", "set the mode to Permissive"},
 		{"not for data in Pods", retaining(desire(notBootstrapped(3), func(d *facts.Desired) { d.Ephemeral = true })), Refuse,
 			"retained-data", facts.ReasonRetainedData, "", "ephemeral"},
 		{"what lies beside a living cluster is nothing to it", retaining(settledWorld(3)), Settled, RuleSettled,
@@ -1218,7 +1218,7 @@ func silences() []row {
 func allRows() []row {
 	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
 		mislabelled(), sidecarRows(), alarmRows(), crowdedRows(), beginningRows(), clockRows(), corruptionRows(),
-		compareRows(), phaseRows(), trustRows(), rollCARows(), caSourceRows(), issuerRows(), waysBack(), upkeepRows(), windowRows(), sleepRows(), growthRows(),
+		compareRows(), phaseRows(), trustRows(), rollCARows(), transportRows(), caSourceRows(), issuerRows(), waysBack(), upkeepRows(), windowRows(), sleepRows(), growthRows(),
 		leadRows(), fencedRows(), authenticated())
 }
 

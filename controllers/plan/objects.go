@@ -17,7 +17,7 @@ import (
 // it may be wrong.
 func collect(o pass) *proposal {
 	for _, step := range []func(pass) *proposal{collectMembers, collectFormer, collectKept, collectStrays,
-		collectRequests} {
+		collectCertificates, collectRequests} {
 		if p := step(o); p != nil {
 			return p
 		}
@@ -152,18 +152,41 @@ func isAskedAgain(o pass, p *facts.Preflight) bool {
 		p.Asked == o.Asking(request).Inquiry()
 }
 
+// collectCertificates deletes what is shown no more, once TLS is off. The CAs stay: they are data, and TLS may come
+// back. The operator's own go last: by them it is known that something is left.
+func collectCertificates(o pass) *proposal {
+	if o.Desired.TLS || !o.HasQuorum() {
+		return nil
+	}
+	isLeft := func(secret facts.Object) bool {
+		return secret.State == facts.ObjectCurrent || secret.State == facts.ObjectDrifted
+	}
+	const noTLS = "spec.tls.mode is Disabled, and no member has certificates any more."
+	for _, r := range o.Members {
+		if isLeft(r.Secret) {
+			return act(changes.DeleteSecret{Name: r.Name, UID: r.Secret.UID}, noTLS)
+		}
+	}
+	for _, secret := range o.Objects {
+		if holder, isIt := secret.HolderOf(); isIt && isLeft(secret) {
+			return act(changes.DeleteSecret{Name: holder, UID: secret.UID}, noTLS)
+		}
+	}
+	return nil
+}
+
 // scaffold puts Services, Secrets and the NetworkPolicy right. A CA that is gone is not made anew under members
 // that trust the old one, and without it no certificate can be. From another one none is issued: etcd reads at its
 // start whom it trusts, and would refuse whom that one signed.
 func scaffold(o pass) *proposal {
 	c := changes.ApplyObjects{Objects: needed(o.Objects), Secrets: neededSecrets(o)}
 	lost := o.LostCAs()
-	if len(lost) == 0 {
+	if len(lost) == 0 && o.Desired.TLS && !lacksSource(o) {
 		return putRight(c)
 	}
 	c.Objects = slices.DeleteFunc(c.Objects, func(object facts.Object) bool { return object.Kind == kindSecret })
 	c.Secrets = nil
-	if p := putRight(c); p != nil {
+	if p := putRight(c); p != nil || len(lost) == 0 {
 		return p
 	}
 	return refuse(facts.ReasonLost(lost), "%s. The operator issues no certificate and changes none. Members and "+
@@ -171,6 +194,13 @@ func scaffold(o pass) *proposal {
 		pages.Docs+"docs/disaster-recovery.md "+
 		"says. The Secrets of members hold the certificate of the CA, and not its key.", facts.HowLost(lost),
 		untilWhen(o)).byHuman().yielding()
+}
+
+// lacksSource reports a CA that is yet to come from a Secret of a person, which cannot be used: ca-source says so.
+func lacksSource(o pass) bool {
+	return slices.ContainsFunc(o.Objects, func(ca facts.Object) bool {
+		return ca.CA && ca.State == facts.ObjectAbsent && ca.Source.Fault != ""
+	})
 }
 
 // untilWhen says when the first of the certificates ends.

@@ -79,10 +79,11 @@ func startedBefore(o pass, r facts.Replica) bool {
 }
 
 // toldAgain tells a sealed Pod what it was made from: a roll would never find it otherwise. Where nothing fits, the
-// roll finds it by the version that it answers with. While a CA is replaced it is restarted: nothing says what it read.
+// roll finds it by the version that it answers with. While a CA is replaced, or the mode of TLS changes, it is
+// restarted: nothing says what it read.
 func toldAgain(o pass, r facts.Replica) *proposal {
 	settings := likelySettings(o, r)
-	if !r.Pod.Settings.IsZero() || !r.IsSealed() || settings.IsZero() || o.IsRollingCA() {
+	if !r.Pod.Settings.IsZero() || !r.IsSealed() || settings.IsZero() || o.IsRollingCA() || o.IsTurningTLS() {
 		return nil
 	}
 	return act(changes.RestoreInputs{Pod: r.PodRef(), Settings: settings},

@@ -217,6 +217,9 @@ var finishBegun = []rule{
 		cancelDowngrade, givesWay},
 	{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner, holds},
 	{"first-pod", "The missing first Pod of a listed member is started.", firstPod, givesWay},
+	{"peer-url",
+		"The URL that etcd lists for a member gets the scheme that the member will listen with, before it is " +
+			"restarted so. All others can dial that by then.", peerURLs, givesWay},
 	{"promote", "A sealed learner that has caught up votes once a majority is heard to hold the leader's copy.",
 		promote, holds},
 	{"collect", "What belongs to no wanted member or incarnation is deleted, or kept for a while.",
@@ -272,6 +275,9 @@ var follow = []rule{
 		"A CA is replaced while members run: all trust both, then the new one signs, then the old one goes. No " +
 			"step leaves a member or a client without trust in one that it meets.",
 		rollCA, givesWay},
+	{"tls-mode",
+		"Members go from one mode of TLS to another step by step: certificates first, then TLS among members once " +
+			"all of them serve, then clients. No step cuts a member off.", tlsMode, givesWay},
 	{"check-minor",
 		"A minor version is left only once nothing has to be put right first: alarms, space, digests, snapshots, " +
 			"scheduled backups, learners.",

@@ -338,7 +338,7 @@ func grow(o pass) *proposal {
 			due(o, facts.PodChange(sick.Pod), facts.StartDeadline).yielding()
 	}
 	if name := o.due.Promised; join.IsPrepared {
-		return act(changes.AddLearner{Name: name}, "%s.", join.Because)
+		return act(changes.AddLearner{Name: name, Transport: transportOf(o, name)}, "%s.", join.Because)
 	}
 	if len(o.LostCAs()) > 0 {
 		return nil // no new member can be trusted: scaffold says so
@@ -348,6 +348,14 @@ func grow(o pass) *proposal {
 	}
 	return act(changes.PrepareMember{Volume: o.due.Next, Secret: o.Desired.TLS},
 		"%s. What a new member needs is made first.", join.Because)
+}
+
+// transportOf is how the member of a promised name will be reached: as its volume asks, if it has one.
+func transportOf(o pass, name string) etcdutil.Transport {
+	if settings := o.Find(name).Settings(); !settings.IsZero() {
+		return settings.Transport
+	}
+	return o.due.Settings.Transport
 }
 
 // sickVoter is a voter that is not healthy, or an empty replica. etcd refuses additions while fewer are than a quorum

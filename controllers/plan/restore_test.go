@@ -71,7 +71,9 @@ func createdAgo(o scene, ago time.Duration) scene {
 	return o
 }
 
-func plain(o scene) scene { return desire(o, func(d *facts.Desired) { d.TLS = false }) }
+func plain(o scene) scene {
+	return desire(o, func(d *facts.Desired) { d.TLS, d.Transport = false, etcdutil.TransportPlain })
+}
 
 // restoringWorld is a bootstrap that begins with a backup: the volumes are there, and a Pod runs on each to restore it
 // there.
@@ -232,7 +234,7 @@ func restores() []row {
 		{"a backup with authentication is begun with where there are certificates", looking(begin, hasFound, withAuth),
 			Act, "birth-record", "", "BeginBootstrap", ""},
 		{"and nowhere else", looking(plain(begin), hasFound, withAuth), Refuse, "restore-source", facts.ReasonUnusable,
-			"", "create it with spec.tls.mode Managed"},
+			"", "set spec.tls.mode to Permissive"},
 		{"a backup without authentication needs no certificates", looking(plain(begin), hasFound), Act, "birth-record",
 			"", "BeginBootstrap", ""},
 		{"a look that ended without a word is made anew",

@@ -99,10 +99,9 @@ func whyNotResume(o pass) string {
 		return "it is of more than one earlier cluster"
 	case o.Desired.Ephemeral && len(volumes) > 0:
 		return "spec.storage.ephemeral asks for data in Pods; it is on volumes"
-	case slices.ContainsFunc(volumes, func(v facts.Retained) bool { return v.TLS != o.Desired.TLS }):
-		return fmt.Sprintf(
-			"spec.tls.mode asks for TLS %s, and its members know each other by addresses %s; put the mode back",
-			onOff(o.Desired.TLS), onOff(!o.Desired.TLS))
+	case slices.ContainsFunc(volumes, func(v facts.Retained) bool { return v.TLS && !o.Desired.TLS }):
+		return "spec.tls.mode is Disabled, and its members have certificates; set the mode to Permissive, and turn " +
+			"TLS off once the cluster serves"
 	}
 	return cmp.Or(whyNotOneIncarnation(o.Incarnation, volumes), whyNotBack(o.Observation), whyUnknown(o.Observation))
 }
@@ -159,13 +158,6 @@ func whyNotOneIncarnation(o facts.Incarnation, volumes []facts.Retained) string 
 		return "its volumes are of different incarnations of the cluster"
 	}
 	return ""
-}
-
-func onOff(tls bool) string {
-	if tls {
-		return "with TLS"
-	}
-	return "without TLS"
 }
 
 func differ(items []facts.Retained, key func(facts.Retained) string) bool {

@@ -176,6 +176,8 @@ func difference(c facts.Settings, from facts.Settings) string {
 		return "again, because of etcdsteward.dev/restartedAt"
 	case c.Trust != from.Trust:
 		return "with trust in other CAs"
+	case c.Transport != from.Transport:
+		return withTransport(c.Transport, from.Transport)
 	}
 	switch fields := c.Differing(from); len(fields) {
 	case 0:

@@ -104,13 +104,16 @@ func awaitTurn(o pass, c changes.TurnCA, ca facts.Object, waits facts.Waiting) *
 func caSource(o pass) *proposal {
 	for _, ca := range o.Objects {
 		from, isThere := ca.Source, ca.State == facts.ObjectCurrent
-		if from.Fault == "" || ca.HasCopy() || !isSourceNeeded(o, ca) {
+		if from.Fault == "" || ca.HasCopy() || !isThere && !isFirstCA(o, ca) {
 			continue
 		}
 		says := fmt.Sprintf("%s names %s for the CA for %s, and that cannot be used: %s.",
 			facts.CAField(ca.Port), from.From, ca.Port, from.Fault)
 		goesOn := fmt.Sprintf("The operator goes on with the CAs in Secret %s. ", ca.Name)
-		if !isThere {
+		switch {
+		case !isThere && o.IsAlive():
+			goesOn = "Members get certificates as soon as it can be used. "
+		case !isThere:
 			goesOn = "The cluster begins as soon as it can be used. "
 		}
 		return whoseSource(o, from, says+" "+goesOn, isThere)
@@ -118,10 +121,10 @@ func caSource(o pass) *proposal {
 	return nil
 }
 
-// isSourceNeeded reports a CA that is there, or that is to be the first one.
-func isSourceNeeded(o pass, ca facts.Object) bool {
-	isFirst := ca.State == facts.ObjectAbsent && ca.Trusted == "" && !o.IsAlive() && !o.HasSwitchedOver()
-	return isFirst || ca.State == facts.ObjectCurrent
+// isFirstCA reports a CA that is yet to be made: no member lives by one in its place.
+func isFirstCA(o pass, ca facts.Object) bool {
+	isLost := func(lost facts.Object) bool { return lost.Name == ca.Name }
+	return ca.State == facts.ObjectAbsent && ca.Trusted == "" && !slices.ContainsFunc(o.LostCAs(), isLost)
 }
 
 // whoseSource waits for a Secret or an issuer that may come, and leaves one that is wrong to a person.

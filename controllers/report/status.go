@@ -236,10 +236,10 @@ func largest(members []v1alpha1.MemberStatus, old *resource.Quantity) *resource.
 }
 
 // endpoints are the URLs of the client Service: its name, which clients inside connect to, and the addresses of its
-// load balancer.
+// load balancer. They say https once every member takes TLS, which tells clients that they may move.
 func (in Input) endpoints() []string {
 	scheme, urls := "http://", []string{}
-	if in.Observation.Desired.TLS {
+	if in.Observation.TakesTLS() {
 		scheme = "https://"
 	}
 	for _, host := range append([]string{in.Cluster.Name + "." + in.Cluster.Namespace + ".svc"},
@@ -250,7 +250,7 @@ func (in Input) endpoints() []string {
 }
 
 func (in Input) clientSecret() *v1alpha1.SecretReference {
-	if !in.Observation.Desired.TLS {
+	if !in.Observation.TakesTLS() {
 		return nil
 	}
 	return &v1alpha1.SecretReference{Name: in.Cluster.Name + "-client-tls"}

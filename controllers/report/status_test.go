@@ -206,7 +206,15 @@ func TestEndpointsAppearWhenTheClusterIsThere(t *testing.T) {
 		[]string{"https://demo.default.svc:2379", "https://[2001:db8::7]:2379", "https://lb.example.com:2379"}) {
 		t.Errorf("with a load balancer: endpoints %v", s.Endpoints)
 	}
-	w.o.Desired.TLS, w.o.LoadBalancer = false, nil
+	w.o.LoadBalancer = nil
+	w.o.Current.Members[0].Pod.Transport = etcdutil.TransportPlain
+	if s := Status(w.input()); !reflect.DeepEqual(s.Endpoints, []string{"http://demo.default.svc:2379"}) || s.ClientSecretRef != nil {
+		t.Errorf("clients are told of TLS before every member takes it: %v, %v", s.Endpoints, s.ClientSecretRef)
+	}
+	w.o.Desired.TLS, w.o.Desired.Transport = false, etcdutil.TransportPlain
+	for i := range w.o.Current.Members {
+		w.o.Current.Members[i].Pod.Transport = etcdutil.TransportPlain
+	}
 	s = Status(w.input())
 	if !reflect.DeepEqual(s.Endpoints, []string{"http://demo.default.svc:2379"}) || s.ClientSecretRef != nil {
 		t.Errorf("without TLS: endpoints %v, secret %v", s.Endpoints, s.ClientSecretRef)

@@ -17,7 +17,7 @@ type Values struct {
 	Namespace, Name string
 
 	Version string // the lowest that runs; empty when none does
-	TLS     string // Managed or Disabled
+	TLS     string // Managed, Permissive or Disabled
 	Storage string // Volume or Ephemeral
 
 	Desired int      // voters asked for; those that there are, while a cluster is yet to fall asleep
@@ -50,7 +50,7 @@ func Metrics(in Input, status v1alpha1.EtcdClusterStatus) Values {
 	o := in.Observation
 	v := Values{
 		Namespace: in.Cluster.Namespace, Name: in.Cluster.Name,
-		Version: status.Version, TLS: string(v1alpha1.TLSManaged), Storage: "Volume",
+		Version: status.Version, TLS: string(in.Cluster.Spec.TLSModeOrDefault()), Storage: "Volume",
 		Desired: votersWanted(o), Members: count(o), Served: hasServed(o), Paused: o.Desired.Paused,
 		Busy:       slices.ContainsFunc(o.Current.Members, func(r facts.Replica) bool { return r.IsBusy(o.Now) }),
 		Ready:      meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady),
@@ -59,9 +59,6 @@ func Metrics(in Input, status v1alpha1.EtcdClusterStatus) Values {
 	}
 	if isAsleep(o) {
 		v.CertificateExpiry = time.Time{} // it is renewed before a member starts
-	}
-	if !o.Desired.TLS {
-		v.TLS = string(v1alpha1.TLSDisabled)
 	}
 	if o.Desired.Ephemeral {
 		v.Storage = "Ephemeral"

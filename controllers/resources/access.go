@@ -49,10 +49,14 @@ func BuildAccessSecret(c *v1alpha1.EtcdCluster, owner *v1alpha1.EtcdClient, data
 }
 
 // AccessCertificate is what the Secret of an EtcdClient holds: a certificate of its user, and the CAs that clients
-// trust.
-func AccessCertificate(cluster, user string) Certificate {
-	return Certificate{CertKey: KeyCert, KeyKey: KeyKey, CAKey: KeyCA, CA: CASecret(cluster),
-		Leaf: pki.Leaf{CommonName: user, Client: true}}
+// trust. Where the user logs in by a password the certificate has no common name, so that it is no user by itself, and
+// etcd's gateway takes it: that refuses each certificate with a name, also beside a password.
+func AccessCertificate(cluster, user string, hasPassword bool) Certificate {
+	leaf := pki.Leaf{CommonName: user, Client: true}
+	if hasPassword {
+		leaf = pki.Leaf{Organization: []string{user}, Client: true}
+	}
+	return Certificate{CertKey: KeyCert, KeyKey: KeyKey, CAKey: KeyCA, CA: CASecret(cluster), Leaf: leaf}
 }
 
 // AccessFiles are what stands beside the certificate.

@@ -33,23 +33,22 @@ func DataDir(incarnation, member string) string { return path.Join(dataMount, in
 // What decides how an empty directory is treated comes from the Pod's annotations, as arguments: an annotation that is
 // missing gives an empty value, with which etcd stops; as mere environment it would be ignored.
 func buildArgs(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Version) []string {
-	isTLS := s.Inputs.TLS == ""
 	args := []string{
 		"--name=" + s.Name,
 		"--data-dir=" + DataDir(s.Incarnation, s.Name),
 		"--initial-cluster-state=$(" + stateVariable + ")",
 		"--initial-cluster=$(" + clusterVariable + ")",
 		"--initial-cluster-token=" + s.Token,
-		"--initial-advertise-peer-urls=" + etcdutil.PeerURL(scheme(isTLS), s.Name, c.Name, c.Namespace),
-		"--advertise-client-urls=" + etcdutil.ClientURL(scheme(isTLS), s.Name, c.Name, c.Namespace),
-		"--listen-peer-urls=" + anyAddress(scheme(isTLS), etcdutil.PeerPort),
-		"--listen-client-urls=" + anyAddress(scheme(isTLS), etcdutil.ClientPort),
-		"--listen-metrics-urls=" + anyAddress(etcdutil.SchemeHTTP, etcdutil.MetricsPort),
+		"--initial-advertise-peer-urls=" + etcdutil.PeerURL(s.Inputs.TLS.PeerScheme(), s.Name, c.Name, c.Namespace),
+		"--advertise-client-urls=" + etcdutil.ClientURL(s.Inputs.TLS.ClientScheme(), s.Name, c.Name, c.Namespace),
+		listenPeers + anyAddress(etcdutil.PeerPort, s.Inputs.TLS.PeerScheme()),
+		listenClients + anyAddress(etcdutil.ClientPort, s.Inputs.TLS.ClientSchemes()...),
+		"--listen-metrics-urls=" + anyAddress(etcdutil.MetricsPort, etcdutil.SchemeHTTP),
 	}
 	if s.HasWAL {
 		args = append(args, "--wal-dir="+WALDir(s.Incarnation, s.Name))
 	}
-	if isTLS {
+	if s.Inputs.TLS.HasCertificates() {
 		args = append(args, tlsArgs(version)...)
 	}
 	args = append(args, settingArgs(s.Inputs.Etcd)...)
@@ -57,8 +56,14 @@ func buildArgs(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Version) []
 }
 
 // anyAddress is every address of a Pod, of IPv4 and of IPv6, also on a node without either. etcd guesses names of its
-// own for 0.0.0.0.
-func anyAddress(scheme string, port int) string { return fmt.Sprintf("%s://[::]:%d", scheme, port) }
+// own for 0.0.0.0. With two schemes it takes connections of both on that port.
+func anyAddress(port int, schemes ...string) string {
+	urls := make([]string, 0, len(schemes))
+	for _, scheme := range schemes {
+		urls = append(urls, fmt.Sprintf("%s://[::]:%d", scheme, port))
+	}
+	return strings.Join(urls, ",")
+}
 
 // tlsArgs name files below the mounted Secret. etcd reads certificates and keys again at each handshake, and the
 // kubelet renews what is mounted as a directory.
@@ -153,27 +158,17 @@ const (
 	doesNotCompare = "false"
 )
 
-// PeerURL is the URL that identifies a member of the cluster.
-func PeerURL(c *v1alpha1.EtcdCluster, member string) string {
-	return etcdutil.PeerURL(scheme(c.Spec.IsTLS()), member, c.Name, c.Namespace)
-}
-
-// ClientURL is the client URL that a member advertises.
-func ClientURL(c *v1alpha1.EtcdCluster, member string) string {
-	return etcdutil.ClientURL(scheme(c.Spec.IsTLS()), member, c.Name, c.Namespace)
-}
-
 // InitialAnnotations are what the Pod's --initial-cluster-state and --initial-cluster, and whether etcd compares its
 // data first, are read from at each start of its container. For StartSealed the list given is not used: such a member
 // knows only itself.
-func InitialAnnotations(c *v1alpha1.EtcdCluster, member string, flags StartFlags,
+func InitialAnnotations(c *v1alpha1.EtcdCluster, member string, transport etcdutil.Transport, flags StartFlags,
 	initial []etcdutil.NamedURL) map[string]string {
 	state, list := etcdutil.StateExisting, etcdutil.InitialCluster(initial)
 	if flags == StartBootstrap {
 		state = etcdutil.StateNew
 	}
 	if flags == StartSealed {
-		list = etcdutil.SealedInitialCluster(member, PeerURL(c, member))
+		list = etcdutil.SealedInitialCluster(member, PeerURLOf(c, member, transport))
 	}
 	return map[string]string{
 		v1alpha1.AnnotationInitialState: state, v1alpha1.AnnotationInitialCluster: list,
@@ -186,7 +181,7 @@ func InitialAnnotations(c *v1alpha1.EtcdCluster, member string, flags StartFlags
 func FlagsOf(c *v1alpha1.EtcdCluster, member string, annotations map[string]string) StartFlags {
 	state, list := annotations[v1alpha1.AnnotationInitialState], annotations[v1alpha1.AnnotationInitialCluster]
 	withData := flagsWithData(annotations)
-	own := etcdutil.SealedInitialCluster(member, PeerURL(c, member))
+	own := ownEntry(c, member, list)
 	hasOwn := strings.Contains(","+list+",", ","+own+",")
 	switch {
 	case withData == StartNone:
@@ -211,13 +206,6 @@ func flagsWithData(annotations map[string]string) StartFlags {
 		return StartSealed
 	}
 	return StartNone
-}
-
-func scheme(isTLS bool) string {
-	if isTLS {
-		return etcdutil.SchemeHTTPS
-	}
-	return etcdutil.SchemeHTTP
 }
 
 // Probes use the plain listener: the kubelet has no client certificate. A probe cannot be changed in a running Pod, so

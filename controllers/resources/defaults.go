@@ -55,8 +55,8 @@ func (in RollInputs) withoutDefaults() RollInputs {
 	in.Image = present(in.Image, ImageInputs.withoutDefaults)
 	in.Etcd = present(in.Etcd, EtcdInputs.withoutDefaults)
 	in.Pod = present(in.Pod, podWithoutDefaults)
-	if in.TLS == string(v1alpha1.TLSManaged) {
-		in.TLS = ""
+	if in.TLS == etcdutil.Transport(v1alpha1.TLSManaged) {
+		in.TLS = etcdutil.TransportTLS
 	}
 	return in
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 func TestAPodSaysWithWhichFlagsItStartsNext(t *testing.T) {
@@ -68,8 +69,8 @@ func TestNoPodComparesByItself(t *testing.T) {
 func TestAtSizeOneABootstrapIsNoSeal(t *testing.T) {
 	c := cluster()
 	list := urls(c, "demo-0")
-	bootstrap := InitialAnnotations(c, "demo-0", StartBootstrap, list)
-	seal := InitialAnnotations(c, "demo-0", StartSealed, nil)
+	bootstrap := InitialAnnotations(c, "demo-0", etcdutil.TransportTLS, StartBootstrap, list)
+	seal := InitialAnnotations(c, "demo-0", etcdutil.TransportTLS, StartSealed, nil)
 	if FlagsOf(c, "demo-0", bootstrap) != StartBootstrap || FlagsOf(c, "demo-0", seal) != StartSealed {
 		t.Errorf("birth %v, seal %v", bootstrap, seal)
 	}

@@ -28,7 +28,7 @@ type RollInputs struct {
 	Etcd      *EtcdInputs             `json:"etcd,omitempty"`
 	Pod       *v1alpha1.PodSpec       `json:"pod,omitempty"`       // but labels and annotations, which change in place
 	Ephemeral *v1alpha1.EphemeralSpec `json:"ephemeral,omitempty"` // present: data is in the Pod's emptyDir
-	TLS       string                  `json:"tls,omitempty"`       // absent: Managed
+	TLS       etcdutil.Transport      `json:"tls,omitempty"`       // absent: Managed
 
 	// RestartedAt is for what a person had the members restarted; absent: never.
 	RestartedAt string `json:"restartedAt,omitempty"`
@@ -91,9 +91,7 @@ func inputsAt(c *v1alpha1.EtcdCluster, version string) RollInputs {
 	if c.Spec.IsEphemeral() {
 		in.Ephemeral = c.Spec.Storage.Ephemeral
 	}
-	if !c.Spec.IsTLS() {
-		in.TLS = string(v1alpha1.TLSDisabled)
-	}
+	in.TLS = TransportAsked(c)
 	return in.withoutDefaults()
 }
 

@@ -51,6 +51,7 @@ type BackupStart struct {
 	Members     []string      // names of members to choose from
 	Deadline    time.Duration // what is left of it
 	Schedule    string        // that the backup is of; empty: a person made it by hand
+	TLS         *bool         // whether all members take TLS; nil where their Pods do not say: as the spec asks
 }
 
 // BuildBackupJob builds the Job that makes a backup: snapshot and, to prove it, fetch, restore and compare, one after
@@ -82,6 +83,9 @@ func scratchLimit(c *v1alpha1.EtcdCluster) *resource.Quantity {
 }
 
 func (s BackupStart) snapshotStep(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster) step {
+	if s.TLS != nil {
+		c = ReachedWith(c, *s.TLS)
+	}
 	store, secret := mountStore(b.Spec.Store, false), mountOperatorSecret(c)
 	args := slices.Concat(store.args, []string{"--endpoints=" + backupEndpoints(c, s.Members)}, clusterArgs(c),
 		[]string{"--cluster-id=" + s.ClusterID.String(), "--incarnation=" + strconv.Itoa(s.Incarnation),

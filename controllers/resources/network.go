@@ -45,7 +45,7 @@ func BuildPeerService(c *v1alpha1.EtcdCluster, bootstrap record.Bootstrap, opera
 // kube-proxy refuses connections to a port of a new name until its endpoints have that name too.
 func discoveryPorts(c *v1alpha1.EtcdCluster) []corev1.ServicePort {
 	suffix := ""
-	if c.Spec.IsTLS() {
+	if c.Spec.TLSModeOrDefault() == v1alpha1.TLSManaged { // with Permissive clients find members without
 		suffix = "-ssl"
 	}
 	client, peer := servicePort(clientPortName, etcdutil.ClientPort), servicePort(peerPortName, etcdutil.PeerPort)

@@ -86,7 +86,7 @@ func podAnnotations(c *v1alpha1.EtcdCluster, s PodStart) map[string]string {
 	if s.Inputs.Ephemeral != nil && s.Operator != "" {
 		annotations[v1alpha1.AnnotationOperator] = s.Operator
 	}
-	maps.Copy(annotations, InitialAnnotations(c, s.Name, s.Flags, s.Initial))
+	maps.Copy(annotations, InitialAnnotations(c, s.Name, s.Inputs.TLS, s.Flags, s.Initial))
 	return annotations
 }
 
@@ -97,7 +97,7 @@ func buildContainer(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Versio
 		ImagePullPolicy: pullPolicy(s.Inputs),
 		Command:         []string{"etcd"},
 		Args:            buildArgs(c, s, version),
-		Env:             buildEnv(s.Inputs.TLS == ""),
+		Env:             buildEnv(s.Inputs.TLS.HasCertificates()),
 		Ports: []corev1.ContainerPort{
 			containerPort(clientPortName, etcdutil.ClientPort),
 			containerPort(peerPortName, etcdutil.PeerPort),
@@ -113,7 +113,7 @@ func buildContainer(c *v1alpha1.EtcdCluster, s PodStart, version etcdutil.Versio
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError, // why etcd stopped is evidence
 	}
 	container.VolumeMounts = append(container.VolumeMounts, s.mountsOfWAL()...)
-	if s.Inputs.TLS == "" {
+	if s.Inputs.TLS.HasCertificates() {
 		container.VolumeMounts = append(container.VolumeMounts,
 			corev1.VolumeMount{Name: tlsVolume, MountPath: tlsMount, ReadOnly: true})
 	}
@@ -160,7 +160,7 @@ func buildVolumes(s PodStart) []corev1.Volume {
 		data.VolumeSource = corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: ephemeral.Medium}}
 	}
 	volumes := append([]corev1.Volume{data}, s.volumesOfWAL()...)
-	if s.Inputs.TLS == "" {
+	if s.Inputs.TLS.HasCertificates() {
 		volumes = append(volumes, mountedSecret(tlsVolume, MemberSecret(s.Name)))
 	}
 	return volumes

@@ -135,7 +135,7 @@ func (s RestoreStart) restoreArgs(c *v1alpha1.EtcdCluster) []string {
 		"--name=" + s.Member,
 		"--initial-cluster=" + etcdutil.InitialCluster(s.Initial),
 		"--initial-cluster-token=" + s.Token,
-		"--initial-advertise-peer-urls=" + PeerURL(c, s.Member),
+		"--initial-advertise-peer-urls=" + PeerURLOf(c, s.Member, s.Inputs.TLS),
 	}
 	if s.HasWAL {
 		args = append(args, "--wal-dir="+path.Join(walMount, staged, "wal"))

@@ -146,6 +146,15 @@ func MemberFromPeerURL(url, cluster, namespace string) (name string, ok bool) {
 	return name, true
 }
 
+// SchemeOf is the scheme of a URL; empty where it has none of etcd's.
+func SchemeOf(url string) string {
+	scheme, _, found := strings.Cut(url, "://")
+	if !found || scheme != SchemeHTTP && scheme != SchemeHTTPS {
+		return ""
+	}
+	return scheme
+}
+
 // NamedURL is one entry of --initial-cluster.
 type NamedURL struct{ Name, URL string }
 

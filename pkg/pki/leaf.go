@@ -113,7 +113,8 @@ func sameSet[T cmp.Ordered](a, b []T) bool {
 
 // Leaf is what a certificate has to say. It is compared as a set: the order of names and addresses means nothing.
 type Leaf struct {
-	// CommonName is the user's name for etcd's authentication, where that is enabled.
+	// CommonName is the user's name for etcd's authentication, where that is enabled. A certificate that names an
+	// organization alone is no user.
 	CommonName   string
 	Organization []string
 	// DNSNames and IPs are what a server is called, and on the peer port also from where etcd lets its holder dial.
@@ -146,8 +147,8 @@ func (a CA) Issue(l Leaf, now time.Time) (Pair, error) {
 
 func (l Leaf) check() error {
 	switch {
-	case l.CommonName == "":
-		return errors.New("the common name is empty")
+	case l.CommonName == "" && len(l.Organization) == 0:
+		return errors.New("the common name is empty, and no organization stands in its place")
 	case !l.Server && !l.Client:
 		return errors.New("it is for neither server nor client")
 	case l.Server && len(l.DNSNames) == 0 && len(l.IPs) == 0:

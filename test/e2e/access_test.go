@@ -86,33 +86,32 @@ var _ = Describe("A program of another namespace", Label("auth", "operator"), fu
 		operator.Restart() // midway, wherever that is
 		awaitAccess(ctx, cart, accessplan.ReasonKeysNotAllowed)
 
-		certified := cart.Connect(ctx)
-		mayUse(ctx, certified, "team/1")
-		mayNotUse(ctx, certified, "other/1")
+		_, err := cart.Connect(ctx).Get(ctx, "team/1")
+		Expect(err).To(MatchError(rpctypes.ErrPermissionDenied), "a certificate beside a password is no user by itself")
 		first := string(cart.Secret(ctx)["password"])
 		loggedIn, err := cart.LogIn(ctx, first)
 		Expect(err).NotTo(HaveOccurred())
-		mayUse(ctx, loggedIn, "team/2")
-		mayNotUse(ctx, loggedIn, "other/2")
+		mayUse(ctx, loggedIn, "team/1")
+		mayNotUse(ctx, loggedIn, "other/1")
 
 		cart.Renew(ctx)
 		operator.Restart()
 		Eventually(ctx, func(g Gomega) {
 			second := string(cart.Secret(ctx)["password"])
 			g.Expect(second).NotTo(Equal(first))
-			_, err := cart.LogIn(ctx, second)
+			loggedIn, err = cart.LogIn(ctx, second)
 			g.Expect(err).NotTo(HaveOccurred())
 		}).WithTimeout(world.Patience).Should(Succeed())
 		_, err = cart.LogIn(ctx, first)
 		Expect(err).To(MatchError(rpctypes.ErrAuthFailed))
-		mayUse(ctx, certified, "team/3") // the former certificate is good until it ends
+		mayUse(ctx, loggedIn, "team/2")
 
 		cluster.Change(ctx, allowing())
 		operator.Restart()
 		Eventually(ctx, func() error {
-			_, err := certified.Get(ctx, "team/1")
+			_, err := loggedIn.Get(ctx, "team/1")
 			return err
-		}).WithTimeout(world.Patience).Should(Satisfy(isRefused), "its certificate still reads, although the namespace is not allowed any more")
+		}).WithTimeout(world.Patience).Should(Satisfy(isRefused), "a user of a namespace that is not allowed any more still reads")
 		awaitAccess(ctx, cart, accessplan.ReasonNamespaceNotAllowed)
 
 		expectNoRestarts(ctx, cluster)
@@ -150,5 +149,5 @@ func mayNotUse(ctx context.Context, etcd *clientv3.Client, key string) {
 // isRefused reports how etcd answers a certificate whose user is gone.
 func isRefused(err error) bool {
 	return errors.Is(err, rpctypes.ErrPermissionDenied) || errors.Is(err, rpctypes.ErrUserNotFound) ||
-		errors.Is(err, rpctypes.ErrInvalidAuthToken)
+		errors.Is(err, rpctypes.ErrInvalidAuthToken) || errors.Is(err, rpctypes.ErrAuthFailed)
 }

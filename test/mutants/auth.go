@@ -16,8 +16,8 @@ var auth = []mutant{
 	},
 	{
 		Name: "the guard lets authentication be turned on where the operator has no certificate", Peer: "",
-		From: "case !o.Desired.TLS:\n\t\treturn accessAtRisk(",
-		To:   "case false:\n\t\treturn accessAtRisk(",
+		From: "case !o.Desired.TLS || slices.ContainsFunc(o.Voters(), isWithoutCertificates):",
+		To:   "case slices.ContainsFunc(o.Voters(), isWithoutCertificates):",
 		Test: guardRow("where the operator has a certificate"),
 	},
 	{

@@ -22,8 +22,8 @@ var cas = []mutant{
 	},
 	{
 		Name: "a CA is made anew under first members that trust one", Peer: "",
-		From: "(ca.Trusted != \"\" || o.IsAlive() || o.HasSwitchedOver())",
-		To:   "(o.IsAlive() || o.HasSwitchedOver())",
+		From: "(ca.Trusted != \"\" || mayTrust)",
+		To:   "mayTrust",
 		Test: guardRow("a new CA under first members that trust one"),
 	},
 	{
@@ -76,8 +76,8 @@ var cas = []mutant{
 	},
 	{
 		Name: "a member that does not say whom it trusts is told what the others read", Peer: "",
-		From: "settings.IsZero() || o.IsRollingCA() {",
-		To:   "settings.IsZero() {",
+		From: "settings.IsZero() || o.IsRollingCA() || o.IsTurningTLS() {",
+		To:   "settings.IsZero() || o.IsTurningTLS() {",
 		Test: "TestNextOneSentencePerRule/and_one_that_does_not_say_whom_it_trusts",
 	},
 	{
@@ -94,8 +94,8 @@ var cas = []mutant{
 	},
 	{
 		Name: "backups are not proven any more once a CA was rolled", Peer: "",
-		From: "if len(data[resources.KeyRecords]) == 0 {",
-		To:   "if len(data[resources.KeyRecords]) > 0 {",
+		From: "if len(data[resources.KeyRecords]) == 0 {\n\t\tsum",
+		To:   "if len(data[resources.KeyRecords]) > 0 {\n\t\tsum",
 		Test: "TestACAIsReplacedInFourTurnsOfWhichEachIsOneWrite",
 	},
 	{

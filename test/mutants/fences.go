@@ -25,8 +25,8 @@ var fences = []mutant{
 	},
 	{
 		Name: "a Pod starts on the volume that a person has", Peer: "",
-		From: "guardKeptDown(o, r), guardSealed(o, r, s))",
-		To:   "guardSealed(o, r, s))",
+		From: "guardKeptDown(o, r), guardSealed(o, r, s), guardTransport(o, r, s))",
+		To:   "guardSealed(o, r, s), guardTransport(o, r, s))",
 		Test: fencedIsKept,
 	},
 	{

@@ -43,7 +43,7 @@ func row(sentence string) string {
 func every() []mutant {
 	return slices.Concat(lifecycle, guards, effects, rolls, upkeep, sleep, leads, fences, deaths, returns, restores, inPlace, records, schedules, stores,
 		judgements, places, moves, halves, copies, compared, kept, passes, phases, logs, minors, trust, foreign, sidecars, network, installs,
-		seeing, rights, plugin, asked, releases, cas, previous, signatures, auth, access)
+		seeing, rights, plugin, asked, releases, cas, previous, signatures, auth, access, transports)
 }
 
 // isOf reports whether a bug is of a group. Other operators shipped those of peers; any other group is a directory of

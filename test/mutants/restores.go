@@ -136,8 +136,8 @@ var restores = []mutant{
 	},
 	{
 		Name: "a backup with authentication on is begun with where there are no certificates", Peer: "",
-		From: "case origin.AuthEnabled && !o.Desired.TLS:",
-		To:   "case origin.AuthEnabled && !o.Desired.TLS && o.IsAlive():",
+		From: "case origin.AuthEnabled && !o.Desired.Transport.HasCertificates():",
+		To:   "case origin.AuthEnabled && !o.Desired.Transport.HasCertificates() && o.IsAlive():",
 		Test: row("and nowhere else"),
 	},
 	{

@@ -28,9 +28,9 @@ var returns = []mutant{
 	},
 	{
 		Name: "a cluster with TLS is resumed without", Peer: "gardener/etcd-druid#420",
-		From: "case slices.ContainsFunc(volumes, func(v facts.Retained) bool { return v.TLS != o.Desired.TLS }):",
-		To:   "case slices.ContainsFunc(volumes, func(v facts.Retained) bool { return v.TLS && false }):",
-		Test: row("not under another TLS mode"),
+		From: "case slices.ContainsFunc(volumes, func(v facts.Retained) bool { return v.TLS && !o.Desired.TLS }):",
+		To:   "case slices.ContainsFunc(volumes, func(v facts.Retained) bool { return v.TLS && o.Desired.TLS && false }):",
+		Test: row("not without the certificates that its members had"),
 	},
 	{
 		Name: "a resumed cluster looks for its data where a new one would put it", Peer: "coreos/etcd-operator#2110",

@@ -33,6 +33,7 @@ func Start(ctx context.Context, reader client.Reader, cluster *v1alpha1.EtcdClus
 		return !resources.IsControlledBy(&pod, cluster.UID)
 	})
 	count := startFrom(members, start)
+	start.TLS = resources.AllTakeTLS(members)
 	start.PullSecrets = start.Images.AddSecrets(start.PullSecrets)
 	return count, nil
 }

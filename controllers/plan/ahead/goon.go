@@ -188,8 +188,9 @@ func (w *model) form() {
 	w.etcd.id, w.etcd.leader = w.idOf("cluster "+b.Incarnation), w.idOf(b.Names[0])
 	w.etcd.says = facts.Answer{Revision: max(1, b.Origin.Revision), Applied: uint64(2 * len(b.Names))}
 	for _, name := range b.Names {
+		url := w.url(name, w.o.Current.Find(name).RunsWith().Transport)
 		w.etcd.members = append(w.etcd.members, etcdutil.Member{ID: w.idOf(name), Name: name,
-			PeerURLs: []string{w.url(name)}, ClientURLs: []string{w.url(name)}})
+			PeerURLs: []string{url}, ClientURLs: []string{url}})
 	}
 }
 

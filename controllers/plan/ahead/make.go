@@ -40,6 +40,10 @@ func (w *model) make(c changes.Change) bool {
 		w.o.Astray = slices.DeleteFunc(w.o.Astray, func(d facts.DataRef) bool { return slices.Contains(c.Items, d) })
 	case changes.DeleteSecret:
 		w.eachReplica(named(c.Name), func(r *facts.Replica) { r.Secret.State, r.Secret.UID = facts.ObjectAbsent, "" })
+		w.o.Objects = slices.DeleteFunc(w.o.Objects, func(o facts.Object) bool {
+			holder, isIt := o.HolderOf()
+			return isIt && holder == c.Name
+		})
 	case changes.SealPods, changes.LabelRole, changes.DressPods, changes.RestoreInputs, changes.ResizePod,
 		changes.StartPods, changes.DeletePods, changes.EvictPod, changes.StopMembers, changes.StartDefrag,
 		changes.DeleteDefrag:
@@ -49,8 +53,8 @@ func (w *model) make(c changes.Change) bool {
 		w.makeVolumeChange(c)
 	case changes.PrepareMember:
 		w.prepare(c)
-	case changes.AddLearner, changes.Promote, changes.RemoveMember, changes.MoveLeader, changes.DisarmAlarms,
-		changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade:
+	case changes.AddLearner, changes.SetPeerScheme, changes.Promote, changes.RemoveMember, changes.MoveLeader,
+		changes.DisarmAlarms, changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade:
 		w.askEtcd(c)
 	case changes.MakeUsers:
 		w.o.Auth.HasUsers = true
@@ -112,7 +116,7 @@ func (w *model) createPods(starts []changes.Start) {
 			}
 			r.Storage = facts.StorageOf(*r, w.o.Current.Bootstrap, w.o.Desired.Storage)
 			r.Pod = &facts.Pod{UID: w.uid(), Created: w.o.Now, Phase: facts.PodPending, Flags: s.Flags, Role: s.Role,
-				Incarnation: w.o.Current.Bootstrap.Incarnation, Settings: s.Settings,
+				Incarnation: w.o.Current.Bootstrap.Incarnation, Settings: s.Settings, Transport: s.Settings.Transport,
 				Uncompared: s.Flags == facts.FlagsSealed && w.spec.Compares}
 		})
 	}
@@ -260,8 +264,13 @@ func (w *model) askEtcd(c changes.Change) {
 	e := &w.etcd
 	switch c := c.(type) {
 	case changes.AddLearner:
-		e.members = append(e.members, etcdutil.Member{ID: w.idOf(c.Name), PeerURLs: []string{w.url(c.Name)},
-			Learner: true})
+		e.members = append(e.members, etcdutil.Member{ID: w.idOf(c.Name),
+			PeerURLs: []string{w.url(c.Name, c.Transport)}, Learner: true})
+	case changes.SetPeerScheme:
+		if i := w.indexOf(c.Name); i >= 0 {
+			e.members[i].PeerURLs = []string{etcdutil.PeerURL(c.Scheme, c.Name, w.o.Cluster.Name,
+				w.o.Cluster.Namespace)}
+		}
 	case changes.Promote:
 		if i := w.indexOf(c.Name); i >= 0 {
 			e.members[i].Learner = false

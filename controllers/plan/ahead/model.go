@@ -65,7 +65,7 @@ func (w *model) recall() {
 		if m := r.Record(); !m.IsZero() && r.Incarnation() == in.Bootstrap.Incarnation {
 			w.etcd.id = cmp.Or(w.etcd.id, m.ClusterID)
 			w.etcd.members = append(w.etcd.members, etcdutil.Member{ID: m.MemberID, Name: r.Name,
-				PeerURLs: []string{w.url(r.Name)}})
+				PeerURLs: []string{w.url(r.Name, r.Settings().Transport)}})
 			w.etcd.says.Versions.Cluster = in.ClusterVersion()
 		}
 	}
@@ -183,16 +183,13 @@ func (w *model) memberOf(name string) *etcdutil.Member {
 
 func (w *model) indexOf(name string) int {
 	return slices.IndexFunc(w.etcd.members, func(m etcdutil.Member) bool {
-		return slices.Contains(m.PeerURLs, w.url(name)) || m.Name == name && name != ""
+		listed, isOurs := etcdutil.MemberFromPeerURL(facts.FirstURL(m), w.o.Cluster.Name, w.o.Cluster.Namespace)
+		return isOurs && listed == name || m.Name == name && name != ""
 	})
 }
 
-func (w *model) url(name string) string {
-	scheme := etcdutil.SchemeHTTP
-	if w.o.Desired.TLS {
-		scheme = etcdutil.SchemeHTTPS
-	}
-	return etcdutil.PeerURL(scheme, name, w.o.Cluster.Name, w.o.Cluster.Namespace)
+func (w *model) url(name string, transport etcdutil.Transport) string {
+	return etcdutil.PeerURL(transport.PeerScheme(), name, w.o.Cluster.Name, w.o.Cluster.Namespace)
 }
 
 // uid is that of an object that is not there yet.

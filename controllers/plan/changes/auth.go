@@ -1,6 +1,8 @@
 package changes
 
 import (
+	"slices"
+
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
@@ -69,7 +71,7 @@ func (EnableAuth) veto(o facts.View) Veto {
 	switch {
 	case o.Desired.Auth != facts.AuthOn:
 		return accessAtRisk("spec.auth.enabled is not true.")
-	case !o.Desired.TLS:
+	case !o.Desired.TLS || slices.ContainsFunc(o.Voters(), isWithoutCertificates):
 		return accessAtRisk("without certificates the operator would be kept out.")
 	case !o.Auth.Known || !o.Auth.HasUsers:
 		return accessAtRisk("the users root and %s are not known to be there with their roles.", o.Desired.ClientUser)

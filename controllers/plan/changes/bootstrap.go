@@ -61,7 +61,7 @@ func (c AdoptData) veto(o facts.View) Veto {
 
 // isUsable reports a volume that its member can start on as the spec asks.
 func isUsable(r facts.Retained, d facts.Desired) bool {
-	return r.TooNew == "" && r.TLS == d.TLS && !d.Ephemeral
+	return r.TooNew == "" && (d.TLS || !r.TLS) && !d.Ephemeral
 }
 
 // guardUnknown takes over no volume that may be a copy and cannot be told for one.

@@ -64,6 +64,7 @@ const (
 	EventWokeUp           = "WokeUp"                // a cluster that slept serves again
 	EventDefragment       = "DefragmentationBegun"  // a Pod was made that has a member defragmented
 	EventCATurned         = "CATurned"              // a CA is made, signs, or is retired, for a roll of CAs
+	EventPeerURL          = "PeerURLChanged"        // the scheme by which peers dial a member
 	EventDowngrade        = "DowngradeSet"          // a downgrade of etcd was enabled, or cancelled
 	EventUsersMade        = "UsersMade"             // the users that authentication needs are there
 	EventAuth             = "AuthenticationSet"     // authentication was turned on, or off

@@ -25,8 +25,11 @@ func (c PrepareMember) words() Words {
 
 func (c PrepareMember) veto(o facts.View) Veto { return guardTrust(o, nil, c.Secret) }
 
-// AddLearner adds a learner to the member list.
-type AddLearner struct{ Name string }
+// AddLearner adds a learner to the member list, under the URL that it will listen at with that transport.
+type AddLearner struct {
+	Name      string
+	Transport etcdutil.Transport
+}
 
 func (AddLearner) traits() Traits { return Traits{} }
 
@@ -47,7 +50,7 @@ func (c AddLearner) veto(o facts.View) Veto {
 	case o.Find(c.Name).Member != nil || o.Find(c.Name).Pod != nil || o.Find(c.Name).IsRecorded():
 		return identityAtRisk("the name %s is in use.", c.Name)
 	}
-	return Veto{}
+	return guardDialling(o, c.Name, c.Transport)
 }
 
 // Promote makes a learner a voter.

@@ -79,9 +79,11 @@ func guardTrust(o facts.View, written []facts.Object, issues bool) Veto {
 	return Veto{}
 }
 
-// isLivedBy reports a CA that is gone, and that members, or clients of the data, trust.
+// isLivedBy reports a CA that is gone, and that members, or clients of the data, trust. Members without certificates
+// trust none.
 func isLivedBy(o facts.View, ca facts.Object) bool {
-	return ca.State == facts.ObjectAbsent && (ca.Trusted != "" || o.IsAlive() || o.HasSwitchedOver())
+	mayTrust := (o.IsAlive() || o.HasSwitchedOver()) && o.MayHaveCertificates()
+	return ca.State == facts.ObjectAbsent && (ca.Trusted != "" || mayTrust)
 }
 
 // DeleteSecret deletes the certificates of a member that is gone, and no other Secret of that name.
@@ -97,6 +99,10 @@ func (c DeleteSecret) words() Words {
 func (c DeleteSecret) veto(o facts.View) Veto {
 	former, isFormer := facts.Find(o.FormerMembers(), c.Name)
 	next, isNext := facts.Find(o.Next.Members, c.Name)
+	holds := func(object facts.Object) bool {
+		holder, isIt := object.HolderOf()
+		return isIt && holder == c.Name && object.UID == c.UID
+	}
 	switch r := o.Find(c.Name); {
 	case c.UID == "":
 		return identityAtRisk("nothing says which certificates of %s these are.", c.Name)
@@ -104,11 +110,23 @@ func (c DeleteSecret) veto(o facts.View) Veto {
 		return cmp.Or(guardSame(former, c), guardSwitched(o, c.Name))
 	case isNext:
 		return cmp.Or(guardSame(next, c), guardUnwanted(o))
+	case slices.ContainsFunc(o.Objects, holds):
+		return guardUnused(o)
+	case r.Member != nil && !o.Desired.TLS && !guardSame(r, c).Holds():
+		return guardUnused(o)
 	case !o.Membership.Known || r.Member != nil:
 		return identityAtRisk("it is not certain that %s is no member.", c.Name)
 	default:
 		return guardSame(r, c)
 	}
+}
+
+// guardUnused lets certificates go that no member shows, or would: TLS is off.
+func guardUnused(o facts.View) Veto {
+	if o.Desired.TLS || !o.Membership.Known || o.KeepsCertificates(o.Desired.Transport) {
+		return identityAtRisk("a member may have certificates.")
+	}
+	return Veto{}
 }
 
 func guardSame(r facts.Replica, c DeleteSecret) Veto {

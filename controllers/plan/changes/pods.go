@@ -40,7 +40,7 @@ func guardStart(o facts.View, s Start) Veto {
 	}
 	switch s.Flags {
 	case facts.FlagsSealed:
-		return cmp.Or(guardRead(o.Incarnation, r), guardKeptDown(o, r), guardSealed(o, r, s))
+		return cmp.Or(guardRead(o.Incarnation, r), guardKeptDown(o, r), guardSealed(o, r, s), guardTransport(o, r, s))
 	case facts.FlagsBootstrap:
 		if !mayBeBootstrapped(o, r) || !o.Bootstrap.Origin.IsZero() || r.IsRestored() {
 			return identityAtRisk("%s is not a first member that has yet to start empty.", s.Name)
@@ -49,7 +49,7 @@ func guardStart(o facts.View, s Start) Veto {
 		if r.IsRecorded() || !o.Membership.Known || !r.IsLearner() {
 			return identityAtRisk("%s is not a learner that has yet to start.", s.Name)
 		}
-		return guardUncovered(o, r, s.Settings.Version)
+		return cmp.Or(guardUncovered(o, r, s.Settings.Version), guardTransport(o, r, s))
 	case facts.FlagsNone, facts.FlagsComparing:
 		return identityAtRisk("%s has no flags to start with.", s.Name)
 	}
@@ -197,6 +197,8 @@ func (c EvictPod) veto(o facts.View) Veto {
 		return guardBusy(o, r)
 	case c.Fences && guardFencing(o, r).Holds():
 		return guardFencing(o, r)
+	case !c.Fences && guardTransport(o, r, c.Successor).Holds():
+		return guardTransport(o, r, c.Successor)
 	case !o.Membership.Known && !(o.IsAlone(r) && !guardStop(o, r).Holds()):
 		return quorumAtRisk("the member list is not known.")
 	}

@@ -11,7 +11,7 @@ const (
 )
 
 // Auth is how etcd's authentication stands. It is not asked for where neither the spec nor the bootstrap record speaks
-// of it.
+// of it, unless certificates are to go.
 type Auth struct {
 	Known bool   // the leader said so
 	Why   string // why it did not, where it was asked
@@ -23,5 +23,6 @@ type Auth struct {
 
 // MustKnowAuth reports that the planner has to know whether authentication is on.
 func (o Observation) MustKnowAuth() bool {
-	return o.Desired.Auth != AuthAsItIs || o.Current.Bootstrap.Auth
+	isTurningOff := o.Desired.TLS && !o.Desired.Transport.HasCertificates()
+	return o.Desired.Auth != AuthAsItIs || o.Current.Bootstrap.Auth || isTurningOff
 }

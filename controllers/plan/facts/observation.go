@@ -31,7 +31,10 @@ type Observation struct {
 	// LoadBalancer are the addresses that the client Service got from its load balancer: IPs and host names, sorted
 	LoadBalancer []string
 
-	Auth    Auth
+	Auth Auth
+	// EtcdClients of this cluster, by name. They are looked for only where certificates are to go
+	AccessClients []string
+
 	Current Incarnation
 	// prepared beside the current one by a restore in place: nothing of it runs, and Current.Bootstrap.Next is its
 	// record
@@ -135,17 +138,16 @@ type Desired struct {
 	Needs        etcdutil.Need    // what keeps members at the stop
 	// what the user asks of etcd that the stop's minor does not know, and members run without: flags, and feature gates
 	LeftOut      string
-	Held         Hold   // what keeps members at the minor that they run
-	NoWay        string // why members cannot be brought to Target; then Settings are the Target's
-	GrownFrom    int64  // the quota that the spec names, where that of the members has grown; 0 where it has not
-	StorageFrom  int64  // the size of volumes that the spec names, where a quota that grows needs more; 0 where not
-	StorageBytes int64  // size of a new volume
-	StorageClass string // of a new volume, as Volume.MadeFor has it
-	AccessMode   string // of a new volume
-	WAL          WAL    // of a new volume
-	LeavesFirst  bool   // a member that another one follows goes before that joins
-	SnapshotEach int64  // entries after which etcd writes a snapshot of raft's state; 0 for its default
-	TLS          bool
+	Held         Hold          // what keeps members at the minor that they run
+	NoWay        string        // why members cannot be brought to Target; then Settings are the Target's
+	GrownFrom    int64         // the quota that the spec names, where that of the members has grown; 0 where it has not
+	StorageFrom  int64         // the size of volumes that the spec names, where a quota that grows needs more; else 0
+	StorageBytes int64         // size of a new volume
+	StorageClass string        // of a new volume, as Volume.MadeFor has it
+	AccessMode   string        // of a new volume
+	WAL          WAL           // of a new volume
+	LeavesFirst  bool          // a member that another one follows goes before that joins
+	SnapshotEach int64         // entries after which etcd writes a snapshot of raft's state; 0 for its default
 	Auth         AuthWish      // what is asked of etcd's authentication
 	ClientUser   string        // who a client is that uses the shared certificate
 	Storage                    // of new members
@@ -165,6 +167,9 @@ type Desired struct {
 	BeginEmpty string
 	Fault      string       // a sentence, when the spec itself is refused; empty otherwise
 	Restore    WantedBackup // the backup to begin with; it counts at bootstrap only
+	// TLS: certificates are kept, see KeepsCertificates. Transport is how the spec asks for members to be reached.
+	TLS       bool
+	Transport etcdutil.Transport
 	// SpreadsOverZones: spec.pod itself wants members in different zones. The default of all clusters does not count.
 	SpreadsOverZones bool
 	// ExpandsByMove: a larger size moves members to new volumes, instead of expanding those that there are.
@@ -179,10 +184,13 @@ func (d Desired) Newest() etcdutil.Version {
 	return d.Target
 }
 
-// IsMetBy reports settings of the version that the spec asks for, and not only of a stop on the way to it.
+// IsMetBy reports settings of the version and the transport that the spec asks for, and not only of a stop on the way.
 func (d Desired) IsMetBy(c Settings) bool {
-	return c == d.Settings && (d.Target.IsZero() || c.Version == d.Target)
+	return c == d.Settings && d.IsAtTarget() && c.Transport == d.Transport
 }
+
+// IsAtTarget reports that the next stop is the version of the spec.
+func (d Desired) IsAtTarget() bool { return d.Target.IsZero() || d.Settings.Version == d.Target }
 
 // Settings are what a member's Pod is made from: the etcd version and everything else of the user's that needs a
 // restart. Inputs is canonical JSON, so that two Settings are the same exactly when they are equal. What follows it is
@@ -197,6 +205,8 @@ type Settings struct {
 	// Fixed is Inputs without the amounts of CPU and memory, which Kubernetes changes in a Pod that runs.
 	Fixed string
 	Trust Trust // the CAs that etcd reads at its start
+
+	Transport etcdutil.Transport // how the member is reached
 }
 
 // IsZero reports that no settings are written down.
@@ -348,10 +358,11 @@ type Pod struct {
 	Role           string // voter, learner or empty
 	Incarnation    string
 	Settings       Settings
-	Record         record.Member // of data in the Pod's emptyDir
-	Undressed      bool          // labels or annotations of the spec are missing, or were taken back
-	OtherImage     bool          // it waits for an image, and made now it would wait for another one
-	Resize         Resize        // of the amounts in Settings; nothing where others changed the Pod's since
+	Transport      etcdutil.Transport // how its process is reached, by the flags that it started with
+	Record         record.Member      // of data in the Pod's emptyDir
+	Undressed      bool               // labels or annotations of the spec are missing, or were taken back
+	OtherImage     bool               // it waits for an image, and made now it would wait for another one
+	Resize         Resize             // of the amounts in Settings; nothing where others changed the Pod's since
 }
 
 // Resize says what came of amounts of CPU and memory that a running Pod was given.

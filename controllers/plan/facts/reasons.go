@@ -38,6 +38,7 @@ const (
 	ReasonRestoreLost = "RestoredDataLost"
 	ReasonFirstQuorum = "FirstQuorum" // the first members start and find each other
 	ReasonRollCA      = "RollCA"      // a step of the roll of a CA waits
+	ReasonTLSMode     = "TLSMode"     // a step from one mode of TLS to another waits
 	ReasonCASource    = "CASource"    // the spec names a Secret for a CA, and what it holds cannot be used
 	// certificates wait for the issuer that signs them
 	ReasonAwaitsIssuer = "AwaitsIssuer"

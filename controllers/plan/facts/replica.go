@@ -244,7 +244,7 @@ type Retained struct {
 	GoesBackFrom    string        // of a volume: a person takes it up again, knowing that this incarnation served since
 	Backing         string        // of a volume: the PersistentVolume that it is bound to
 	Kept            bool          // of a volume: it was put aside when its member was replaced
-	TLS             bool          // of a volume: what its member's peers call it by
+	TLS             bool          // of a volume: its member had certificates
 }
 
 // IsVolume reports a volume of an earlier cluster, and not one of its Secrets.

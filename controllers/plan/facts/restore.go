@@ -295,13 +295,9 @@ func (o View) Unfit(origin record.Origin) string {
 				"%s, or another EtcdRestore of a backup that fits", why, minor)
 		}
 		return fmt.Sprintf("%s: set spec.version to %s.x, or name another backup", why, minor)
-	case origin.AuthEnabled && !o.Desired.TLS:
-		way := "delete this EtcdCluster, and create it with spec.tls.mode Managed"
-		if o.IsInPlace() {
-			way = "create another EtcdCluster with it in spec.bootstrap.restore and with spec.tls.mode Managed"
-		}
+	case origin.AuthEnabled && !o.Desired.Transport.HasCertificates():
 		return "etcd's authentication is on in it, and without certificates the operator cannot look after its " +
-			"members (spec.tls.mode is Disabled, and cannot change): " + way
+			"members (spec.tls.mode is Disabled): set spec.tls.mode to Permissive"
 	}
 	return o.Desired.WhyNoRoom(origin)
 }

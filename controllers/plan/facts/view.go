@@ -234,7 +234,7 @@ func (o Object) IsAnother() bool {
 
 // LostCAs are those that members live by, and that are not to be had: the Secret is gone, or holds another CA.
 func (o Observation) LostCAs() []Object {
-	isLived := o.Current.IsAlive() || o.Current.HasSwitchedOver()
+	isLived := (o.Current.IsAlive() || o.Current.HasSwitchedOver()) && o.Current.MayHaveCertificates()
 	return Filter(o.Objects, func(object Object) bool {
 		isGone := object.CA && object.State == ObjectAbsent && (isLived || object.Trusted != "")
 		return isGone || object.IsAnother()

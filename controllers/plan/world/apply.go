@@ -53,6 +53,7 @@ func (w *World) effect(c changes.Change, diesAfter int, refusal error) error {
 	w.checkCopies(written, copies, changes.KindOf(c))
 	w.checkInstall(before)
 	w.checkTrust()
+	w.checkReached()
 	w.checkIncarnations()
 	w.checkMoved(c, before, err)
 	return err
@@ -123,9 +124,9 @@ func (w *World) carryOut(c changes.Change, effects *budgetOfEffects) error {
 		w.carryOutPods(c, effects)
 	case changes.EvictPod:
 		return w.evict(c)
-	case changes.AddLearner, changes.Promote, changes.MoveLeader, changes.DisarmAlarms, changes.AppendEntries,
-		changes.EnableDowngrade, changes.CancelDowngrade, changes.RemoveMember, changes.Compact, changes.MakeUsers,
-		changes.EnableAuth, changes.DisableAuth:
+	case changes.AddLearner, changes.SetPeerScheme, changes.Promote, changes.MoveLeader, changes.DisarmAlarms,
+		changes.AppendEntries, changes.EnableDowngrade, changes.CancelDowngrade, changes.RemoveMember,
+		changes.Compact, changes.MakeUsers, changes.EnableAuth, changes.DisableAuth:
 		return w.carryOutEtcd(c)
 	}
 	return nil

@@ -128,19 +128,17 @@ func (w *World) running(c *cluster) []*process {
 	return out
 }
 
-// upVoters counts running voters.
+// upVoters counts running voters, as many as one of them reaches.
 func (w *World) upVoters(c *cluster) int {
-	n := 0
-	for _, pod := range w.objects.pods {
-		p := w.procs[pod.UID]
-		if p == nil || !p.takesPart() || p.disk.cluster != c.id {
-			continue
-		}
-		if i := c.find(p.disk.member); i >= 0 && !c.members[i].Learner {
-			n++
-		}
+	voters := w.runningVoters(c)
+	if !w.hasTurned {
+		return len(voters)
 	}
-	return n
+	return w.reach(c, voters)
+}
+
+func (w *World) runningVoters(c *cluster) []*process {
+	return slices.DeleteFunc(w.running(c), func(p *process) bool { return c.members[c.find(p.disk.member)].Learner })
 }
 
 func (w *World) hasQuorum(c *cluster) bool {
@@ -233,7 +231,7 @@ func (w *World) startExisting(p pod, d *disk) etcdutil.ExitReason {
 	}
 	name := w.nameOf(p)
 	for _, m := range c.members {
-		if m.PeerURLs[0] == w.url(name) {
+		if m.PeerURLs[0] == w.url(name, p.Transport.PeerScheme()) {
 			w.checkFreshStart(c, m.ID)
 			*d = disk{cluster: c.id, member: m.ID, content: w.leadersContent(c), covered: w.leadersSnapshot(c),
 				awaits: c.awaited(p)}

@@ -39,6 +39,7 @@ type Hazards struct {
 	WALs           bool // volumes of the logs are deleted, and the user asks for others
 	Moves          bool // the user asks for another StorageClass or pool of nodes, and puts that back
 	Auth           bool // authentication is turned on and off, by the spec and by people
+	TLSTurns       bool // the user asks for another mode of TLS, and puts that back
 }
 
 // trouble is how the world stands with its hazards.
@@ -110,6 +111,7 @@ func (w *World) hazardFaults() []fault {
 			{"LoseWhileWithdrawn", 2, w.loseMember}}},
 		{w.trouble.OtherCAs, []fault{{"ReplaceCA", 4, by(w.ReplaceCA)}, {"PutCABack", 6, by(w.PutCABack)},
 			{"LoseUnderAnotherCA", 2, w.loseMember}}},
+		{w.trouble.TLSTurns, []fault{{"TurnTLS", 8, by(w.TurnTLS)}}},
 		{w.trouble.CARolls, []fault{{"AskToRollCA", 10, by(w.AskToRollCA)},
 			{"ChangeGiven", 12, by(w.ChangeGiven)}, {"ChangeIssuer", 12, by(w.ChangeIssuer)}}},
 		{w.trouble.Growth, []fault{{"Grow", 12, by(w.Grow)}, {"FillDisk", 4, w.FillDisk}}},

@@ -92,7 +92,7 @@ func (w *World) checkPodDeletion(ref facts.PodRef) {
 // checkStop lets a member be stopped that serves nobody, once for the settings of the spec, unless it would serve when
 // others are back; and the only one as a roll would, even if it came to itself unnoticed.
 func (w *World) checkStop(c *cluster, name string, p pod) {
-	proc, isOutdated := w.procs[p.UID], plain(p.Settings) != w.Spec.Settings
+	proc, isOutdated := w.procs[p.UID], plain(p.Settings) != w.Spec.Settings || p.Transport != w.Spec.Transport
 	if w.bootstrapped == 0 && isOutdated && (w.Unheard[plain(p.made)] || !w.isAnyRecorded()) {
 		return // nobody was ever led to it
 	}

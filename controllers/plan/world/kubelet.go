@@ -36,6 +36,7 @@ func (w *World) advance() {
 	w.watch()
 	w.checkLists()
 	w.checkTrust()
+	w.checkReached()
 	w.checkIncarnations()
 }
 

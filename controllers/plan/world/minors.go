@@ -57,6 +57,7 @@ func (w *World) Asks(o facts.Observation) facts.Desired {
 	}
 	o.Desired.Rotation = w.Rotation
 	o.Desired = atStop(o)
+	o.Desired = reached(o)
 	return w.trusting(o)
 }
 

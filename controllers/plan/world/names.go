@@ -7,11 +7,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-func (w *World) url(name string) string {
-	scheme := "http"
-	if w.Spec.TLS {
-		scheme = "https"
-	}
+func (w *World) url(name, scheme string) string {
 	return etcdutil.PeerURL(scheme, name, w.Cluster.Name, w.Cluster.Namespace)
 }
 

@@ -34,6 +34,7 @@ func (w *World) ObserveStale() facts.Observation {
 func (w *World) asks(o facts.Observation) facts.Desired {
 	o.Desired = atStop(o)
 	o.Desired.Window, o.Desired.Lead, o.Desired.Rotation = w.window(), w.lead(), w.Rotation
+	o.Desired = reached(o)
 	return w.trusting(o)
 }
 
@@ -76,10 +77,10 @@ func (w *World) observe(from objects) facts.Observation {
 		list := w.incarnationOf(from, name, &o)
 		*list = append(*list, w.replica(from, o.Current.Membership, answers, name))
 	}
-	w.observeAuth(&o)
 	w.addHashes(&o)
 	w.addSnapshots(&o)
 	o.Desired = w.asks(o)
+	w.observeAuth(&o)
 	for _, in := range append([]facts.Incarnation{o.Current, o.Next}, o.Former...) {
 		slices.SortFunc(in.Members, func(a, b facts.Replica) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	}

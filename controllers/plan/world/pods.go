@@ -50,7 +50,7 @@ func (w *World) createPod(s changes.Start) {
 	p := pod{initial: s.Initial, seen: s.Flags, made: s.Settings, Pod: facts.Pod{UID: w.uid("pod"), Created: w.Now,
 		Phase: facts.PodPending,
 		Flags: s.Flags, Role: s.Role, Incarnation: cmp.Or(w.objects.bootstrap.Incarnation,
-			w.objects.volumes[s.Name].Incarnation), Settings: s.Settings}}
+			w.objects.volumes[s.Name].Incarnation), Settings: s.Settings, Transport: s.Settings.Transport}}
 	p.storage = w.storageOf(w.objects, w.onVolume(s.Name))
 	p.disk, p.claim = p.UID, w.Cluster.Operator
 	if !p.storage.Ephemeral {

@@ -43,7 +43,9 @@ func (w *World) commit(cl *cluster, c changes.Change) error {
 	case changes.AddLearner:
 		w.serial++
 		cl.members = append(cl.members, etcdutil.Member{ID: hash(cl.id, c.Name, w.serial),
-			PeerURLs: []string{w.url(c.Name)}, Learner: true})
+			PeerURLs: []string{w.url(c.Name, c.Transport.PeerScheme())}, Learner: true})
+	case changes.SetPeerScheme:
+		cl.members[cl.find(c.ID)].PeerURLs = []string{w.url(c.Name, c.Scheme)}
 	case changes.Promote:
 		cl.members[cl.find(c.ID)].Learner = false
 	case changes.RemoveMember:
@@ -85,6 +87,10 @@ func (w *World) whyNot(cl *cluster, c changes.Change) string {
 		}
 	case changes.RemoveMember:
 		return w.whyNotRemove(cl, c)
+	case changes.SetPeerScheme:
+		if cl.find(c.ID) < 0 {
+			return "member not found"
+		}
 	case changes.MoveLeader:
 		if !w.serves(cl, c.ToID) {
 			return "request timed out, leader transfer took too long"
@@ -111,7 +117,7 @@ func (w *World) whyNotRemove(cl *cluster, c changes.RemoveMember) string {
 func (w *World) whyNotAdd(cl *cluster, c changes.AddLearner) string {
 	voters := len(cl.voters())
 	switch {
-	case slices.ContainsFunc(cl.members, func(m etcdutil.Member) bool { return m.PeerURLs[0] == w.url(c.Name) }):
+	case slices.ContainsFunc(cl.members, func(m etcdutil.Member) bool { return w.nameOfURL(m.PeerURLs[0]) == c.Name }):
 		return "Peer URLs already exists"
 	case len(cl.members) > voters:
 		return "too many learner members in cluster"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // ownCA is the CA that the cluster was made with. Its Secret may hold another one, once a person wrote that there.
@@ -87,6 +88,7 @@ func (w *World) checkCertificates(c *cluster) {
 		}
 	}
 	w.checkTurned()
+	w.checkTurnedTLS(c)
 }
 
 // checkTurned holds a cluster that is called settled to what a person asked of its CA.
@@ -169,7 +171,7 @@ func (w *World) trusting(o facts.Observation) facts.Desired {
 	d := o.Desired
 	trust := o.Current.TrustOf(o.Objects)
 	for _, c := range []*facts.Settings{&d.Settings, &d.AtTarget, &d.NextSettings} {
-		if c.IsZero() || trust == (facts.Trust{}) {
+		if c.IsZero() || trust == (facts.Trust{}) || !c.Transport.HasCertificates() {
 			continue
 		}
 		if c.Trust = trust; c.Fixed != "" {
@@ -181,7 +183,7 @@ func (w *World) trusting(o facts.Observation) facts.Desired {
 
 // plain are settings as a user asks for them.
 func plain(c facts.Settings) facts.Settings {
-	c.Trust = facts.Trust{}
+	c.Trust, c.Transport = facts.Trust{}, etcdutil.TransportTLS
 	c.Fixed, _, _ = strings.Cut(c.Fixed, "|")
 	return c
 }

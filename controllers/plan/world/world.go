@@ -66,6 +66,7 @@ type World struct {
 	firstCA   string               // the CA that the cluster was made with
 	madeAt    map[string]time.Time // CAs
 	hasRolled bool                 // a person asked for another CA
+	hasTurned bool                 // a person asked for another mode of TLS
 	// a person wrote a CA into the Secret, which may cut members off from each other
 	hasForeignCA bool
 	started      int // processes
@@ -145,6 +146,9 @@ type volume struct {
 
 // New is an empty world in which a person just created a cluster.
 func New(seed uint64, spec facts.Desired) *World {
+	if !spec.TLS {
+		spec.Transport = etcdutil.TransportPlain
+	}
 	return &World{
 		Now:         time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
 		Cluster:     facts.Identity{Namespace: "default", Name: "demo", UID: "uid-1", Operator: "steward"},

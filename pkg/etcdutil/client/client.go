@@ -92,6 +92,9 @@ type Client interface {
 	ReadLinearizable(ctx context.Context) error
 	// AddLearner adds a learner. A timeout means unknown: list again and look for the URL.
 	AddLearner(ctx context.Context, peerURL string) (etcdutil.Member, error)
+	// SetPeerURL changes the URL by which peers dial a member, once a connection that they have ends. The member
+	// listens as it did.
+	SetPeerURL(ctx context.Context, id etcdutil.ID, peerURL string) error
 	// Promote makes a learner a voter.
 	Promote(ctx context.Context, id etcdutil.ID) error
 	// Remove takes a member out of the cluster.

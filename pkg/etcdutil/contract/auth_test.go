@@ -179,24 +179,16 @@ func TestWhileAuthenticationIsOnTheOperatorsUserCannotBeTakenAway(t *testing.T) 
 	}
 }
 
-// Every certificate that the operator issues has a name, and so the gateway, which speaks JSON, serves none of them. All
-// else that is served beside gRPC goes on.
+// The gateway, which speaks JSON, serves none of the operator's certificates with a name. All else that is served beside
+// gRPC goes on.
 func TestTheGatewayServesNoNamedCertificateOnceAuthenticationIsOn(t *testing.T) {
 	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			p, w := withUsers(t, version, "a")
 			p.startAll("a")
-			ask := func() (int, string) {
-				gateway := http.Client{Transport: &http.Transport{TLSClientConfig: w.users.as(client.RootUser).Clone()}}
-				defer gateway.CloseIdleConnections()
-				said, err := gateway.Post("https://"+w.address("a")+"/v3/kv/range", "application/json", strings.NewReader(`{"key":"a2V5"}`))
-				must(t, err)
-				defer said.Body.Close()
-				text, err := io.ReadAll(said.Body)
-				must(t, err)
-				return said.StatusCode, string(text)
-			}
+			g := gateway{t, w.users.as(client.RootUser), w.address("a")}
+			ask := func() (int, string) { return g.post("", "kv/range", `{"key":"a2V5"}`) }
 			if code, text := ask(); code != http.StatusOK {
 				t.Errorf("before: %d %s", code, text)
 			}

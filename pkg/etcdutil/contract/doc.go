@@ -6,7 +6,8 @@
 // What changes once authentication is on is tried on each release (auth_test.go, authlive_test.go):
 //
 //   - A client is the user that its certificate names, by gRPC alone. The gateway, which speaks JSON below /v3/, then
-//     answers 400 to each certificate with a name. /health, /livez, /readyz, /version and /metrics go on.
+//     answers 400 to each certificate with a name, and serves one without to a user who logged in by a password.
+//     /health, /livez, /readyz, /version and /metrics go on.
 //   - The user root is there and has the role root, or authentication cannot be turned on. While it is on, neither can
 //     be taken away. So a client whose certificate names root is let in wherever it is on, after a restore as well:
 //     package backup tries that.

@@ -74,6 +74,18 @@ var learnerScenarios = []scenario{
 		p.accepted(p.promoting("a", id))
 		p.hangs(p.reading("a"))
 	}},
+	{"the peer URL of a member changes, also to one that it does not listen at, and to none of another's", func(p *play) {
+		p.startAll("a", "b", "c")
+		id := p.id("b")
+		setting := func(id etcdutil.ID, url string) func() error {
+			return func() error { return p.dial("a").SetPeerURL(p.Context(), id, url) }
+		}
+		p.refused(client.ErrMemberNotFound, setting(42, "https://127.0.0.1:1"))
+		p.refused(client.ErrPeerURLExist, setting(id, p.peerURL("c")))
+		p.accepted(setting(id, "https://127.0.0.1:1"))
+		p.accepted(setting(id, p.peerURL("b")))
+		p.accepted(p.reading("b"))
+	}},
 	{"a learner tells its status and refuses all else", func(p *play) {
 		p.startAll("a")
 		id := p.grow("a", "b", "a")

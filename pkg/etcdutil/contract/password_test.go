@@ -1,7 +1,12 @@
 package contract
 
 import (
+	"crypto/tls"
+	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -47,6 +52,73 @@ func TestAUserLogsInByThePasswordThatItHasNowAndOneWithoutNeverDoes(t *testing.T
 			p.refused(client.ErrUserNotFound, func() error { return c.ChangePassword(ctx, "nobody", "any") })
 		})
 	}
+}
+
+// Programs that speak JSON with etcd's gateway, such as Patroni, take this way.
+func TestTheGatewayServesACertificateWithoutANameBesideAPassword(t *testing.T) {
+	for _, version := range needs.Releases() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			p, w := withUsers(t, version, "a")
+			p.startAll("a")
+			p.turnOn("a")
+			ctx, c := t.Context(), w.operatorAs(client.RootUser, "a")
+			must(t, c.AddRole(ctx, "app"))
+			must(t, c.GrantPermission(ctx, "app", client.Permission{Key: "shop/", End: "shop0", Read: true, Write: true}))
+			must(t, c.NewUserWithPassword(ctx, "shop", "secret"))
+			must(t, c.GrantRole(ctx, "shop", "app"))
+
+			const shop1, other1 = "c2hvcC8x", "b3RoZXIvMQ==" // shop/1 and other/1
+			g := gateway{t, w.users.unnamed(), w.address("a")}
+			if code, text := g.post("", "kv/range", `{"key":"`+shop1+`"}`); code == http.StatusOK {
+				t.Errorf("the certificate alone reads %s", text)
+			}
+			token := g.logIn("shop", "secret")
+			if code, text := g.post(token, "kv/put", `{"key":"`+shop1+`","value":"`+shop1+`"}`); code != http.StatusOK {
+				t.Errorf("it answers %d %s", code, text)
+			}
+			if code, text := g.post(token, "kv/range", `{"key":"`+other1+`"}`); !strings.Contains(text, "permission denied") {
+				t.Errorf("outside of its right it answers %d %s", code, text)
+			}
+			g.config = w.users.as("shop")
+			if code, text := g.post(token, "kv/range", `{"key":"`+shop1+`"}`); code != http.StatusBadRequest {
+				t.Errorf("to a certificate with a name it answers %d %s", code, text)
+			}
+		})
+	}
+}
+
+// gateway is a program that speaks JSON with a member.
+type gateway struct {
+	*testing.T
+
+	config  *tls.Config
+	address string
+}
+
+func (g gateway) post(token, path, body string) (int, string) {
+	g.Helper()
+	program := http.Client{Transport: &http.Transport{TLSClientConfig: g.config.Clone()}}
+	defer program.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(g.Context(), http.MethodPost, "https://"+g.address+"/v3/"+path, strings.NewReader(body))
+	must(g, err)
+	request.Header.Set("Authorization", token)
+	said, err := program.Do(request)
+	must(g, err)
+	defer said.Body.Close()
+	text, err := io.ReadAll(said.Body)
+	must(g, err)
+	return said.StatusCode, string(text)
+}
+
+func (g gateway) logIn(user, password string) string {
+	g.Helper()
+	var answer struct{ Token string }
+	code, text := g.post("", "auth/authenticate", `{"name":"`+user+`","password":"`+password+`"}`)
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || answer.Token == "" {
+		g.Fatalf("logging in: %d %s", code, text)
+	}
+	return answer.Token
 }
 
 func TestARightToAllKeysIsToEachOfThem(t *testing.T) {

@@ -80,12 +80,22 @@ func (u *users) as(name string) *tls.Config {
 		return nil
 	}
 	if u.known[name] == nil {
-		issued, err := u.ca.Issue(pki.Leaf{CommonName: name, Client: true}, time.Now())
-		must(u.t, err)
-		u.known[name], err = pki.ClientTLS(u.ca.CertPEM(), issued)
-		must(u.t, err)
+		u.known[name] = u.holding(pki.Leaf{CommonName: name, Client: true})
 	}
 	return u.known[name]
+}
+
+// unnamed is how a client connects whose certificate is no user.
+func (u *users) unnamed() *tls.Config {
+	return u.holding(pki.Leaf{Organization: []string{"shop"}, Client: true})
+}
+
+func (u *users) holding(leaf pki.Leaf) *tls.Config {
+	issued, err := u.ca.Issue(leaf, time.Now())
+	must(u.t, err)
+	config, err := pki.ClientTLS(u.ca.CertPEM(), issued)
+	must(u.t, err)
+	return config
 }
 
 func (w *realWorld) endpoint(member, user string) client.Endpoint {

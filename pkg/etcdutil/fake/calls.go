@@ -64,6 +64,10 @@ func (c *conn) AddLearner(ctx context.Context, peerURL string) (etcdutil.Member,
 	})
 }
 
+func (c *conn) SetPeerURL(ctx context.Context, id etcdutil.ID, peerURL string) error {
+	return do(ctx, c, "SetPeerURL", func(p *Process) error { return c.network.setPeerURL(p, id, peerURL) })
+}
+
 func (c *conn) Promote(ctx context.Context, id etcdutil.ID) error {
 	return do(ctx, c, "Promote", func(p *Process) error { return c.network.promote(p, id) })
 }

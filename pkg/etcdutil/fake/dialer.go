@@ -110,9 +110,9 @@ func (c *conn) process() (*Process, error) {
 		return nil, status.Error(codes.Canceled, "grpc: the client connection is closing")
 	case p == nil:
 		return nil, errRefused(c.endpoint.Address)
-	case p.flags.TLS != (c.endpoint.TLS != nil):
+	case p.flags.TLS != (c.endpoint.TLS != nil) && !(p.flags.TLS && p.flags.Plain):
 		return nil, errHandshake("tls: first record does not look like a TLS handshake")
-	case p.flags.TLS && p.flags.ServerName != "" && p.flags.ServerName != c.endpoint.ServerName:
+	case c.endpoint.TLS != nil && p.flags.ServerName != "" && p.flags.ServerName != c.endpoint.ServerName:
 		return nil,
 			errHandshake(fmt.Sprintf("tls: failed to verify certificate: x509: certificate is valid for %s, not %s",
 				p.flags.ServerName, c.endpoint.ServerName))

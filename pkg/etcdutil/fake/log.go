@@ -17,6 +17,7 @@ type entryKind string
 const (
 	entryAdd     entryKind = "add"
 	entryPromote entryKind = "promote"
+	entryURL     entryKind = "url" // by which peers dial a member
 	entryRemove  entryKind = "remove"
 	entryPublish entryKind = "publish" // a member says its name and client URL when it first has a leader
 	entryPut     entryKind = "put"
@@ -94,6 +95,8 @@ func (m *membership) apply(e entry) {
 		m.removed[e.id] = true
 	case e.kind == entryPromote:
 		m.members[at].Learner = false
+	case e.kind == entryURL:
+		m.members[at].PeerURLs = []string{e.peerURL}
 	case e.kind == entryPublish:
 		m.members[at].Name, m.members[at].ClientURLs = e.name, []string{e.clientURL}
 	}

@@ -17,7 +17,8 @@ type Flags struct {
 
 	Address    string           // where clients dial it, host:port; one process at a time
 	Version    etcdutil.Version // zero: 3.6.16
-	TLS        bool             // serves clients over TLS only
+	TLS        bool             // serves clients over TLS
+	Plain      bool             // with TLS: serves clients without as well
 	ServerName string           // the name in its certificate; empty accepts any
 }
 

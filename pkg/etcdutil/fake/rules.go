@@ -71,6 +71,27 @@ func (p *Process) mayAdd(voters []etcdutil.Member) bool {
 	return len(voters) == 1 || p.connectedTo(voters, healthInterval) >= wanted
 }
 
+// setPeerURL follows MemberUpdate, which asks for no health (…/cluster.go ValidateConfigurationChange).
+func (n *Network) setPeerURL(p *Process, id etcdutil.ID, peerURL string) error {
+	state := p.state()
+	_, found := state.find(id)
+	switch {
+	case p.learner():
+		return client.ErrLearnerRefuses
+	case !strings.Contains(peerURL, "://"):
+		return rpctypes.ErrMemberBadURLs
+	case n.group(p.cluster).leader == nil:
+		return errTimeout()
+	case !found:
+		return client.ErrMemberNotFound
+	case slices.ContainsFunc(state.members, func(m etcdutil.Member) bool {
+		return m.ID != id && slices.Contains(m.PeerURLs, peerURL)
+	}):
+		return client.ErrPeerURLExist
+	}
+	return n.commit(p, entry{kind: entryURL, id: id, peerURL: peerURL})
+}
+
 // promote is decided by the leader, whoever was asked. It looks at the log's match and not at the process: a learner
 // that died after it had caught up is promoted.
 func (n *Network) promote(p *Process, id etcdutil.ID) error {

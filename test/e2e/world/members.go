@@ -25,6 +25,10 @@ func (c *Cluster) ClientTLS(ctx context.Context) (*tls.Config, error) {
 	if err != nil || !object.Spec.IsTLS() {
 		return nil, err
 	}
+	return c.bundle(ctx)
+}
+
+func (c *Cluster) bundle(ctx context.Context) (*tls.Config, error) {
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: c.Namespace, Name: resources.ClientSecret(c.Name)}
 	if err := c.Client.Get(ctx, key, secret); err != nil {
@@ -34,9 +38,14 @@ func (c *Cluster) ClientTLS(ctx context.Context) (*tls.Config, error) {
 	return pki.ClientTLS(secret.Data["ca.crt"], pair)
 }
 
-// Dial connects to one member by its Pod's address and the name in its certificate.
+// Dial connects to one member by its Pod's address and the name in its certificate, with TLS where it takes that.
 func (c *Cluster) Dial(ctx context.Context, pod *corev1.Pod) (etcd.Client, error) {
-	config, err := c.ClientTLS(ctx)
+	var config *tls.Config
+	transport, _ := resources.TransportOf(pod)
+	err := error(nil)
+	if transport.HasCertificates() {
+		config, err = c.bundle(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}

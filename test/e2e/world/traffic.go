@@ -57,7 +57,17 @@ const (
 // Write starts a client and waits until it writes. It ends with the story at the latest.
 func (c *Cluster) Write(ctx context.Context) *Traffic {
 	ginkgo.GinkgoHelper()
-	names := &names{}
+	return c.writeBy(ctx, &names{})
+}
+
+// WriteWithoutTLS is Write for a client that has no certificate, in whatever mode the cluster is.
+func (c *Cluster) WriteWithoutTLS(ctx context.Context) *Traffic {
+	ginkgo.GinkgoHelper()
+	return c.writeBy(ctx, &names{plain: true})
+}
+
+func (c *Cluster) writeBy(ctx context.Context, names *names) *Traffic {
+	ginkgo.GinkgoHelper()
 	endpoints, err := c.endpoints(ctx, names)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	gomega.Expect(endpoints).NotTo(gomega.BeEmpty(), "voters to write to")
@@ -123,7 +133,7 @@ func (c *Cluster) writeTo(ctx context.Context, url, address string, o client.Opt
 // start begins to write by these names, and returns a context that ends with the writing.
 func (c *Cluster) start(ctx context.Context, names *names, o client.Options) (*Traffic, context.Context) {
 	ginkgo.GinkgoHelper()
-	if o.TLS == nil {
+	if o.TLS == nil && !names.plain {
 		config, err := c.ClientTLS(ctx)
 		gomega.Expect(err).NotTo(gomega.HaveOccurred())
 		o.TLS = config
@@ -145,7 +155,10 @@ func (c *Cluster) start(ctx context.Context, names *names, o client.Options) (*T
 }
 
 // names is the DNS of a client that runs beside the cluster's network and not in it: where each member's Pod is now.
-type names struct{ addresses sync.Map }
+type names struct {
+	addresses sync.Map
+	plain     bool // the client connects without TLS, also where members take it
+}
 
 func (n *names) connect(ctx context.Context, hostPort string) (net.Conn, error) {
 	address, ok := n.addresses.Load(hostPort)
@@ -163,7 +176,7 @@ func (c *Cluster) endpoints(ctx context.Context, names *names) ([]string, error)
 		return nil, err
 	}
 	scheme := etcdutil.SchemeHTTPS
-	if object, err := c.Get(ctx); err != nil || !object.Spec.IsTLS() {
+	if object, err := c.Get(ctx); err != nil || !object.Spec.IsTLS() || names.plain {
 		scheme = etcdutil.SchemeHTTP
 	}
 	var endpoints []string

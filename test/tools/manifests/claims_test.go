@@ -50,17 +50,3 @@ func TestNothingThatIsInstalledNamesAFileOfPrometheus(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
-func TestTheREADMENamesEachFieldOfAClusterThatNeverChanges(t *testing.T) {
-	readme := text(t, "README.md")
-	found := regexp.MustCompile(`message: '?(spec[\w.]+) cannot (?:change|be added or removed) on an existing\s+cluster`).
-		FindAllStringSubmatch(text(t, "config/crd/bases/etcdsteward.dev_etcdclusters.yaml"), -1)
-	if len(found) == 0 {
-		t.Fatalf("only %d such fields: %v", len(found), found)
-	}
-	for _, field := range found {
-		if !strings.Contains(readme, "`"+strings.TrimSuffix(field[1], ".medium")+"`") {
-			t.Errorf("README.md does not say that %s never changes", field[1])
-		}
-	}
-}

@@ -177,6 +177,17 @@ func (c *etcdClient) AddLearner(ctx context.Context, peerURL string) (etcdutil.M
 	return memberOf(r.GetMember()), nil
 }
 
+func (c *etcdClient) SetPeerURL(ctx context.Context, id etcdutil.ID, peerURL string) error {
+	if err := checkPeerURL(peerURL); err != nil { // as AddLearner does
+		return err
+	}
+	if _, err := call(ctx, c, membershipDeadline, c.cluster.MemberUpdate,
+		&pb.MemberUpdateRequest{ID: uint64(id), PeerURLs: []string{peerURL}}); err != nil {
+		return fmt.Errorf("changing the peer URL of member %s to %s: %w", id, peerURL, err)
+	}
+	return nil
+}
+
 func (c *etcdClient) Promote(ctx context.Context, id etcdutil.ID) error {
 	if _, err := call(ctx, c, membershipDeadline, c.cluster.MemberPromote,
 		&pb.MemberPromoteRequest{ID: uint64(id)}); err != nil {

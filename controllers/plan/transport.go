@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// TLS on and off on a cluster that serves. The settings of each step are found by facts.NextTransport, and members get
+// them by roll. See docs/decisions/0057.
+
+// peerURLs has etcd list a member as it will listen for its peers. One that listens otherwise goes on by the
+// connections that it has, and is restarted next. So nothing else is to be amiss.
+func peerURLs(o pass) *proposal {
+	for _, r := range o.Members {
+		isAmiss := func(other facts.Replica) bool { return other.Name != r.Name && !isWell(o.Incarnation, other) }
+		settings := startSettings(o, r)
+		if r.Settings().IsZero() && !r.IsYetToStart() || r.IsListedFor(settings.Transport) {
+			continue
+		}
+		if r.IsRunning() && !r.ListensAsNext() && slices.ContainsFunc(o.Voters(), isAmiss) {
+			continue
+		}
+		scheme := settings.Transport.PeerScheme()
+		why := "it is restarted next, and its peers are to dial it so from then on."
+		if r.ListensAsNext() {
+			why = "it listens so."
+		}
+		return act(changes.SetPeerScheme{Name: r.Name, ID: r.Member.ID, Scheme: scheme}, "%s", why)
+	}
+	return nil
+}
+
+// tlsMode says what the next step waits for, where no member is restarted for one.
+func tlsMode(o pass) *proposal {
+	why := o.WhyTransportWaits()
+	if why == "" || o.due.HeldBy != "" {
+		return nil
+	}
+	goes := "with TLS"
+	if !o.Desired.Transport.HasCertificates() {
+		goes = "without TLS"
+	}
+	p := wait(facts.ReasonTLSMode, "Members will be dialled %s by each other, once all of them serve: %s. It goes on "+
+		"by itself. To call it off, put spec.tls.mode back.", goes, why)
+	p.Recheck = recheckSettled
+	return p.yielding()
+}
+
+// withTransport says in a word how a member is to be reached.
+func withTransport(to, from etcdutil.Transport) string {
+	switch to {
+	case etcdutil.TransportPlain:
+		return "without TLS"
+	case etcdutil.TransportPrepared:
+		if from == etcdutil.TransportPlain {
+			return "with certificates, for clients with TLS and without"
+		}
+		return "without TLS among members"
+	case etcdutil.TransportPermissive:
+		if from == etcdutil.TransportTLS {
+			return "for clients with TLS and without"
+		}
+		return "with TLS among members"
+	case etcdutil.TransportTLS:
+	}
+	return "with TLS alone"
+}

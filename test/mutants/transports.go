@@ -1,0 +1,41 @@
+package main
+
+// transports are bugs of the way from one mode of TLS to another.
+var transports = []mutant{
+	{
+		Name: "the guard lets a member be restarted with a peer listener that the others cannot dial", Peer: "",
+		From: "	if !r.IsListedFor(t) {\n",
+		To:   "	if false {\n",
+		Test: guardRow("a member that its peers would not dial as it listens"),
+	},
+	{
+		Name: "the guard lets a member be dialled by one that has no certificate", Peer: "",
+		From: "case isListed && c.Scheme == etcdutil.SchemeHTTPS && !other.HasCertificates():",
+		To:   "case isListed && c.Scheme == etcdutil.SchemeHTTPS && false:",
+		Test: guardRow("a URL by which a member without certificates cannot dial"),
+	},
+	{
+		Name: "the guard lets two members be dialled otherwise than they listen", Peer: "",
+		From: "case isListed && !mends && !other.IsDialled():",
+		To:   "case isListed && !mends && false:",
+		Test: guardRow("a second member that is dialled otherwise than it listens"),
+	},
+	{
+		Name: "certificates go while authentication is on", Peer: "",
+		From: "case o.Auth.Known && o.Auth.On:\n\t\treturn \"spec.tls.mode",
+		To:   "case false:\n\t\treturn \"spec.tls.mode",
+		Test: guardRow("the last certificate while authentication is on"),
+	},
+	{
+		Name: "members are dialled with TLS before all of them have certificates", Peer: "",
+		From: "case asked.HasCertificates() && !least.HasCertificates():\n\t\treturn etcdutil.TransportPrepared",
+		To:   "case asked.HasCertificates() && !least.HasCertificates():\n\t\treturn asked",
+		Test: "TestTheNextStepToAModeOfTLSIsFoundFromAnyMix",
+	},
+	{
+		Name: "members change how they dial each other while one of them is away", Peer: "",
+		From: "case o.whyNotTurnPeers() != \"\":\n\t\treturn least",
+		To:   "case false:\n\t\treturn least",
+		Test: row("peers do not change before the last of them is back"),
+	},
+}
