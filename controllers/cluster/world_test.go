@@ -79,7 +79,8 @@ func newWorld(t *testing.T, cluster *v1alpha1.EtcdCluster) *world {
 	}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{coordinationv1.AddToScheme,
-		corev1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme, v1alpha1.AddToScheme} {
+		corev1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme, v1alpha1.AddToScheme,
+		resources.AddCertManager} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}

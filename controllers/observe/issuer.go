@@ -218,11 +218,11 @@ func (r requests) unwant(secret string) {
 	}
 }
 
-// answered are the requests that nothing waits for.
-func (k *keyring) answered() []facts.RequestRef {
+// answered are the requests that nothing waits for: all of them, once certificates are to go.
+func (k *keyring) answered(isTLS bool) []facts.RequestRef {
 	var left []facts.RequestRef
 	for name, r := range k.asked.ours {
-		if !k.asked.wanted[name] && r.DeletionTimestamp == nil {
+		if isWanted := isTLS && k.asked.wanted[name]; !isWanted && r.DeletionTimestamp == nil {
 			left = append(left, facts.RequestRef{Name: name, UID: string(r.UID)})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -30,7 +31,8 @@ func transportOf(pod *corev1.Pod, says facts.Settings) etcdutil.Transport {
 // begin in that mode, or as they were prepared.
 func reached(desired facts.Desired, seen facts.Observation) facts.Desired {
 	desired.TLS = seen.Current.KeepsCertificates(desired.Transport) || seen.Next.KeepsCertificates(desired.Transport)
-	next := seen.Current.NextTransport(desired.Transport)
+	seen.Desired = desired
+	next := seen.NextTransport()
 	desired.Settings, desired.AtTarget = withTransport(desired.Settings, next), withTransport(desired.AtTarget, next)
 	desired.NextSettings = withTransport(desired.NextSettings, seen.Next.NextTransport(desired.Transport))
 	return desired
@@ -46,7 +48,8 @@ func withTransport(settings facts.Settings, transport etcdutil.Transport) facts.
 }
 
 // withCertificates is the cluster as one with certificates, where it has some that the spec does not ask for any more:
-// members have them, or what is left of them is to be deleted. The operator's own go last.
+// members have them, or what is left of them is to be deleted. The operator's own go last. An issuer may
+// have signed those of clients alone.
 func (o *Observer) withCertificates(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	g gathered) *v1alpha1.EtcdCluster {
 	if cluster.Spec.IsTLS() {
@@ -58,13 +61,14 @@ func (o *Observer) withCertificates(ctx context.Context, cluster *v1alpha1.EtcdC
 	}
 	isLeft := slices.ContainsFunc(g.pods, func(pod corev1.Pod) bool { return takesTLS(cluster, &pod) || has(&pod) }) ||
 		slices.ContainsFunc(g.volumes, func(volume corev1.PersistentVolumeClaim) bool { return has(&volume) })
-	if !isLeft {
-		secret, err := o.Secrets.GetLeft(ctx, operatorSecret(cluster))
-		if err != nil || !resources.IsControlledBy(secret, cluster.UID) {
-			return cluster // what cannot be read is deleted another time
+	for _, name := range []string{resources.OperatorSecret(cluster.Name), resources.ClientSecret(cluster.Name)} {
+		if isLeft {
+			break
 		}
+		secret, err := o.Secrets.GetLeft(ctx, types.NamespacedName{Namespace: cluster.Namespace, Name: name})
+		isLeft = err == nil && resources.IsControlledBy(secret, cluster.UID) // or else it is deleted another time
 	}
-	return resources.ReachedWith(cluster, true)
+	return resources.ReachedWith(cluster, isLeft)
 }
 
 // accessClients are the EtcdClients of the cluster, where its certificates are to go: each is let in by one.

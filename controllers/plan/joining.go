@@ -146,8 +146,13 @@ func (d *Due) wantsGrowth(o judge.Judged) bool {
 // isPrepared reports whether the member of a promised name has all that it needs to be added.
 func isPrepared(o judge.Judged, name string) bool {
 	r := o.Find(name)
-	return (o.Desired.Ephemeral || r.Volume != nil) && (!o.Desired.TLS || r.Secret.State == facts.ObjectCurrent)
+	return (o.Desired.Ephemeral || r.Volume != nil) && (!joinsWithCertificates(o) ||
+		r.Secret.State == facts.ObjectCurrent)
 }
+
+// joinsWithCertificates reports that a new member needs some before it is added. Where no member has any, and they
+// cannot be had now, it does not.
+func joinsWithCertificates(o judge.Judged) bool { return o.Desired.TLS && !o.LacksFirstCertificates() }
 
 // whyJoin says what a new member is for.
 func (d *Due) whyJoin(o judge.Judged) string {

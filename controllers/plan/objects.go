@@ -17,7 +17,7 @@ import (
 // it may be wrong.
 func collect(o pass) *proposal {
 	for _, step := range []func(pass) *proposal{collectMembers, collectFormer, collectKept, collectStrays,
-		collectCertificates, collectRequests} {
+		collectRequests, collectCertificates} {
 		if p := step(o); p != nil {
 			return p
 		}
@@ -153,7 +153,7 @@ func isAskedAgain(o pass, p *facts.Preflight) bool {
 }
 
 // collectCertificates deletes what is shown no more, once TLS is off. The CAs stay: they are data, and TLS may come
-// back. The operator's own go last: by them it is known that something is left.
+// back. The operator's own go last: by them it is known that something is left, requests to an issuer too.
 func collectCertificates(o pass) *proposal {
 	if o.Desired.TLS || !o.HasQuorum() {
 		return nil

@@ -343,10 +343,11 @@ func grow(o pass) *proposal {
 	if len(o.LostCAs()) > 0 {
 		return nil // no new member can be trusted: scaffold says so
 	}
-	if o.Find(o.due.Promised).Secret.IsAwaited() {
+	isSigned := joinsWithCertificates(o.Judged)
+	if isSigned && o.Find(o.due.Promised).Secret.IsAwaited() {
 		return nil // signing says for what
 	}
-	return act(changes.PrepareMember{Volume: o.due.Next, Secret: o.Desired.TLS},
+	return act(changes.PrepareMember{Volume: o.due.Next, Secret: isSigned},
 		"%s. What a new member needs is made first.", join.Because)
 }
 

@@ -31,7 +31,7 @@ func reachedBy(asked etcdutil.Transport, transports ...etcdutil.Transport) scene
 // asking has the spec ask for a mode, and members be made as the next step to it asks.
 func (o scene) asking(asked etcdutil.Transport) scene {
 	o.Desired.Transport, o.Desired.TLS = asked, o.Current.KeepsCertificates(asked)
-	o.Desired.Settings.Transport = o.Current.NextTransport(asked)
+	o.Desired.Settings.Transport = o.NextTransport()
 	o.Auth = facts.Auth{Known: true}
 	return o
 }

@@ -116,7 +116,7 @@ func caSource(o pass) *proposal {
 		case !isThere:
 			goesOn = "The cluster begins as soon as it can be used. "
 		}
-		return whoseSource(o, from, says+" "+goesOn, isThere)
+		return whoseSource(o, from, says+" "+goesOn, isThere || o.IsAlive())
 	}
 	return nil
 }

@@ -199,6 +199,9 @@ func (c EvictPod) veto(o facts.View) Veto {
 		return guardFencing(o, r)
 	case !c.Fences && guardTransport(o, r, c.Successor).Holds():
 		return guardTransport(o, r, c.Successor)
+	case !c.Fences && !r.Pod.Transport.HasCertificates() && c.Successor.Settings.Transport.HasCertificates() &&
+		r.Secret.State == facts.ObjectAbsent:
+		return quorumAtRisk("%s is to start with certificates, and there are none for it yet.", r.Name)
 	case !o.Membership.Known && !(o.IsAlone(r) && !guardStop(o, r).Holds()):
 		return quorumAtRisk("the member list is not known.")
 	}

@@ -77,6 +77,30 @@ func (o Incarnation) NextTransport(asked etcdutil.Transport) etcdutil.Transport 
 	return etcdutil.TransportPrepared
 }
 
+// NextTransport is that of the members that there are. While their first certificates cannot be had, which may take an
+// issuer days, they stay as they are: one that was restarted for them would not start.
+func (o Observation) NextTransport() etcdutil.Transport {
+	if o.LacksFirstCertificates() {
+		return o.Current.NextTransport(etcdutil.TransportPlain)
+	}
+	return o.Current.NextTransport(o.Desired.Transport)
+}
+
+// LacksFirstCertificates reports members without certificates that are to get some, where an issuer has yet to sign
+// one, or a CA of a person's cannot be used.
+func (o Observation) LacksFirstCertificates() bool {
+	if !o.Desired.Transport.HasCertificates() || !o.Current.IsAlive() ||
+		o.Current.KeepsCertificates(etcdutil.TransportPlain) {
+		return false
+	}
+	lacks := func(object Object) bool {
+		return object.State == ObjectAbsent && (object.IsAwaited() || object.Source.Fault != "")
+	}
+	return slices.ContainsFunc(o.Objects, lacks) || slices.ContainsFunc(o.Current.Members, func(r Replica) bool {
+		return (o.Current.NeedsCertificates(r) || r.Name == o.Current.Bootstrap.Promised) && lacks(r.Secret)
+	})
+}
+
 // WhyTransportWaits says what keeps members from the next step, as a part of a sentence, or "".
 func (o View) WhyTransportWaits() string {
 	all := o.transports()

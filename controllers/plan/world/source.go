@@ -105,7 +105,7 @@ func (w *World) turnIssuer(change func(*givenCA)) {
 	}
 }
 
-// takeSigned asks the issuer for the certificate of a member, or takes what it signed. I25: of no other CA.
+// takeSigned asks the issuer for the certificate of a member, or takes what it signed. I26: of no other CA.
 func (w *World) takeSigned(name string) bool {
 	if identity(w.objects.secrets[name]) == identity(w.objects.ca) {
 		return true

@@ -26,7 +26,7 @@ func (w *World) askForTLS(mode etcdutil.Transport) {
 func reached(o facts.Observation) facts.Desired {
 	d := o.Desired
 	d.TLS = o.Current.KeepsCertificates(d.Transport) || o.Next.KeepsCertificates(d.Transport)
-	d.Settings = withTransport(d.Settings, o.Current.NextTransport(d.Transport))
+	d.Settings = withTransport(d.Settings, o.NextTransport())
 	d.AtTarget = withTransport(d.AtTarget, d.Settings.Transport)
 	d.NextSettings = withTransport(d.NextSettings, o.Next.NextTransport(d.Transport))
 	return d
