@@ -50,6 +50,9 @@ func listedWith(scheme string) func(*facts.Replica) {
 	}
 }
 
+// unsignedYet has the Secret of a member wait for its issuer.
+func unsignedYet(r *facts.Replica) { awaiting(r); r.Secret.State = facts.ObjectAbsent }
+
 func authOn(o scene) scene { o.Auth = facts.Auth{Known: true, On: true}; return o }
 
 func withAccess(o scene) scene { o.AccessClients = []string{"shop"}; return o }
@@ -68,9 +71,13 @@ func transportRows() []row {
 	for i := range gone.Current.Members {
 		gone = gone.edit(i, func(r *facts.Replica) { r.Secret = facts.Object{} })
 	}
+	unsigned := reachedBy(permissive, noTLS, noTLS, noTLS).edit(1, unsignedYet).asking(permissive)
 	return []row{
 		{"a cluster without TLS gets it: members get certificates first", reachedBy(permissive, noTLS, noTLS, noTLS), Act, "roll", "",
 			"WriteSettings", "with certificates, for clients with TLS and without"},
+		{"no member is restarted for certificates that an issuer has yet to sign", unsigned, Wait, "signing", facts.ReasonAwaitsIssuer,
+			"", "The certificates in Secret demo-1-tls wait for their issuer"},
+		{"and a lost one is replaced meanwhile", unsigned.edit(2, noData), Act, "replace", "", "RemoveMember", "demo-2"},
 		{"once all have them, one after the other is dialled with TLS", allPrepared, Act, "roll", "", "WriteSettings",
 			"with TLS among members"},
 		{"it is listed so before it is restarted", begun, Act, "peer-url", "", "SetPeerScheme",
@@ -112,6 +119,8 @@ func guardedTransports() []guardRow {
 	last := reachedBy(noTLS, prepared, prepared, prepared).edit(2, nextWith(noTLS))
 	plainly := otherwise(evict, func(c *changes.EvictPod) { c.Successor.Settings = last.Current.Find("demo-2").Settings() })
 	join := changes.AddLearner{Name: "demo-3", Transport: permissive}
+	first := reachedBy(permissive, noTLS, noTLS, noTLS).edit(2, nextWith(prepared))
+	toFirst := otherwise(evict, func(c *changes.EvictPod) { c.Successor.Settings = first.Current.Find("demo-2").Settings() })
 	return []guardRow{
 		{"a member that its peers would not dial as it listens", listed, evict, begun, evict,
 			"demo-2 must not be started so: it would listen with https, and its peers dial http://demo-2."},
@@ -129,6 +138,7 @@ func guardedTransports() []guardRow {
 		{"a member without certificates beside one that asks for one", last, plainly, last.edit(1, listedWith("https")), plainly,
 			"it would have no certificate to dial https://demo-1."},
 		{"the last certificate while authentication is on", last, plainly, authOn(last), plainly, "etcd's authentication is on"},
+		{"a member for certificates that are not there", first, toFirst, first.edit(2, unsignedYet), toFirst, "there are none for it yet"},
 		{"a new member that some cannot dial", reachedBy(permissive, prepared, prepared, prepared), join,
 			reachedBy(permissive, prepared, prepared, noTLS), join, "demo-2 has no certificate to dial demo-3 with"},
 		{"a new member that cannot dial some", reachedBy(noTLS, noTLS, noTLS, noTLS),
