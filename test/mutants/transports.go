@@ -38,4 +38,16 @@ var transports = []mutant{
 		To:   "case false:\n\t\treturn least",
 		Test: row("peers do not change before the last of them is back"),
 	},
+	{
+		Name: "members are restarted for certificates that an issuer has yet to sign", Peer: "",
+		From: "	if o.LacksFirstCertificates() {\n",
+		To:   "	if false {\n",
+		Test: row("no member is restarted for certificates that an issuer has yet to sign"),
+	},
+	{
+		Name: "the guard lets a member be restarted for certificates that are not there", Peer: "",
+		From: "		r.Secret.State == facts.ObjectAbsent:\n\t\treturn quorumAtRisk(\"%s is to start",
+		To:   "		r.Secret.State == \"\":\n\t\treturn quorumAtRisk(\"%s is to start",
+		Test: guardRow("a member for certificates that are not there"),
+	},
 }
