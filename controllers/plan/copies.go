@@ -114,7 +114,7 @@ func outOfDoubt(o pass) string {
 			o.Proven.Time.UTC().Format(time.RFC3339), o.Proven.Revision)
 	}
 	command := fmt.Sprintf("kubectl etcd-steward restore %s -n %s", o.Cluster.Name, o.Cluster.Namespace)
-	return fmt.Sprintf("Restore a backup from before they differed: %[1]s lists backups, and %[1]s --from BACKUP "+
+	return fmt.Sprintf("Restore a backup from before they differed: %[1]s lists backups. %[1]s --from BACKUP "+
 		"makes an EtcdRestore, of which you read what is lost before you approve it. %[2]s. Without a backup, "+
 		"decide whose data is right: "+pages.Docs+"docs/failures/data.md#copies-differ.", command, newest)
 }

@@ -219,7 +219,7 @@ func keptRows() []row {
 		{"who writes is to be stopped", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption", facts.ReasonCorruption, "",
 			"Stop the clients that write: what they read depends on the member that answers."},
 		{"which says how to restore a backup, and that none is known", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption",
-			facts.ReasonCorruption, "", "Restore a backup from before they differed: kubectl etcd-steward restore demo -n default lists backups, and " +
+			facts.ReasonCorruption, "", "Restore a backup from before they differed: kubectl etcd-steward restore demo -n default lists backups. " +
 				"kubectl etcd-steward restore demo -n default --from BACKUP makes an EtcdRestore, of which you read what is lost before " +
 				"you approve it. No backup of this cluster is known"},
 		{"or which is the newest", func() scene {
