@@ -28,8 +28,8 @@ const (
 // caller sends them after the status was stored, so that a pass that is repeated does not tell them twice.
 func Events(in Input, status v1alpha1.EtcdClusterStatus) []words.Event {
 	t := transition{in: in, old: in.old(), now: status}
-	events := slices.Concat(t.availability(), t.alarm(), t.health(), t.defragmentations(), t.skipped(), Done(in), t.progress(),
-		t.warnings())
+	events := slices.Concat(t.availability(), t.alarm(), t.health(), t.defragmentations(), t.skipped(), Done(in),
+		t.progress(), t.warnings())
 	for i := range events {
 		events[i].Note = shorten(events[i].Note)
 	}

@@ -22,8 +22,8 @@ func (in Input) whySick() string {
 		}
 		if facts.AwaitsImage(r.Pod.Waiting) {
 			image, says := pullFailure(r.Pod.Message)
-			return fmt.Sprintf(" The Pod of %s cannot start: its image%s cannot be pulled%s. Correct %s, or what keeps "+
-				"its node from the registry.", r.Name, image, says, in.imageField())
+			return fmt.Sprintf(" The Pod of %s cannot start: its image%s cannot be pulled%s. Correct %s, or what "+
+				"keeps its node from the registry.", r.Name, image, says, in.imageField())
 		}
 	}
 	return ""
