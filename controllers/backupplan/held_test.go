@@ -13,7 +13,7 @@ import (
 func TestABackupThatFailedDoesNotSayThatItGoesOn(t *testing.T) {
 	o := seen(gaveUp("DeadlineExceeded"))
 	o.Backup.Said = o.heldUp(StageStarting, Trouble{ReasonQuotaExceeded, "exceeded quota: pods"}).Message
-	if d := Next(o); !strings.HasSuffix(d.Message, " Before: exceeded quota: pods.") {
+	if d := Next(o); !strings.HasPrefix(d.Message, "exceeded quota: pods. The backup was not complete") {
 		t.Errorf("it says %q", d.Message)
 	}
 }

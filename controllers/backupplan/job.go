@@ -3,6 +3,7 @@ package backupplan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/words"
@@ -67,7 +68,8 @@ func (o Observation) gaveUp() Outcome {
 	if o.Job.isLate() {
 		return o.withFacts(o.failed(ReasonDeadlineExceeded, o.late()))
 	}
-	return o.withFacts(o.failed(o.Job.WhyFailed(o.Attempts)))
+	reason, message := o.Job.WhyFailed(o.Attempts)
+	return o.withFacts(o.failed(reason, strings.TrimSuffix(message, ".")+". "+notAgain))
 }
 
 // isLate reports whether Kubernetes ended the Job since its time was over.

@@ -228,11 +228,14 @@ func deadlineExceeded(o Observation) *Decision {
 	return ends(o.failed(ReasonDeadlineExceeded, o.late()))
 }
 
-// late says what was in the way until the deadline.
+// notAgain is what a person does after a backup that failed.
+const notAgain = "It is not tried again: create another EtcdBackup, or wait for the next run of its schedule."
+
+// late says what was in the way until the deadline, and then what follows from that.
 func (o Observation) late() string {
-	message := fmt.Sprintf("The backup was not complete %s after its creation.", o.Backup.Deadline)
-	if said := strings.TrimSuffix(o.Backup.Said, o.goesOn()); said != "" {
-		message += " Before: " + said
+	message := fmt.Sprintf("The backup was not complete %s after its creation. %s", o.Backup.Deadline, notAgain)
+	if said := strings.TrimSuffix(strings.TrimSuffix(o.Backup.Said, o.goesOn()), "."); said != "" {
+		return said + ". " + message
 	}
 	return message
 }

@@ -175,7 +175,7 @@ func TestNext(t *testing.T) {
 			seen(func(o *Observation) {
 				o.Cluster, o.Now, o.Backup.Said = Cluster{}, now.Add(time.Hour), "EtcdCluster demo does not exist."
 			}),
-			StageFailed, ReasonDeadlineExceeded, RecordOutcome{}, "1h0m0s after its creation. Before: EtcdCluster demo does not exist.", false},
+			StageFailed, ReasonDeadlineExceeded, RecordOutcome{}, "EtcdCluster demo does not exist. The backup was not complete 1h0m0s after its creation. It is not tried again", false},
 		{"a cluster of another operator is that operator's business", seen(func(o *Observation) { o.Cluster.Operator = "other/etcd-steward" }),
 			"", "", nil, "", false},
 		{"a backup that is being deleted is left to the garbage collector", seen(recordedJob, func(o *Observation) { o.Backup.Deleting = true }),
@@ -208,7 +208,7 @@ func TestNext(t *testing.T) {
 			seen(recordedJob, func(o *Observation) {
 				o.Now, o.Job.Suspended, o.Backup.Said = now.Add(time.Hour), true, "The Job is suspended."
 			}),
-			StageFailed, ReasonDeadlineExceeded, RecordOutcome{}, "Before: The Job is suspended.", false},
+			StageFailed, ReasonDeadlineExceeded, RecordOutcome{}, "The Job is suspended. The backup was not complete", false},
 		{"a member's own volume is nothing to write backups to", seen(func(o *Observation) { o.Backup.ClaimOf = "member demo-0 of EtcdCluster demo" }),
 			StageFailed, ReasonClaimOfAMember, RecordOutcome{}, "is the volume of member demo-0 of EtcdCluster demo", false},
 		{"a Job that was deleted has failed, and is not made again", seen(func(o *Observation) { o.Record.JobUID = "job-1" }),
@@ -252,7 +252,7 @@ func TestNext(t *testing.T) {
 			seen(unproven, complete, with(Attempt{Good: true, Ended: true, Steps: []Step{{Name: stepSnapshot, State: StepDone, Message: "ok"}}})),
 			StageFailed, ReasonResultLost, RecordOutcome{}, "cannot be read", false},
 		{"a Job that gave up fails with the agent's word", seen(gaveUp("BackoffLimitExceeded"), with(attempt(StepBroken).broken(refusedByStore))),
-			StageFailed, "CredentialsRefused", RecordOutcome{}, "The store refuses the credentials. (1 attempt)", false},
+			StageFailed, "CredentialsRefused", RecordOutcome{}, "The store refuses the credentials. (1 attempt). It is not tried again: create another EtcdBackup, or wait", false},
 		{"a restore that etcd refuses fails with etcd's last line",
 			seen(gaveUp("BackoffLimitExceeded"), with(attempt(StepDone, StepDone, StepBroken, StepWaits).broken("usage\nError: hash mismatch\n"))),
 			StageFailed, ReasonRestoreFailed, RecordOutcome{}, "The step restore failed: Error: hash mismatch", false},
@@ -277,7 +277,7 @@ func TestNext(t *testing.T) {
 		{"a Pod that was evicted is called so", seen(gaveUp("BackoffLimitExceeded"), with(attempt().lost("Evicted: the node was low on resource"))),
 			StageFailed, ReasonPodLost, RecordOutcome{}, "low on resource", false},
 		{"a Job past its deadline says what was in the way", seen(gaveUp("DeadlineExceeded"), func(o *Observation) { o.Backup.Said = "Secret s3 is missing." + o.goesOn() }),
-			StageFailed, ReasonDeadlineExceeded, RecordOutcome{}, "after its creation. Before: Secret s3 is missing.", false},
+			StageFailed, ReasonDeadlineExceeded, RecordOutcome{}, "Secret s3 is missing. The backup was not complete", false},
 		{"a Job that failed without a Pod to ask fails with Kubernetes' words", seen(gaveUp("BackoffLimitExceeded")),
 			StageFailed, ReasonJobFailed, RecordOutcome{}, "BackoffLimitExceeded: as Kubernetes says", false},
 

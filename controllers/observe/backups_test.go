@@ -25,13 +25,17 @@ func TestOnlySchedulesThatBackThisClusterUpAreSeenWithIt(t *testing.T) {
 	leaving := schedule("leaving", "demo", false)
 	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{Time: w.now}, []string{"example.com/keep"}
 	w.put(schedule("weekly", "demo", false))
-	w.put(schedule("nightly", "demo", false))
+	nightly := schedule("nightly", "demo", false)
+	nightly.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ScheduleBackedUp, Status: metav1.ConditionFalse,
+		Message: "The EtcdBackup nightly-1 failed (StoreFull): the store is full."}}
+	w.put(nightly)
 	w.put(schedule("resting", "demo", true))
 	for _, s := range []*v1alpha1.EtcdBackupSchedule{ofAnother, elsewhere, leaving} {
 		w.put(s)
 	}
 	seen := w.look().Schedules
-	if len(seen) != 2 || seen[0].Name != "nightly" || seen[1].Name != "weekly" || seen[0].UpToDate {
+	if len(seen) != 2 || seen[0].Name != "nightly" || seen[1].Name != "weekly" || seen[0].UpToDate ||
+		seen[0].Failed != nightly.Status.Conditions[0].Message || seen[1].Failed != "" {
 		t.Errorf("%+v", seen)
 	}
 }

@@ -39,6 +39,11 @@ func alarms(o pass) *proposal {
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator makes "+
 			"volumes larger, one at a time. Then it gives members a larger quota, and disarms the alarm.",
 			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest()).yielding()
+	case len(full) > 0 && isGivingBack(o) && refilled(o) != "":
+		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. %s Do not wait for the "+
+			"operator, which goes on with that. %s. This raises the quota: %s%s", facts.AlarmNoSpace,
+			accused(o.Incarnation, full[0]), o.Fullest(), refilled(o), o.RemedyOf(full[0], o.Desired), raiseQuota(o),
+			restartsMeanwhile(o)).yielding()
 	case len(full) > 0 && isGivingBack(o):
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator "+
 			"compacts old history where it fills members, defragments them one by one, and disarms the alarm. "+
@@ -57,7 +62,30 @@ func alarms(o pass) *proposal {
 // MakesRoom reports a cluster out of space in which the operator makes room by itself, so that a person may wait.
 func MakesRoom(seen facts.Observation) bool {
 	o := current(seen)
-	return o.HasRoom() || isQuotaRaised(o) || isRoomComing(o) || isGivingBack(o)
+	return o.HasRoom() || isQuotaRaised(o) || isRoomComing(o) || isGivingBack(o) && refilled(o) == ""
+}
+
+// refilled says of which member room was made a short while ago in vain: keys fill it, or history that is too young to
+// be compacted. It is a sentence, or "".
+func refilled(o pass) string {
+	for _, r := range o.Voters() {
+		p := r.Defragmenting
+		if p == nil || !p.HasSucceeded() || o.Now.Sub(endOf(p)) >= restAfterDefrag || r.Answer == nil || !r.IsFull() {
+			continue
+		}
+		how := "still full"
+		if p.HasHelped() {
+			how = "full again"
+		}
+		return fmt.Sprintf("%s was defragmented at %s, and is %s.", r.Name, endOf(p).UTC().Format(time.TimeOnly), how)
+	}
+	return ""
+}
+
+// raiseQuota is the command that gives members the least quota with which they have room, with a full stop.
+func raiseQuota(o pass) string {
+	return fmt.Sprintf(`kubectl patch etcdcluster %s -n %s --type merge -p `+
+		`'{"spec":{"etcd":{"quotaBackendBytes":"%s"}}}'.`, o.Cluster.Name, o.Cluster.Namespace, o.QuotaNeeded())
 }
 
 // isQuotaRaised reports a quota larger than that which a member runs with, and members that are restarted for it.

@@ -98,8 +98,10 @@ func corruption(o pass) *proposal {
 				due(o, awaitedSince(r), facts.StartDeadline)
 		}
 	}
-	p := refuse(facts.ReasonCorruption, "Members hold different data, and no single copy stands against those of a "+
-		"majority: %s. The operator restarts and removes no member. %s", hashes(o.Incarnation), outOfDoubt(o)).byHuman()
+	p := refuse(facts.ReasonCorruption, "%s, so the operator cannot tell whose data is right: it restarts and removes "+
+		"no member. Hashes of the data: %s. Stop the clients that write: what they read depends on the member that "+
+		"answers. %s", howCopiesDiffer(o.Incarnation), hashes(o.Incarnation),
+		outOfDoubt(o)).byHuman()
 	p.Recheck = recheckHashes
 	return p
 }
@@ -112,8 +114,8 @@ func outOfDoubt(o pass) string {
 			o.Proven.Time.UTC().Format(time.RFC3339), o.Proven.Revision)
 	}
 	command := fmt.Sprintf("kubectl etcd-steward restore %s -n %s", o.Cluster.Name, o.Cluster.Namespace)
-	return fmt.Sprintf("Restore a backup of before they differed: %[1]s lists backups, and %[1]s --from BACKUP makes "+
-		"an EtcdRestore. It does nothing before you read what is lost, and approve it. %[2]s. Without a backup, "+
+	return fmt.Sprintf("Restore a backup from before they differed: %[1]s lists backups. %[1]s --from BACKUP "+
+		"makes an EtcdRestore, of which you read what is lost before you approve it. %[2]s. Without a backup, "+
 		"decide whose data is right: "+pages.Docs+"docs/failures/data.md#copies-differ.", command, newest)
 }
 
@@ -165,6 +167,18 @@ func startersFirst(o pass, leaving facts.Replica) *proposal {
 		}
 	}
 	return nil
+}
+
+// howCopiesDiffer says whether every two copies differ, or some.
+func howCopiesDiffer(o facts.Incarnation) string {
+	seen := map[uint32]bool{}
+	for _, r := range o.Voters() {
+		if r.Answer == nil || r.Answer.Hash == nil || seen[r.Answer.Hash.Sum] {
+			return "Members hold different data, and no single copy stands against a majority of equal ones"
+		}
+		seen[r.Answer.Hash.Sum] = true
+	}
+	return fmt.Sprintf("The data of all %d members differ", len(seen))
 }
 
 // hashes tells every voter's hash.

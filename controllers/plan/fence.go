@@ -168,9 +168,8 @@ func fenceWait(o pass, why string) *proposal {
 	if len(notLeft(o.Observation)) > 0 {
 		return refuse(facts.ReasonFence,
 			"The next members start once no previous member can serve a write, and %s.%s", why,
-			cmp.Or(kept, " Bring the nodes back. Or taint those that are off with "+
-				"node.kubernetes.io/out-of-service. Or delete the Pods by force, once their machines are "+
-				"certainly off.")).
+			cmp.Or(kept, " Bring the nodes back. Or taint those that are off for good: "+facts.TaintOff("NODE")+
+				". Or delete the Pods by force, once their machines are certainly off.")).
 			byHuman().unlessAlive(o)
 	}
 	return wait(facts.ReasonFence,

@@ -203,6 +203,15 @@ func nodeNotReady(r facts.Replica) string {
 		r.Pod.NodeNotReady)
 }
 
+// notStopped says that Kubernetes cannot stop a Pod that is terminating, and the way on, as sentences with a space in
+// front, or "".
+func notStopped(r facts.Replica) string {
+	if why := r.Pod.WhyNotStopped(); why != "" {
+		return " " + why + " " + r.Pod.WayOn()
+	}
+	return ""
+}
+
 // startTrouble says what keeps a replica's Pod from serving, or nil when nothing is known to. It is due from the
 // creation of the Pod, so a member that stops after a long time is overdue at once.
 func startTrouble(o pass, r facts.Replica) *proposal {
@@ -212,7 +221,8 @@ func startTrouble(o pass, r facts.Replica) *proposal {
 		return nil
 	case pod.Terminating:
 		return wait(facts.ReasonPodLeaving, "The Pod of %s%s is terminating; %s.%s%s%s", r.Name,
-			onNode(r), afterLeaving(o, r), nodeNotReady(r), heldMember(o, r), untilReplaced(o, r)).
+			onNode(r), afterLeaving(o, r), cmp.Or(notStopped(r), nodeNotReady(r)), heldMember(o, r),
+			untilReplaced(o, r)).
 			due(o, pod.GoneBy, facts.LeavingDeadline)
 	case pod.HasEnded():
 		return nil

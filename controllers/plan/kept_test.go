@@ -211,11 +211,17 @@ func keptRows() []row {
 		{"nor one that is dead", refused(patient(settledWorld(3).edit(1, deadFor(time.Hour)))), Refuse, "spec-refused",
 			facts.ReasonSpecRefused, "", ""},
 		{"a copy that is as another one is not the corrupt one", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption",
-			facts.ReasonCorruption, "", "no single copy stands"},
+			facts.ReasonCorruption, "", "Members hold different data, and no single copy stands against a majority of equal ones, so"},
+		{"where all differ, that is said, with hashes, and that writers are to be stopped", hashing(settledWorld(3), 5, 6, 7), Refuse,
+			"corruption", facts.ReasonCorruption, "", "The data of all 3 members differ, so the " +
+				"operator cannot tell whose data is right: it restarts and removes no member. Hashes of the data: demo-0 00000005 at " +
+				"revision "},
+		{"who writes is to be stopped", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption", facts.ReasonCorruption, "",
+			"Stop the clients that write: what they read depends on the member that answers."},
 		{"which says how to restore a backup, and that none is known", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption",
-			facts.ReasonCorruption, "", "Restore a backup of before they differed: kubectl etcd-steward restore demo -n default lists backups, and " +
-				"kubectl etcd-steward restore demo -n default --from BACKUP makes an EtcdRestore. It does nothing before you read what is " +
-				"lost, and approve it. No backup of this cluster is known"},
+			facts.ReasonCorruption, "", "Restore a backup from before they differed: kubectl etcd-steward restore demo -n default lists backups. " +
+				"kubectl etcd-steward restore demo -n default --from BACKUP makes an EtcdRestore, of which you read what is lost before " +
+				"you approve it. No backup of this cluster is known"},
 		{"or which is the newest", func() scene {
 			o := hashing(five, 6, 6, 7, 7, 7)
 			o.Proven = &facts.Backup{Time: now.Add(-time.Hour), Revision: 12}

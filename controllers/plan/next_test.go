@@ -1002,6 +1002,10 @@ func deaths() []row {
 			facts.ReasonNotReady, "", "does not call it ready. Node n3 is NotReady since 2029-12-31T23:58:00Z (KubeletNotReady)"},
 		{"and while its Pod is terminating", settledWorld(3).edit(1, leaving).edit(1, onUnreadyNode), Wait,
 			"member-health", facts.ReasonPodLeaving, "", "when it is gone. Node n3 is NotReady since"},
+		{"and since when nothing is heard of it", settledWorld(3).edit(1, leaving).edit(1, onNodeSilentFor(time.Minute)), Wait,
+			"member-health", facts.ReasonPodLeaving, "", "when it is gone. Its node n3 is not heard of since " +
+				"2030-01-01T11:59:00Z, so Kubernetes cannot stop the Pod. It goes on when n3 is back. If n3 is off for good: " +
+				"kubectl taint node n3 node.kubernetes.io/out-of-service=nodeshutdown:NoExecute."},
 		{"nor right after an outage: the quorum has only just come back, and so may this one",
 			patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, readyFor(4*time.Minute))), Refuse,
 			"member-health", facts.ReasonNotReady, "", "demo-1"},

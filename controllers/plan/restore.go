@@ -303,8 +303,8 @@ func taskLeaving(t facts.Task, o pass, reason, format string, args ...any) *prop
 	case t.HeldBy != "":
 		p.Message += heldBy("it", t.HeldBy)
 	case p.Overdue:
-		p.Message += " It should be gone by now. Bring its node back. Or taint one that is off with " +
-			"node.kubernetes.io/out-of-service. Or delete the Pod by force, once its machine is certainly off."
+		p.Message += " It should be gone by now. Bring its node back. Or taint one that is off for good: " +
+			facts.TaintOff("NODE") + ". Or delete the Pod by force, once its machine is certainly off."
 	}
 	return p
 }

@@ -145,6 +145,27 @@ func guardedTurns() []guardRow {
 	}
 }
 
+func TestATurnThatWaitsForAMemberOnASilentNodeDoesNotGoOnByItself(t *testing.T) {
+	const wayOn = " It goes on when n3 is back. If n3 is off for good: kubectl taint node n3 " +
+		"node.kubernetes.io/out-of-service=nodeshutdown:NoExecute."
+	for _, row := range []struct {
+		name string
+		seen scene
+		says string
+	}{
+		{"a Pod that Kubernetes cannot stop", widened().edit(1, leaving).edit(1, onNodeSilentFor(time.Minute)), "the Pod of demo-1 is " +
+			"terminating. Its node n3 is not heard of since 2030-01-01T11:59:00Z, so Kubernetes cannot stop the Pod." + wayOn},
+		{"a certificate that may not have arrived", swapped().edit(1, onNodeSilentFor(time.Minute)), "the kubelet of demo-1 is not " +
+			"heard of, and may not have given it its certificate." + wayOn},
+		{"a Pod that stops", widened().edit(1, leaving), "the Pod of demo-1 is terminating. It goes on by itself."},
+	} {
+		said := Decide(row.seen.Observation).Message
+		if !strings.Contains(said, row.says) || strings.Count(said, "It goes on") != 1 {
+			t.Errorf("%s: %s", row.name, said)
+		}
+	}
+}
+
 func TestWhatTheNextTurnOfACAWaitsForIsToldBesideHowToCallItOff(t *testing.T) {
 	said := Decide(widened().clients(justRead).Observation)
 	for _, part := range []string{"A CA is replaced. The next step is to let the other CA in Secret demo-ca sign from now on",

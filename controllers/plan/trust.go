@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -77,7 +78,7 @@ func whyTurn(o pass, ca facts.Object, turn facts.Turn) string {
 	return "no member trusts it any more."
 }
 
-// awaitTurn says what the next turn waits for. It goes on by itself.
+// awaitTurn says what the next turn waits for, and what a person does where it does not go on by itself.
 func awaitTurn(o pass, c changes.TurnCA, ca facts.Object, waits facts.Waiting) *proposal {
 	until, callOff := "", ""
 	isPersons := slices.ContainsFunc(ca.CAs[:], func(held facts.CA) bool { return held.From != "" })
@@ -90,8 +91,8 @@ func awaitTurn(o pass, c changes.TurnCA, ca facts.Object, waits facts.Waiting) *
 	case mayGoBack && !o.Desired.Rotation.Asked.IsZero():
 		callOff = " To call it off, take the annotation etcdsteward.dev/rotate-ca out."
 	}
-	p := wait(facts.ReasonRollCA, "A CA is replaced. The next step is to %s, and the operator waits with it: %s.%s It "+
-		"goes on by itself.%s", changes.WordsOf(c).Name(), waits.Why, until, callOff)
+	p := wait(facts.ReasonRollCA, "A CA is replaced. The next step is to %s, and the operator waits with it: %s.%s "+
+		"%s%s", changes.WordsOf(c).Name(), waits.Why, until, cmp.Or(waits.WayOn, "It goes on by itself."), callOff)
 	p.Recheck = recheckSettled
 	if left := waits.Until.Sub(o.Now); waits.Until.IsZero() || left < recheckSettled {
 		p.Recheck = max(recheckWait, left)

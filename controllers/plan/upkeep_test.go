@@ -133,6 +133,16 @@ func upkeepRows() []row {
 			"up to revision 90"},
 		{"not what is younger than the spec keeps", old(full, 50, 50), Wait, "alarms", facts.ReasonAlarm, "",
 			"compacts old history"},
+		{"who fills what was freed is told to raise the quota", old(full, 50, 50).edit(2, defragged(time.Minute, defragDone)), Wait,
+			"alarms", facts.ReasonAlarm, "", "demo-2 was defragmented at 11:59:00, and is still full. Do not wait for the operator, " +
+				"which goes on with that. Raise spec.etcd.quotaBackendBytes to at least "},
+		{"with the command for that", old(full, 50, 50).edit(2, defragged(time.Minute, func(p *facts.DefragPod) {
+			p.Until, p.After = 1000<<20, 100<<20
+			defragDone(p)
+		})).edit(2, func(r *facts.Replica) { r.Answer.DBSizeInUse = r.Answer.DBSize }), Wait, "alarms", facts.ReasonAlarm, "",
+			"This raises the quota: kubectl patch etcdcluster demo -n default --type merge -p '{\"spec\":{\"etcd\":{\"quotaBackendBytes\":"},
+		{"but not a day after that", old(full, 50, 50).edit(2, defragged(24*time.Hour, defragDone)), Wait, "alarms",
+			facts.ReasonAlarm, "", "Wait for that"},
 		{"nor where a person forbids it", desire(old(full, 90, 50), func(d *facts.Desired) { d.Upkeep.Compacts = false }),
 			Refuse, "alarms", facts.ReasonAlarm, "", "delete keys"},
 		{"nor where nobody knows how far it was compacted", old(full, 90, -1), Refuse, "alarms", facts.ReasonAlarm, "",

@@ -281,6 +281,7 @@ const (
 	EventRestoring   = "RestoreStarted"      // the backup is restored on the first members' volumes
 	EventRestored    = "Restored"            // the cluster serves with it
 	EventReady       = "Ready"               // everything asked for is so
+	EventAlarmRaised = "AlarmRaised"         // etcd raised an alarm, and refuses writes
 	EventDegraded    = "Degraded"            // fewer healthy voters than there were
 	EventUnavailable = "Unavailable"         // no quorum of the members answers any more
 	EventAvailable   = "AvailableAgain"      // it answers again

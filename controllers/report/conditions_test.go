@@ -322,6 +322,16 @@ func TestAClusterThatTakesNoWritesIsNotAvailableAndTheAlarmIsTheReason(t *testin
 	}
 }
 
+// full has etcd take no more keys: of each database, which fills its quota, so much is in use.
+func (w *scene) full(inUse int64) *scene {
+	for _, name := range []string{"demo-0", "demo-1", "demo-2"} {
+		full := w.find(name)
+		full.Answer.DBSize, full.Answer.DBSizeInUse, full.Pod.Settings.QuotaBytes = 2000<<20, inUse, 2<<30
+		full.Answer.Alarms = []facts.Alarm{{Name: facts.AlarmNoSpace}}
+	}
+	return w
+}
+
 func TestWhileTheOperatorMakesRoomAPersonIsToldToWait(t *testing.T) {
 	const waits, acts = "The operator makes room by itself: wait for that.", "Raise spec.etcd.quotaBackendBytes to"
 	for name, row := range map[string]struct {
@@ -334,11 +344,7 @@ func TestWhileTheOperatorMakesRoomAPersonIsToldToWait(t *testing.T) {
 		"it is paused":                   {10 << 20, true, acts},
 	} {
 		w := demo(3, begin).settled()
-		for _, name := range []string{"demo-0", "demo-1", "demo-2"} {
-			full := w.find(name)
-			full.Answer.DBSize, full.Answer.DBSizeInUse, full.Pod.Settings.QuotaBytes = 2000<<20, row.inUse, 2<<30
-			full.Answer.Alarms = []facts.Alarm{{Name: facts.AlarmNoSpace}}
-		}
+		w.full(row.inUse)
 		w.o.Desired.Paused = row.isPaused
 		if got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionAvailable); !strings.Contains(got.Message, row.want) {
 			t.Errorf("%s: %s", name, got.Message)

@@ -38,7 +38,8 @@ func (in Input) degraded(s step) metav1.Condition {
 			"No member is known to be healthy, because no quorum of them answers.")
 	case len(sick) > 0 && healthy < size:
 		return degraded(metav1.ConditionTrue, ReasonUnhealthy, fmt.Sprintf(
-			"%d of %d members are healthy. Not healthy: %s.", healthy, len(voters), strings.Join(sick, ", ")))
+			"%d of %d members are healthy. Not healthy: %s.%s", healthy, len(voters), strings.Join(sick, ", "),
+			in.whySick()))
 	case len(voters) < size && in.hadReached(size):
 		return degraded(metav1.ConditionTrue, ReasonMissing,
 			fmt.Sprintf("The cluster has %d of %d voting members.", len(voters), size))

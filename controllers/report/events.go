@@ -28,8 +28,8 @@ const (
 // caller sends them after the status was stored, so that a pass that is repeated does not tell them twice.
 func Events(in Input, status v1alpha1.EtcdClusterStatus) []words.Event {
 	t := transition{in: in, old: in.old(), now: status}
-	events := slices.Concat(t.availability(), t.health(), t.defragmentations(), t.skipped(), Done(in), t.progress(),
-		t.warnings())
+	events := slices.Concat(t.availability(), t.alarm(), t.health(), t.defragmentations(), t.skipped(), Done(in),
+		t.progress(), t.warnings())
 	for i := range events {
 		events[i].Note = shorten(events[i].Note)
 	}
@@ -78,6 +78,17 @@ func (t transition) availability() []words.Event {
 	return nil
 }
 
+// alarm tells of an alarm of etcd with which writes are refused, each time that it is raised.
+func (t transition) alarm() []words.Event {
+	was := meta.FindStatusCondition(t.old.Conditions, v1alpha1.ConditionAvailable)
+	available := meta.FindStatusCondition(t.now.Conditions, v1alpha1.ConditionAvailable)
+	isAlarm := available.Reason == ReasonNoSpace || available.Reason == ReasonCorrupt
+	if !isAlarm || was != nil && was.Reason == available.Reason {
+		return nil
+	}
+	return warning(EventAlarmRaised, actionObserve, available.Message)
+}
+
 // health tells of members that failed while the cluster still answers, and of the end of all trouble.
 func (t transition) health() []words.Event {
 	degraded := meta.FindStatusCondition(t.now.Conditions, v1alpha1.ConditionDegraded)
@@ -105,6 +116,7 @@ func (t transition) progress() []words.Event {
 	result := t.in.Outcome.Result()
 	switch {
 	case now.Reason == facts.ReasonDeleting:
+	case now.Reason == facts.ReasonAlarm && len(t.alarm()) > 0: // that it was raised is told
 	case now.Reason == facts.ReasonDefragment && len(t.defragmentations()) > 0: // that it failed is told
 	case now.Reason == facts.ReasonPaused:
 		events = append(events, normal(facts.ReasonPaused, actionDecide, now.Message)...)

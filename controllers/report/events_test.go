@@ -55,6 +55,9 @@ func TestWhatBecameDifferentIsTold(t *testing.T) {
 			func(w *scene) { w.dataGone("demo-1").dataGone("demo-2").unreadable("no leader") },
 			[]string{"Warning Unavailable", "Warning QuorumLost"},
 		},
+		{"etcd takes no more keys, and the operator makes room", func(w *scene) { w.full(10 << 20).asFull() },
+			[]string{"Warning AlarmRaised", "Normal PodLabelled"}},
+		{"etcd takes no more keys, and keys fill it", func(w *scene) { w.full(2000 << 20).asFull() }, []string{"Warning AlarmRaised"}},
 		{"it is paused", func(w *scene) { pause(w, true) }, []string{"Normal Paused"}},
 		{
 			"a version that cannot be had", func(w *scene) { w.o.Desired.NoWay = "No step leads there" },
@@ -334,6 +337,14 @@ func TestWhatStaysAsItIsIsToldOnce(t *testing.T) {
 				t.Errorf("the second pass tells again: %q", got)
 			}
 		})
+	}
+}
+
+// asFull has volumes and the spec say what the Pods of a full cluster run with.
+func (w *scene) asFull() {
+	for i := range w.o.Current.Members {
+		r := &w.o.Current.Members[i]
+		r.Volume.Settings, w.o.Desired.Settings = r.Pod.Settings, r.Pod.Settings
 	}
 }
 

@@ -283,10 +283,20 @@ func (in Input) whyNotBackedUp() (reason, why string) {
 	}
 	late := slices.IndexFunc(o.Schedules, func(s facts.Schedule) bool { return !s.UpToDate && !s.New })
 	if isEnough := o.Proven != nil && isSaid; late >= 0 && !isEnough {
-		return ReasonBackupTooOld, fmt.Sprintf("The EtcdBackupSchedule %s has no good backup of its last two runs. "+
-			"Its conditions say why. Or set spec.backups.maxAge, if an older backup will do.", o.Schedules[late].Name)
+		s := o.Schedules[late]
+		return ReasonBackupTooOld, fmt.Sprintf("The EtcdBackupSchedule %s has no good backup of its last two runs. %s "+
+			"Put that right, and its next run ends this.%s", s.Name, cmp.Or(s.Failed, "Its conditions say why."),
+			orOlder(o.Proven))
 	}
 	return "", ""
+}
+
+// orOlder is the other way on where there is an older backup, as a sentence with a space in front, or "".
+func orOlder(proven *facts.Backup) string {
+	if proven == nil {
+		return ""
+	}
+	return " Or set spec.backups.maxAge, if an older backup will do."
 }
 
 // isOld reports that the newest proven backup is older than that; 0 is any age.

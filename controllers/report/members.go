@@ -137,12 +137,12 @@ func stoppedMembers(o facts.Observation) []string {
 	return namesOf(o, func(r facts.Replica) bool { return r.Member != nil && (r.Pod == nil || !r.Pod.Running) })
 }
 
-// outdatedMembers names the members that are made with other settings than those of this spec; while the list is not
-// known, every replica that has a Pod counts as one.
+// outdatedMembers names the members that are made with other settings than those of this spec, or that run with others
+// until they are restarted; while the list is not known, every replica that has a Pod counts as one.
 func outdatedMembers(o facts.Observation) []string {
 	return namesOf(o, func(r facts.Replica) bool {
 		isMember := r.Member != nil || !o.Current.Membership.Known && r.Pod != nil
-		isSo := r.WhyMoved(o.Desired) == "" && o.Desired.IsMetBy(r.Settings())
+		isSo := r.WhyMoved(o.Desired) == "" && o.Desired.IsMetBy(r.Settings()) && o.Desired.IsMetBy(r.RunsWith())
 		return isMember && !r.Settings().IsZero() && !isSo
 	})
 }

@@ -23,6 +23,19 @@ func TestMembersAtAStopAreNotWhatTheSpecAsksFor(t *testing.T) {
 	}
 }
 
+func TestAMemberWhoseSettingsAreWrittenAndThatWasNotRestartedIsNotUpToDate(t *testing.T) {
+	w := demo(3, begin).settled()
+	r := w.find("demo-1")
+	r.Volume.Settings, r.Pod.Settings.QuotaBytes = r.Pod.Settings, 1<<30
+	if got := outdatedMembers(w.o); !slices.Equal(got, []string{"demo-1"}) || updatedMembers(w.o) != 2 {
+		t.Errorf("it is not named: %v, %d updated", got, updatedMembers(w.o))
+	}
+	r.Pod.Terminating = true
+	if got := outdatedMembers(w.o); !slices.Equal(got, []string{"demo-1"}) {
+		t.Errorf("it is not named while its Pod is terminating: %v", got)
+	}
+}
+
 func TestTheStatusNamesTheVersionsThatMembersHaveYetToRun(t *testing.T) {
 	w := demo(3, begin).settled()
 	runs := w.o.Current.Members[0].Answer.Version

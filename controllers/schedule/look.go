@@ -109,7 +109,7 @@ func runOf(b *v1alpha1.EtcdBackup, store v1alpha1.BackupStore, key backupplan.Ke
 		run.Point = scheduleplan.Point{Key: outcome.Facts.Key, Revision: outcome.Facts.Revision,
 			StartedAt: outcome.Facts.StartedAt}
 	default:
-		run.State = scheduleplan.RunFailed
+		run.State, run.Message = scheduleplan.RunFailed, outcome.Message
 	}
 	run.Reason = outcome.Reason
 	return run

@@ -53,6 +53,7 @@ type Run struct {
 	Name         string
 	State        RunState
 	Reason       string        // of its condition Complete
+	Message      string        // of one that failed; for display
 	Created      time.Time     // by the clock of the API server
 	Deadline     time.Duration // how long it may take
 	CompletedAt  time.Time     // by the clock of a node, as the next

@@ -2,8 +2,10 @@ package scheduleplan
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -67,7 +69,18 @@ func backedUp(o Observation) metav1.Condition {
 		return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionTrue, ReasonLastRunComplete, message)
 	}
 	return words.Condition(v1alpha1.ScheduleBackedUp, metav1.ConditionFalse, ReasonLastRunFailed,
-		fmt.Sprintf("The EtcdBackup %s failed: %s.", ended.Name, ended.Reason))
+		words.Bounded(fmt.Sprintf("The EtcdBackup %s failed (%s): %s.", ended.Name, ended.Reason,
+			strings.TrimSuffix(ended.Message, "."))))
+}
+
+// WhyFailed is how the last run of a schedule failed, by its own status, or "". It is for display: a status may say
+// anything.
+func WhyFailed(s *v1alpha1.EtcdBackupSchedule) string {
+	c := meta.FindStatusCondition(s.Status.Conditions, v1alpha1.ScheduleBackedUp)
+	if c == nil || c.Status != metav1.ConditionFalse {
+		return ""
+	}
+	return words.Bounded(c.Message)
 }
 
 // when is the time at which something came of a run. A node whose clock is wrong is not believed: what it says would

@@ -28,7 +28,7 @@ func TestTheStatusTellsOfTheNewestRunInAnyOrderOfTheList(t *testing.T) {
 	l.o.Now = at(t, "2026-03-09T12:00:00Z")
 	l.o.Schedule.Recorded = at(t, "2026-03-09T03:00:00Z")
 	l.o.Runs = []Run{
-		{Name: "nightly-20260309-0300", State: RunFailed, Reason: "StoreFull"},
+		{Name: "nightly-20260309-0300", State: RunFailed, Reason: "StoreFull", Message: "the store is full"},
 		{
 			Name: "nightly-20260308-0300", State: RunComplete, Created: at(t, "2026-03-08T03:00:00Z"), Deadline: time.Hour,
 			CompletedAt: at(t, "2026-03-08T03:05:00Z"),
@@ -40,7 +40,7 @@ func TestTheStatusTellsOfTheNewestRunInAnyOrderOfTheList(t *testing.T) {
 	}
 	l.pass()
 	if c := condition(t, l.status, v1alpha1.ScheduleBackedUp); c.Status != metav1.ConditionFalse || c.Reason != ReasonLastRunFailed ||
-		c.Message != "The EtcdBackup nightly-20260309-0300 failed: StoreFull." {
+		c.Message != "The EtcdBackup nightly-20260309-0300 failed (StoreFull): the store is full." {
 		t.Errorf("%+v", c)
 	}
 	s := l.status

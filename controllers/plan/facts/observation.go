@@ -65,8 +65,9 @@ type Observation struct {
 // Schedule is an EtcdBackupSchedule of the cluster.
 type Schedule struct {
 	Name     string
-	UpToDate bool // it has a verified backup of its last two runs
-	New      bool // it has not had two runs since it was created
+	UpToDate bool   // it has a verified backup of its last two runs
+	New      bool   // it has not had two runs since it was created
+	Failed   string // how its last run failed, by its own status, as sentences; empty where it did not; for display
 }
 
 // Backup is a backup of the cluster.

@@ -59,6 +59,9 @@ func (o Incarnation) Fullest() string {
 		fullest.RunsWith().QuotaBytes>>20)
 }
 
+// QuotaNeeded is the least quota with which the largest database has room, as it is written in a spec.
+func (o Incarnation) QuotaNeeded() string { return InMebi(QuotaFor(o.largestDB())) }
+
 // largestDB is the size of the largest database of a member that answers.
 func (o Incarnation) largestDB() int64 {
 	var most int64

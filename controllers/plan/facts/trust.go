@@ -239,6 +239,7 @@ func (o View) wanted(ca Object) CA {
 type Waiting struct {
 	Why   string // the rest of a sentence; empty for nothing
 	Until time.Time
+	WayOn string // as sentences, what ends it where it does not end by itself; or empty
 
 	isDown, toRestart bool // of a member: it does not run; it is still to be restarted
 }
@@ -294,7 +295,7 @@ func (o View) whyMemberHolds(ca Object, turn Turn, r Replica) Waiting {
 		return Waiting{Why: "the certificates of " + r.Name + " are about to be written"}
 	case turn == TurnWiden || turn == TurnRenew:
 	case r.Pod != nil && r.Pod.Terminating:
-		return Waiting{Why: "the Pod of " + r.Name + " is terminating", isDown: true}
+		return leaves(r)
 	case !isRunning:
 		return Waiting{Why: r.Name + " does not run", isDown: true}
 	case turn == TurnSwap && !r.Pod.Settings.Trusts(ca.Port, ca.CAs[1]):
@@ -302,12 +303,22 @@ func (o View) whyMemberHolds(ca Object, turn Turn, r Replica) Waiting {
 	case turn == TurnForget && r.Pod.Settings.Trusts(ca.Port, ca.CAs[1]):
 		return Waiting{Why: r.Name + " was not restarted yet without trust in the earlier CA", toRestart: true}
 	case turn == TurnNarrow && !r.Pod.NodeUnheard.IsZero():
-		return Waiting{Why: "the kubelet of " + r.Name + " is not heard of, and may not have given it its certificate"}
+		return Waiting{Why: "the kubelet of " + r.Name + " is not heard of, and may not have given it its certificate",
+			WayOn: r.Pod.WayOn()}
 	case turn == TurnNarrow && o.Now.Sub(r.Secret.Made) < settledFor:
 		return Waiting{Why: r.Name + " may still show its certificate of the earlier CA",
 			Until: r.Secret.Made.Add(settledFor)}
 	}
 	return Waiting{}
+}
+
+// leaves says it of a member whose Pod is terminating.
+func leaves(r Replica) Waiting {
+	w := Waiting{Why: "the Pod of " + r.Name + " is terminating", isDown: true}
+	if why := r.Pod.WhyNotStopped(); why != "" {
+		w.WayOn = why + " " + r.Pod.WayOn()
+	}
+	return w
 }
 
 // whyClientsHold says it of clients and of the operator. Neither ever shows a certificate to a peer port.

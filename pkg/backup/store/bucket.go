@@ -57,6 +57,7 @@ type Options struct {
 type Bucket struct {
 	blob   *blob.Bucket
 	prefix string
+	named  string // what it is called, and where it is, as a part of a sentence; empty for a volume
 	root   string // of a volume; otherwise empty
 	mood   mood
 
@@ -85,7 +86,7 @@ func Open(ctx context.Context, config Config, options Options) (*Bucket, error) 
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
 	_, _, prefix := config.place()
-	b := &Bucket{prefix: prefix, manifestKey: key}
+	b := &Bucket{prefix: prefix, named: config.named(), manifestKey: key}
 	options.mood, options.CredentialsDir = &b.mood, identityDir(options.CredentialsDir)
 	switch {
 	case config.S3 != nil:
@@ -161,7 +162,7 @@ func (b *Bucket) Stat(ctx context.Context, key string) (_ Object, err error) {
 	defer cancel()
 	attributes, err := b.blob.Attributes(ctx, key)
 	if err != nil {
-		return Object{}, fmt.Errorf("look at %s in the store: %w", key, answered(ctx, err))
+		return Object{}, b.failed(answered(ctx, err), "looking for", key)
 	}
 	return Object{Key: key, Size: attributes.Size, ModTime: attributes.ModTime}, nil
 }
@@ -186,11 +187,11 @@ func (b *Bucket) OpenAt(ctx context.Context, key string, offset int64) (_ io.Rea
 	}}
 	reader, err := b.blob.NewRangeReader(ctx, key, offset, -1, fresh)
 	if err != nil {
-		return nil, 0, fmt.Errorf("open %s in the store: %w", key, classify(err, ErrStore))
+		return nil, 0, b.failed(classify(err, ErrStore), "opening", key)
 	}
 	if err := startsAt(reader.As, offset); err != nil {
 		_ = reader.Close()
-		return nil, 0, fmt.Errorf("open %s in the store: %w", key, err)
+		return nil, 0, b.failed(err, "opening", key)
 	}
 	return classified{reader}, reader.Size(), nil
 }
@@ -217,7 +218,7 @@ func (b *Bucket) ReadSmall(ctx context.Context, key string, limit int64) ([]byte
 	defer reader.Close()
 	content, err := io.ReadAll(io.LimitReader(reader, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s from the store: %w", key, answered(ctx, err))
+		return nil, b.failed(answered(ctx, err), "reading", key)
 	}
 	if int64(len(content)) > limit {
 		return nil, fmt.Errorf("read %s from the store: %w: more than %d bytes", key, ErrTooLarge, limit)

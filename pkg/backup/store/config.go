@@ -152,6 +152,22 @@ func areNames(path string) bool {
 	return true
 }
 
+// named is what a bucket is called and where it is, as a part of a sentence, or "" for a volume.
+func (c Config) named() string {
+	kind := "bucket "
+	if c.Azure != nil {
+		kind = "container "
+	}
+	switch name, endpoint, _ := c.place(); {
+	case name == "":
+		return ""
+	case endpoint == "":
+		return kind + name
+	default:
+		return kind + name + " at " + endpoint
+	}
+}
+
 // checkEndpoint accepts scheme, host and path. Credentials in a URL would show in errors and logs.
 func checkEndpoint(endpoint string) error {
 	if endpoint == "" {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,24 @@ var (
 	ErrDamaged     = errors.New("the store gives back something else than it was given")
 	ErrStore       = errors.New("the store failed")
 )
+
+// noBucket is ErrNotFound of the bucket itself, and so of all objects in it.
+type noBucket struct{ named string }
+
+func (n noBucket) Error() string { return "there is no " + cmp.Or(n.named, "such bucket") }
+
+// Is says that it is an ErrNotFound.
+func (noBucket) Is(target error) bool { return target == ErrNotFound }
+
+// failed puts what went wrong with a key before what was being done with it: the key is long, and a text may be cut.
+func (b *Bucket) failed(err error, doing, key string) error {
+	var a answer
+	if errors.As(err, &a) && errors.Is(a.kind, noBucket{}) {
+		a.kind = noBucket{named: b.named}
+		err = a
+	}
+	return fmt.Errorf("%w, %s %s", err, doing, key)
+}
 
 // fileDenied is ErrDenied of a volume, which knows users and no credentials.
 type fileDenied struct{}
@@ -147,7 +166,7 @@ var codes = map[string]error{
 	"ExpiredToken":       ErrDenied, "InvalidToken": ErrDenied, "TokenRefreshRequired": ErrDenied,
 	"AccountProblem":               ErrDenied,
 	"AuthorizationHeaderMalformed": ErrConfig, // it names the region that is wrong, and mostly the right one
-	"NoSuchBucket":                 ErrNotFound, "NoSuchKey": ErrNotFound, "NotFound": ErrNotFound,
+	"NoSuchBucket":                 noBucket{}, "NoSuchKey": ErrNotFound, "NotFound": ErrNotFound,
 	"PreconditionFailed": ErrExists, "ConditionalRequestConflict": ErrExists,
 	"SlowDown": ErrThrottled, "Throttling": ErrThrottled, "ThrottlingException": ErrThrottled,
 	"TooManyRequests":      ErrThrottled,
@@ -174,6 +193,8 @@ func kindOfStatus(err error) error {
 	switch {
 	case errors.As(err, &google):
 		return statuses[google.Code]
+	case errors.As(err, &azure) && azure.ErrorCode == "ContainerNotFound":
+		return noBucket{}
 	case errors.As(err, &azure):
 		return statuses[azure.StatusCode]
 	}

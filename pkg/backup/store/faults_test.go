@@ -106,7 +106,7 @@ func TestWhatAStoreAnsweredIsToldInWordsAndItsIDsAreForTheLog(t *testing.T) {
 		headErr: "the store refuses the credentials: S3 answers HeadObject with 403 (Forbidden)",
 		getErr:  "the store refuses the credentials: S3 answers GetObject with 403 (AccessDenied: no)",
 	} {
-		if !strings.HasSuffix(err.Error(), want) {
+		if !strings.HasPrefix(err.Error(), want+", ") {
 			t.Errorf("%v", err)
 		}
 		if whole := Whole(err); !strings.Contains(whole, "RequestID: 6ZLR98") {
@@ -142,6 +142,24 @@ func TestWhatOtherStoresAnsweredIsToldInWords(t *testing.T) {
 		if got := classify(err, ErrStore); got.Error() != want {
 			t.Errorf("%v", got)
 		}
+	}
+}
+
+func TestABucketThatIsNotThereIsNamedAndAnObjectThatIsNotIsNoSuchBucket(t *testing.T) {
+	t.Parallel()
+	says := func(code string) (said, bucket string) {
+		failing := answering(t, func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, code) })
+		_, err := failing.ReadSmall(context.Background(), failing.Key("x"), 10)
+		wantIs(t, err, ErrNotFound)
+		return err.Error(), failing.named
+	}
+	said, named := says("NoSuchBucket")
+	if !strings.HasPrefix(named, "bucket "+fakeBucket+" at http") || !strings.HasPrefix(said, "there is no "+named+": S3 answers GetObject with 404 (NoSuchBucket") ||
+		!strings.Contains(said, ", opening ") {
+		t.Errorf("of a bucket: %s", said)
+	}
+	if said, _ := says("NoSuchKey"); strings.Contains(said, "there is no bucket") {
+		t.Errorf("of an object: %s", said)
 	}
 }
 

@@ -41,7 +41,7 @@ func (b *Bucket) Create(ctx context.Context, key string) (*Writer, error) {
 	}
 	// Not every store knows conditional writes, so we look as well; keys have a random part, so this is a second line.
 	if err := b.isFree(ctx, key); err != nil {
-		return nil, fmt.Errorf("create an object: %w", err)
+		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	w := &Writer{key: key, bucket: b, cancel: cancel}
@@ -58,7 +58,7 @@ func (b *Bucket) Create(ctx context.Context, key string) (*Writer, error) {
 	})
 	if err != nil {
 		cancel()
-		return nil, fmt.Errorf("create %s in the store: %w", key, classify(err, ErrStore))
+		return nil, b.failed(classify(err, ErrStore), "creating", key)
 	}
 	w.blob, w.buffer = writer, bufio.NewWriterSize(writer, writeSize)
 	return w, nil
@@ -69,7 +69,7 @@ func (b *Bucket) isFree(ctx context.Context, key string) error {
 	_, err := b.Stat(ctx, key)
 	switch {
 	case err == nil:
-		return fmt.Errorf("look at %s in the store: %w", key, ErrExists)
+		return b.failed(ErrExists, "looking for", key)
 	case errors.Is(err, ErrNotFound):
 		return nil
 	}
@@ -80,7 +80,7 @@ func (b *Bucket) isFree(ctx context.Context, key string) error {
 func (w *Writer) Write(p []byte) (int, error) {
 	n, err := w.buffer.Write(p)
 	if err != nil {
-		return n, fmt.Errorf("write %s to the store: %w", w.key, classify(err, ErrStore))
+		return n, w.bucket.failed(classify(err, ErrStore), "writing", w.key)
 	}
 	w.written += int64(n)
 	w.writeBack()
@@ -103,7 +103,7 @@ func (w *Writer) Commit() error {
 		return errors.New("the object is already ended")
 	}
 	if err := w.commit(); err != nil {
-		return fmt.Errorf("complete %s in the store: %w", w.key, classify(err, ErrStore))
+		return w.bucket.failed(classify(err, ErrStore), "completing", w.key)
 	}
 	return nil
 }
