@@ -24,7 +24,7 @@ func askIssuer(o pass) *proposal {
 	return nil
 }
 
-// awaited are the Secrets that wait for an issuer: those of members, and of the one that is to be added or restored.
+// awaited are the Secrets that wait for an issuer: those of members, and of one that will be added or restored.
 func awaited(o pass) []facts.Object {
 	all := facts.Filter(o.Objects, facts.Object.IsAwaited)
 	for _, r := range slices.Concat(o.Members, o.Next.Members) {

@@ -111,18 +111,18 @@ func caSource(o pass) *proposal {
 		says := fmt.Sprintf("%s names %s for the CA for %s, and that cannot be used: %s.",
 			facts.CAField(ca.Port), from.From, ca.Port, from.Fault)
 		goesOn := fmt.Sprintf("The operator goes on with the CAs in Secret %s. ", ca.Name)
-		switch {
-		case !isThere && o.IsAlive():
-			goesOn = "Members get certificates as soon as it can be used. "
-		case !isThere:
+		if !isThere {
 			goesOn = "The cluster begins as soon as it can be used. "
+		}
+		if !isThere && o.IsAlive() {
+			goesOn = "Members get certificates as soon as it can be used. "
 		}
 		return whoseSource(o, from, says+" "+goesOn, isThere || o.IsAlive())
 	}
 	return nil
 }
 
-// isFirstCA reports a CA that is yet to be made: no member lives by one in its place.
+// isFirstCA reports a CA that comes first: there is none yet, and no member lives by another one in its place.
 func isFirstCA(o pass, ca facts.Object) bool {
 	isLost := func(lost facts.Object) bool { return lost.Name == ca.Name }
 	return ca.State == facts.ObjectAbsent && ca.Trusted == "" && !slices.ContainsFunc(o.LostCAs(), isLost)
