@@ -70,8 +70,8 @@ var foreign = []mutant{
 	},
 	{
 		Name: "a list calls what has no snapshot a backup", Peer: "",
-		From: "case !isThere:",
-		To:   "case false:",
+		From: "case !isThere:\n\t\tl.Why = \"its snapshot is gone\"",
+		To:   "case false:\n\t\tl.Why = \"its snapshot is gone\"",
 		Test: "TestAListSaysOfEachPlaceWhetherABackupLiesThere",
 	},
 	{
