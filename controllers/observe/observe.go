@@ -142,9 +142,8 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Current: current, Next: facts.Incarnation{Members: next},
 		Former: former, Kept: g.keptVolumes(ours),
 		Astray: astray(cluster, slices.Concat(g.volumes, g.kept, g.halves()), keys.cas), Strays: g.strays(ours),
-		Answered: keys.answered(desired.TLS),
-		Requests: requests, Schedules: g.schedules, Proven: g.proven, HeldUp: g.heldUp,
-		Streaming: g.streaming, History: history,
+		Answered: keys.answered(desired.TLS), Requests: requests, Schedules: g.schedules, Proven: g.proven,
+		HeldUp: g.heldUp, Streaming: g.streaming, History: history,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
 	}
 	if seen.AccessClients, err = o.accessClients(ctx, cluster, desired); err != nil {
