@@ -2,9 +2,11 @@ package policy
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,11 +14,14 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
@@ -53,11 +58,34 @@ func newServer(t *testing.T) *server {
 	}
 	t.Cleanup(func() { _ = s.admin.Delete(context.Background(), namespace) })
 	s.namespace = namespace.Name
+	s.installRequests(t)
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "default"}}
 	if err := s.admin.Create(t.Context(), account); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// installRequests has the server know CertificateRequests, whose policy would have nothing to judge. They stay.
+func (s *server) installRequests(t *testing.T) {
+	t.Helper()
+	file, err := os.ReadFile("../issuing/certificaterequests.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(file, &definition.Object); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.admin.Create(t.Context(), definition); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		return s.admin.List(ctx, &resources.CertificateRequestList{}, client.InNamespace(s.namespace)) == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("the server does not know CertificateRequests: %v", err)
+	}
 }
 
 // ask makes the request as the operator, after an administrator has made what was there before.
