@@ -129,12 +129,8 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.labelRole(ctx, c)
 	case changes.ApplyObjects:
 		return s.applyObjects(ctx, c)
-	case changes.TurnCA:
-		return s.turnCA(ctx, c)
-	case changes.AskIssuer:
-		return s.askIssuer(ctx, c)
-	case changes.DeleteRequests:
-		return s.deleteRequests(ctx, c)
+	case changes.TurnCA, changes.AskIssuer, changes.DeleteRequests:
+		return s.carryOutTrust(ctx, c)
 	case changes.MarkVolume, changes.KeepVolume, changes.WriteSettings, changes.RecordRestored, changes.MarkFlushed,
 		changes.MarkFormer, changes.MarkCurrent:
 		return s.writeOnVolumes(ctx, c)

@@ -29,6 +29,20 @@ func (s step) nameOfCA(secret string) string {
 	return fmt.Sprintf("%s of etcd %s/%s", port, s.cluster.Namespace, s.cluster.Name)
 }
 
+// carryOutTrust changes which CA signs, or asks an issuer for what it signs.
+func (s step) carryOutTrust(ctx context.Context, change changes.Change) error {
+	switch c := change.(type) {
+	case changes.TurnCA:
+		return s.turnCA(ctx, c)
+	case changes.AskIssuer:
+		return s.askIssuer(ctx, c)
+	case changes.DeleteRequests:
+		return s.deleteRequests(ctx, c)
+	default:
+		return fmt.Errorf("carrying out %s: no such change of trust", changes.KindOf(change))
+	}
+}
+
 // turnCA makes one turn of the roll of a CA, in one write: a crash leaves the turn before it, or this one.
 func (s step) turnCA(ctx context.Context, c changes.TurnCA) error {
 	found, err := s.findSeen(ctx, resources.KindSecret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: c.CA}}, "")

@@ -83,6 +83,9 @@ func (o *Observer) Observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	if seen.BackupLeft, err = o.backupLeft(ctx, cluster, seen.Current.Bootstrap); err != nil {
 		return facts.Observation{}, nil, err
 	}
+	if seen.AccessClients, err = o.accessClients(ctx, cluster, seen.Desired); err != nil {
+		return facts.Observation{}, nil, err
+	}
 	seen.Keeping = o.keepingOf(ctx, seen)
 	return seen, clients, nil
 }
@@ -139,15 +142,11 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Objects: slices.Concat(secrets, g.services(cluster, ours, current.LeadsByRole(began)),
 			g.networkPolicy(cluster, ours, o.Operator), others, stripped),
 		Budget: g.disruptionBudget(cluster, ours), SelectedByName: g.selectsByName(ours),
-		Current: current, Next: facts.Incarnation{Members: next},
-		Former: former, Kept: g.keptVolumes(ours),
+		Current: current, Next: facts.Incarnation{Members: next}, Former: former, Kept: g.keptVolumes(ours),
 		Astray: astray(cluster, slices.Concat(g.volumes, g.kept, g.halves()), keys.cas), Strays: g.strays(ours),
 		Answered: keys.answered(desired.TLS), Requests: requests, Schedules: g.schedules, Proven: g.proven,
 		HeldUp: g.heldUp, Streaming: g.streaming, History: history,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
-	}
-	if seen.AccessClients, err = o.accessClients(ctx, cluster, desired); err != nil {
-		return facts.Observation{}, nil, err
 	}
 	o.askMore(ctx, s, &seen)
 	return seen, s.clients, nil

@@ -48,7 +48,7 @@ func withTransport(settings facts.Settings, transport etcdutil.Transport) facts.
 }
 
 // withCertificates is the cluster as one with certificates, where it has some that the spec does not ask for any more:
-// members have them, or what is left of them is to be deleted. The operator's own go last. An issuer may
+// members have them, or what is left of them has to be deleted. The operator's own go last. An issuer may
 // have signed those of clients alone.
 func (o *Observer) withCertificates(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	g gathered) *v1alpha1.EtcdCluster {

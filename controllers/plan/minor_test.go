@@ -19,6 +19,7 @@ func held(o scene) scene {
 func TestAMinorVersionIsLeftOnlyWhereNothingHasToBePutRightFirst(t *testing.T) {
 	three := desire(settledWorld(3), func(d *facts.Desired) { d.Settings.QuotaBytes = 1000 })
 	small := three.edit(1, func(r *facts.Replica) { r.Volume.Bytes = 900 })
+	untold := small.edit(1, func(r *facts.Replica) { r.Volume.Growth.State, r.Volume.Capacity = facts.GrowthUnderWay, 0 })
 	rare := desire(three, func(d *facts.Desired) { d.SnapshotEach, d.Target = 100_001, newer.Version })
 	fleeting := inMemory(three.with(learner(3)))
 	late, current := []facts.Schedule{{Name: "nightly"}}, []facts.Schedule{{Name: "nightly", UpToDate: true}}
@@ -38,6 +39,7 @@ func TestAMinorVersionIsLeftOnlyWhereNothingHasToBePutRightFirst(t *testing.T) {
 			nil, ""},
 		{"one has room", raising(three, 79), nil, ""},
 		{"a database nearly fills its volume", raising(small, 75), nil, "of demo-1 takes 83 % of its volume"},
+		{"a volume that grows does not say how large it is yet", raising(untold, 75), nil, ""},
 		{"etcd writes a snapshot too rarely", rare, nil, "spec.etcd.snapshotCount: 100001"},
 		{"which counts before 3.7 only", desire(rare, func(d *facts.Desired) { d.Target.Minor = 6 }), nil, ""},
 		{"a learner has no vote", three.with(learner(3)), nil, "demo-3 has no vote yet"},

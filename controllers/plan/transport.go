@@ -12,7 +12,7 @@ import (
 // them by roll. See docs/decisions/0057.
 
 // peerURLs has etcd list a member as it will listen for its peers. One that listens otherwise goes on by the
-// connections that it has, and is restarted next. So nothing else is to be amiss.
+// connections that it has, and is restarted next. So all others have to be well.
 func peerURLs(o pass) *proposal {
 	for _, r := range o.Members {
 		isAmiss := func(other facts.Replica) bool { return other.Name != r.Name && !isWell(o.Incarnation, other) }
@@ -49,7 +49,7 @@ func tlsMode(o pass) *proposal {
 	return p.yielding()
 }
 
-// withTransport says in a word how a member is to be reached.
+// withTransport says in a word how a member will be reached.
 func withTransport(to, from etcdutil.Transport) string {
 	switch to {
 	case etcdutil.TransportPlain:

@@ -105,7 +105,7 @@ type SigningState int
 
 // The states.
 const (
-	SigningToAsk   SigningState = iota // there is none, or another one is wanted: it is to be made
+	SigningToAsk   SigningState = iota // there is none, or another one is wanted: one has to be made
 	SigningWaits                       // it is not answered yet
 	SigningRefused                     // it was refused, or answered with something else: it is made anew an hour later
 	SigningOtherCA                     // all is well, but it is of another CA, which has to be trusted first

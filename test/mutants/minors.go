@@ -49,7 +49,7 @@ var minors = []mutant{
 	},
 	{
 		Name: "a minor is left without room on a volume",
-		From: "size*100 >= r.Volume.Room()*RoomPercent:", To: "size < 0:", Test: leaving,
+		From: "room > 0 && size*100 >= room*RoomPercent:", To: "room > 0 && size < 0:", Test: leaving,
 	},
 	{
 		Name: "a stop without a digest runs from its tag beside others that do not",

@@ -261,19 +261,23 @@ func (o Incarnation) whyVoterStays(r Replica, quotaBytes int64) Hold {
 	return Hold{Why: r.Name + " is not ready, or has not caught up", Passes: true}
 }
 
-// roomOf says what the member's database nearly fills. A silent one does not say so.
+// roomOf says what the member's database nearly fills. A silent one does not say so, and a volume that grows may not
+// say how large it is.
 func (r Replica) roomOf(quotaBytes int64) Hold {
 	if r.Answer == nil {
 		return Hold{}
 	}
-	size := r.Answer.DBSize
+	size, room := r.Answer.DBSize, int64(0)
+	if r.Volume != nil {
+		room = r.Volume.Room()
+	}
 	switch {
 	case quotaBytes > 0 && r.fills(quotaBytes):
 		return Hold{Why: fmt.Sprintf("the database of %s takes %d %% of its quota, and %d %% are too much. "+
 			"Raise spec.etcd.quotaBackendBytes, or compact and defragment", r.Name, size*100/quotaBytes, RoomPercent)}
-	case r.Volume != nil && r.Volume.Bytes > 0 && size*100 >= r.Volume.Room()*RoomPercent:
+	case room > 0 && size*100 >= room*RoomPercent:
 		return Hold{Why: fmt.Sprintf("the database of %s takes %d %% of its volume, and %d %% are too much. Compact "+
-			"and defragment", r.Name, size*100/r.Volume.Room(), RoomPercent)}
+			"and defragment", r.Name, size*100/room, RoomPercent)}
 	}
 	return Hold{}
 }

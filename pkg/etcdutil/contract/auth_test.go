@@ -134,49 +134,37 @@ func (p *play) leastFor(call func(who string) error) string {
 }
 
 func TestASnapshotNeedsTheRoleRootOnceAuthenticationIsOn(t *testing.T) {
-	for _, version := range needs.Releases() {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			p, w := withUsers(t, version, "a")
-			p.startAll("a")
-			p.turnOn("a")
-			p.addRole(w.clientOf(client.RootUser, "a"), "app")
-			for user, mayRead := range map[string]bool{"stranger": false, "app": false, client.RootUser: true} {
-				stream, err := w.clientOf(user, "a").Snapshot(t.Context())
-				if err == nil {
-					_, err = io.Copy(io.Discard, stream)
-				}
-				if client.IsAuth(err) == mayRead || mayRead && err != nil {
-					t.Errorf("%s reads a snapshot: %v", user, err)
-				}
+	withAuthenticationOn(t, func(t *testing.T, p *play, w *realWorld) {
+		p.addRole(w.clientOf(client.RootUser, "a"), "app")
+		for user, mayRead := range map[string]bool{"stranger": false, "app": false, client.RootUser: true} {
+			stream, err := w.clientOf(user, "a").Snapshot(t.Context())
+			if err == nil {
+				_, err = io.Copy(io.Discard, stream)
 			}
-		})
-	}
+			if client.IsAuth(err) == mayRead || mayRead && err != nil {
+				t.Errorf("%s reads a snapshot: %v", user, err)
+			}
+		}
+	})
 }
 
 func TestWhileAuthenticationIsOnTheOperatorsUserCannotBeTakenAway(t *testing.T) {
-	for _, version := range needs.Releases() {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			p, w := withUsers(t, version, "a")
-			p.startAll("a")
-			p.turnOn("a")
-			c := w.clientOf(client.RootUser, "a")
-			_, deleting := c.UserDelete(t.Context(), client.RootUser)
-			_, revoking := c.UserRevokeRole(t.Context(), client.RootUser, client.RootRole)
-			_, undoing := c.RoleDelete(t.Context(), client.RootRole)
-			for what, err := range map[string]error{"deleting root": deleting, "revoking its role": revoking, "deleting the role": undoing} {
-				if !errors.Is(err, rpctypes.ErrInvalidAuthMgmt) {
-					t.Errorf("%s: %v", what, err)
-				}
+	withAuthenticationOn(t, func(t *testing.T, p *play, w *realWorld) {
+		c := w.clientOf(client.RootUser, "a")
+		_, deleting := c.UserDelete(t.Context(), client.RootUser)
+		_, revoking := c.UserRevokeRole(t.Context(), client.RootUser, client.RootRole)
+		_, undoing := c.RoleDelete(t.Context(), client.RootRole)
+		for what, err := range map[string]error{"deleting root": deleting, "revoking its role": revoking, "deleting the role": undoing} {
+			if !errors.Is(err, rpctypes.ErrInvalidAuthMgmt) {
+				t.Errorf("%s: %v", what, err)
 			}
-			// A password that people give it does not keep its certificate out.
-			_, err := c.UserAdd(t.Context(), "admin", "secret")
-			must(t, err)
-			p.accepted(func() error { return second(c.UserGrantRole(t.Context(), "admin", client.RootRole)) })
-			p.accepted(func() error { return second(p.dial("a").Authentication(t.Context())) })
-		})
-	}
+		}
+		// A password that people give it does not keep its certificate out.
+		_, err := c.UserAdd(t.Context(), "admin", "secret")
+		must(t, err)
+		p.accepted(func() error { return second(c.UserGrantRole(t.Context(), "admin", client.RootRole)) })
+		p.accepted(func() error { return second(p.dial("a").Authentication(t.Context())) })
+	})
 }
 
 // The gateway, which speaks JSON, serves none of the operator's certificates with a name. All else that is served beside

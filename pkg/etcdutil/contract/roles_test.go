@@ -78,48 +78,36 @@ var roleScenarios = []scenario{
 // etcd finds the right to change by its first key alone. Beside another right with that first key it may add a second one
 // to the same keys, and the wider one stays. To take a right away is sure: all to those keys go.
 func TestARightThatIsMadeNarrowerBesideOneWithTheSameFirstKeyMayStayUntilItIsTakenAway(t *testing.T) {
-	for _, version := range needs.Releases() {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			p, w := withUsers(t, version, "a")
-			p.startAll("a")
-			p.turnOn("a")
-			ctx, c := t.Context(), w.operatorAs(client.RootUser, "a")
-			must(t, c.AddRole(ctx, "app"))
-			must(t, c.GrantPermission(ctx, "app", client.Permission{Key: "app/", Read: true}))
-			for _, write := range []bool{true, false} {
-				must(t, c.GrantPermission(ctx, "app", below("app/", write)))
-			}
-			must(t, c.RevokePermission(ctx, "app", below("app/", false)))
-			must(t, c.GrantPermission(ctx, "app", below("app/", false)))
-			p.has(c, "app", client.Permission{Key: "app/", Read: true}, below("app/", false))
-		})
-	}
+	withAuthenticationOn(t, func(t *testing.T, p *play, w *realWorld) {
+		ctx, c := t.Context(), w.operatorAs(client.RootUser, "a")
+		must(t, c.AddRole(ctx, "app"))
+		must(t, c.GrantPermission(ctx, "app", client.Permission{Key: "app/", Read: true}))
+		for _, write := range []bool{true, false} {
+			must(t, c.GrantPermission(ctx, "app", below("app/", write)))
+		}
+		must(t, c.RevokePermission(ctx, "app", below("app/", false)))
+		must(t, c.GrantPermission(ctx, "app", below("app/", false)))
+		p.has(c, "app", client.Permission{Key: "app/", Read: true}, below("app/", false))
+	})
 }
 
 func TestACertificateIsRefusedAtOnceWhenItsUserIsDeleted(t *testing.T) {
-	for _, version := range needs.Releases() {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			p, w := withUsers(t, version, "a")
-			p.startAll("a")
-			p.turnOn("a")
-			ctx, c := t.Context(), w.operatorAs(client.RootUser, "a")
-			must(t, c.AddRole(ctx, "app"))
-			must(t, c.GrantPermission(ctx, "app", below("app/", true)))
-			must(t, c.NewUser(ctx, "shop"))
-			must(t, c.GrantRole(ctx, "shop", "app"))
-			shop := w.clientOf("shop", "a")
-			must(t, second(shop.Put(ctx, "app/1", "value")))
-			if err := second(shop.Put(ctx, "apple", "value")); !errors.Is(err, rpctypes.ErrPermissionDenied) {
-				t.Errorf("outside its prefix it writes: %v", err)
-			}
-			must(t, c.DeleteUser(ctx, "shop"))
-			if err := second(shop.Get(ctx, "app/1")); !client.IsAuth(err) {
-				t.Errorf("a certificate of no user reads: %v", err)
-			}
-		})
-	}
+	withAuthenticationOn(t, func(t *testing.T, p *play, w *realWorld) {
+		ctx, c := t.Context(), w.operatorAs(client.RootUser, "a")
+		must(t, c.AddRole(ctx, "app"))
+		must(t, c.GrantPermission(ctx, "app", below("app/", true)))
+		must(t, c.NewUser(ctx, "shop"))
+		must(t, c.GrantRole(ctx, "shop", "app"))
+		shop := w.clientOf("shop", "a")
+		must(t, second(shop.Put(ctx, "app/1", "value")))
+		if err := second(shop.Put(ctx, "apple", "value")); !errors.Is(err, rpctypes.ErrPermissionDenied) {
+			t.Errorf("outside its prefix it writes: %v", err)
+		}
+		must(t, c.DeleteUser(ctx, "shop"))
+		if err := second(shop.Get(ctx, "app/1")); !client.IsAuth(err) {
+			t.Errorf("a certificate of no user reads: %v", err)
+		}
+	})
 }
 
 // The passes over clients run beside each other. What one changes of users makes no request of another fail, as it would a

@@ -30,28 +30,22 @@ func many() int {
 // A right to a prefix is a range of keys to etcd. Whatever a program asks for, of keys, ranges and transactions, it gets
 // exactly what lies in its own.
 func TestNoRequestOfATenantReadsOrWritesOutsideItsPrefix(t *testing.T) {
-	for _, version := range needs.Releases() {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			p, w := withUsers(t, version, "a")
-			p.startAll("a")
-			p.turnOn("a")
-			root := w.operatorAs(client.RootUser, "a")
-			for i, prefix := range tenants {
-				name := tenantName(i)
-				must(t, root.AddRole(t.Context(), name))
-				must(t, root.GrantPermission(t.Context(), name, below(prefix, true)))
-				must(t, root.NewUser(t.Context(), name))
-				must(t, root.GrantRole(t.Context(), name, name))
-			}
-			var group sync.WaitGroup
-			for i, prefix := range tenants {
-				etcd := w.clientOf(tenantName(i), "a")
-				group.Go(func() { besiege(t, etcd, prefix, rand.New(rand.NewPCG(uint64(i), 47)), many()/len(tenants)) })
-			}
-			group.Wait()
-		})
-	}
+	withAuthenticationOn(t, func(t *testing.T, p *play, w *realWorld) {
+		root := w.operatorAs(client.RootUser, "a")
+		for i, prefix := range tenants {
+			name := tenantName(i)
+			must(t, root.AddRole(t.Context(), name))
+			must(t, root.GrantPermission(t.Context(), name, below(prefix, true)))
+			must(t, root.NewUser(t.Context(), name))
+			must(t, root.GrantRole(t.Context(), name, name))
+		}
+		var group sync.WaitGroup
+		for i, prefix := range tenants {
+			etcd := w.clientOf(tenantName(i), "a")
+			group.Go(func() { besiege(t, etcd, prefix, rand.New(rand.NewPCG(uint64(i), 47)), many()/len(tenants)) })
+		}
+		group.Wait()
+	})
 }
 
 func tenantName(i int) string { return fmt.Sprintf("tenant-%d", i) }

@@ -16,6 +16,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client/dial"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 )
 
 // users are the certificates of a world in which clients say who they are. The zero pointer is a world without.
@@ -24,6 +25,20 @@ type users struct {
 	ca    pki.CA
 	files string
 	known map[string]*tls.Config
+}
+
+// withAuthenticationOn plays with one member of each release, whose authentication is on.
+func withAuthenticationOn(t *testing.T, scene func(t *testing.T, p *play, w *realWorld)) {
+	t.Helper()
+	for _, version := range needs.Releases() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			p, w := withUsers(t, version, "a")
+			p.startAll("a")
+			p.turnOn("a")
+			scene(t, p, w)
+		})
+	}
 }
 
 // withUsers is a real world of members that ask each client for a certificate.
