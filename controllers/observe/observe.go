@@ -66,6 +66,7 @@ type Observer struct {
 	Progress func(ctx context.Context, address string) *backupplan.Progress
 
 	denied denials
+	drains drains
 }
 
 // Clients are what the members were asked by, by the name of the member.

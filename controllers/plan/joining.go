@@ -199,7 +199,7 @@ func (d *Due) newMember(o judge.Judged) changes.NewVolume {
 // replaced. Those that the data outgrew do not count. While minors differ, a new member gets the lowest: the cluster is
 // of that version. A successor that the spec asks for is the first to try the new ones: see succession.go.
 func (d *Due) memberSettings(o judge.Judged) facts.Settings {
-	if d.Succeeded.Member != nil && !d.Succeeded.IsUnwanted && (len(o.Voters()) >= o.Desired.Size ||
+	if d.Succeeded.Member != nil && !isAskedToGo(o, d.Succeeded) && (len(o.Voters()) >= o.Desired.Size ||
 		o.Desired.LeavesFirst) {
 		return o.Desired.Settings
 	}

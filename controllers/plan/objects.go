@@ -245,6 +245,9 @@ func budget(o pass) *proposal {
 	if !o.HasQuorum() || o.Budget.State == facts.ObjectForeign || o.Budget.State == facts.ObjectTerminating {
 		return nil
 	}
+	if drained := o.due.Drained; drained.Member != nil {
+		return budgetOfDrained(o, drained)
+	}
 	voters, has := len(o.Voters()), o.Budget.MinAvailable
 	want := min(max(has, facts.BudgetFor(*o.View, voters)), facts.BudgetFor(*o.View, voters+len(o.Learners())))
 	if want == has && (o.Budget.State != facts.ObjectDrifted || want == 0) {
@@ -252,6 +255,25 @@ func budget(o pass) *proposal {
 	}
 	return act(changes.SetBudget{MinAvailable: want}, "the number of voters is %d.",
 		voters+len(o.Membership.VotingStrangers()))
+}
+
+// budgetOfDrained holds the drain of an only voter back until a new member has its vote. Where none can follow it, it
+// lets go, so that no drain hangs for ever: the member starts again where its volume is.
+func budgetOfDrained(o pass, r facts.Replica) *proposal {
+	isFollowed := r.Name == o.due.Succeeded.Name && o.Desired.Fault == ""
+	switch has := o.Budget.MinAvailable; {
+	case !o.Desired.HasBudget:
+		return nil
+	case isFollowed && o.due.Unplaced.Member == nil && has == 0:
+		return act(changes.SetBudget{MinAvailable: 1}, "%s, and a new member follows %s first.", r.Pod.Drain.Why, r.Name)
+	case !isFollowed && has > 0:
+		return act(changes.SetBudget{}, "%s, and no new member can follow %s now. A drain stops it.",
+			r.Pod.Drain.Why, r.Name)
+	case o.due.Unplaced.Member != nil && has > 0:
+		return act(changes.SetBudget{}, "%s, and no node takes %s, which is to follow %s. A drain stops %[3]s.",
+			r.Pod.Drain.Why, o.due.Unplaced.Name, r.Name)
+	}
+	return nil
 }
 
 // heldBy says which finalizers keep something that is waited for, and what ends that, as a sentence with a space in

@@ -191,8 +191,11 @@ func difference(c facts.Settings, from facts.Settings) string {
 
 // isHeldByBudget reports a member that no eviction stops, although it may be stopped as far as etcd goes: the budget
 // counts Pods that Kubernetes calls ready, and a container beside etcd keeps more of them from that than it can spare.
-// It lets no drain pass meanwhile either.
+// It lets no drain pass meanwhile either. That of an only voter is there for drains alone.
 func isHeldByBudget(o pass, r facts.Replica) bool {
+	if len(o.Voters()) == 1 {
+		return o.Budget.MinAvailable > 0
+	}
 	ready := facts.Filter(o.Voters(), func(r facts.Replica) bool {
 		return r.Pod != nil && r.Pod.Ready && !r.Pod.HeldUnready
 	})

@@ -163,6 +163,54 @@ var _ = Describe("A node that is drained", Label("disruption"), Serial, func() {
 		traffic.Finish(ctx)
 	})
 
+	It("with the leader is empty by itself, and no write fails", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "led", 3)
+		cluster.AwaitReady(ctx, 3)
+		leader := cluster.Leader(ctx)
+		node := cluster.NodeOf(ctx, leader)
+		awaitAllowed(ctx, "led", 1)
+		traffic, through := cluster.Write(ctx), cluster.WriteThroughService(ctx)
+		out, err := cluster.Drain(ctx, node)
+		Expect(err).NotTo(HaveOccurred(), out)
+		Expect(cluster.Leader(ctx)).NotTo(Equal(leader))
+		traffic.Flow(ctx)
+		cluster.Uncordon(ctx, node)
+		cluster.AwaitReady(ctx, 3)
+		through.Finish(ctx)
+		traffic.Finish(ctx)
+	})
+
+	for _, storage := range []struct {
+		what  string
+		how   world.Option
+		flags []string
+	}{
+		{what: "on a volume"},
+		{what: "in its Pod", how: world.Ephemeral, flags: []string{"--delete-emptydir-data"}},
+	} {
+		It("with an only member, whose data is "+storage.what+", is empty once another one has its data, and no write fails", perStory,
+			func(ctx context.Context) {
+				var options []world.Option
+				if storage.how != nil {
+					options = append(options, storage.how)
+				}
+				cluster := story.Create(ctx, "only", 1, options...)
+				cluster.AwaitReady(ctx, 1)
+				before := cluster.Identities(ctx)
+				node := cluster.NodeOf(ctx, cluster.Leader(ctx))
+				traffic, through := cluster.Write(ctx), cluster.WriteThroughService(ctx)
+				out, err := cluster.Drain(ctx, node, storage.flags...)
+				Expect(err).NotTo(HaveOccurred(), out)
+				cluster.AwaitReady(ctx, 1)
+				Expect(cluster.NodeOf(ctx, cluster.Leader(ctx))).NotTo(Equal(node))
+				for name := range cluster.Identities(ctx) {
+					Expect(before).NotTo(HaveKey(name))
+				}
+				through.Finish(ctx)
+				traffic.Finish(ctx)
+			})
+	}
+
 	It("needs --delete-emptydir-data only where data is ephemeral; then the member is replaced on another node", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "emptydir", 3, world.Ephemeral)
 		cluster.AwaitReady(ctx, 3)

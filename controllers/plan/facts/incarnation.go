@@ -219,12 +219,19 @@ func IncarnationID(uid string, counter int) string {
 }
 
 // BudgetFor is minAvailable for so many voters: a quorum of them and of those that were added by hand, whose Pods it
-// does not count. There is no budget for a single one, which could never be drained.
+// does not count. An only voter has one while it is known that it may stay on its node. Then a drain is seen, and a new
+// member follows it elsewhere.
 func BudgetFor(o View, voters int) int {
-	if !o.Desired.HasBudget || voters < 2 {
+	if !o.Desired.HasBudget || voters < 1 || voters == 1 && !o.mayStay() {
 		return 0
 	}
 	return etcdutil.Quorum(voters + len(o.Membership.VotingStrangers()))
+}
+
+// mayStay reports an only voter of which it is known that it may stay on its node.
+func (o View) mayStay() bool {
+	voters := o.Voters()
+	return len(voters) == 1 && voters[0].Pod != nil && voters[0].Pod.Drain == Drain{IsKnown: true}
 }
 
 // Filter returns the items to keep. It makes room once: replicas are large, and each pass filters them often.

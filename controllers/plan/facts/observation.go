@@ -324,6 +324,12 @@ const (
 // NeedData reports whether etcd starts from the data it has or not at all.
 func (f Flags) NeedData() bool { return f == FlagsSealed || f == FlagsComparing }
 
+// Drain is whether a Pod has to leave its node. The zero Drain is: that is not known.
+type Drain struct {
+	IsKnown bool
+	Why     string // as a part of a sentence; empty where it may stay
+}
+
 // Pod is a member's process.
 type Pod struct {
 	UID            string
@@ -337,6 +343,7 @@ type Pod struct {
 	NodeGone       string    // why its node will not come back; empty otherwise, and when nodes may not be read
 	NodeUnheard    time.Time // since when its kubelet is not heard of; zero while it is, and when nodes may not be read
 	NodeNotReady   string    // since when its node is not ready, and why in a word; empty otherwise; for display
+	Drain          Drain     // whether it has to leave its node; of the members of a cluster of one
 	Scheduled      bool
 	UnplacedFrom   time.Time // since when no node takes it, by the scheduler's clock; zero once one does
 	OtherScheduler bool      // than Kubernetes' own looks for its node: its words are not known
