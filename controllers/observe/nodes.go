@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -58,7 +57,7 @@ func (o *Observer) addNodes(ctx context.Context, cluster *v1alpha1.EtcdCluster, 
 		}
 		group.Go(func() error { return places.add(ctx, g, replica) })
 		if cluster.Spec.Size == 1 && replica.Pod != nil && replica.Pod.Scheduled {
-			group.Go(func() error { return look.addDrain(ctx, replica.Pod) })
+			group.Go(func() error { return look.addDrain(ctx, cluster.Namespace, replica.Pod) })
 		}
 		switch {
 		case isUnheard(replica) && incarnations.isWorthIt(replica):
@@ -130,76 +129,6 @@ func (s *nodeSearch) addReadiness(ctx context.Context, pod *facts.Pod) {
 		since := ready.LastTransitionTime.UTC().Format(time.RFC3339)
 		pod.NodeNotReady = fmt.Sprintf("since %s (%s)", since, ready.Reason)
 	}
-}
-
-// addDrain says whether a Pod has to leave its node. Many clusters of one may share a node, and their looks share what
-// was read of it a moment ago.
-func (s *nodeSearch) addDrain(ctx context.Context, pod *facts.Pod) error {
-	if seen, ok := s.observer.drains.of(pod.Node, s.observer.Now()); ok {
-		pod.Drain = seen
-		return nil
-	}
-	answer, err := s.node(ctx, pod.Node)
-	if err != nil {
-		return err
-	}
-	pod.Drain = facts.Drain{IsKnown: answer.isKnown && answer.node != nil}
-	if pod.Drain.IsKnown {
-		pod.Drain.Why = drainOf(answer.node)
-	}
-	s.observer.drains.add(pod.Node, pod.Drain, s.observer.Now())
-	return nil
-}
-
-// drainOf says by what sign a node is drained, as a part of a sentence, or "". `kubectl drain` cordons it first, and so
-// do tools that replace nodes; some have a taint of their own.
-func drainOf(node *corev1.Node) string {
-	if node.Spec.Unschedulable {
-		return fmt.Sprintf("node %s is cordoned", node.Name)
-	}
-	for _, taint := range node.Spec.Taints {
-		if slices.Contains(drainTaints, taint.Key) {
-			return fmt.Sprintf("node %s has the taint %s", node.Name, taint.ToString())
-		}
-	}
-	return ""
-}
-
-// drainTaints are those of the cluster autoscaler
-// (kubernetes/autoscaler:cluster-autoscaler/utils/taints/taints.go) and of Karpenter
-// (kubernetes-sigs/karpenter:pkg/apis/v1/taints.go), before they empty a node.
-var drainTaints = []string{"ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted"}
-
-// drainsLast is how long what was read of a node counts.
-const drainsLast = 5 * time.Second
-
-// drains are what was read of nodes a moment ago.
-type drains struct {
-	mu   sync.Mutex
-	seen map[string]drainSeen
-}
-
-type drainSeen struct {
-	facts.Drain
-	at time.Time
-}
-
-func (d *drains) of(node string, now time.Time) (facts.Drain, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	seen, ok := d.seen[node]
-	return seen.Drain, ok && now.Sub(seen.at) < drainsLast
-}
-
-// add forgets what does not count any more.
-func (d *drains) add(node string, is facts.Drain, now time.Time) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	maps.DeleteFunc(d.seen, func(_ string, seen drainSeen) bool { return now.Sub(seen.at) >= drainsLast })
-	if d.seen == nil {
-		d.seen = map[string]drainSeen{}
-	}
-	d.seen[node] = drainSeen{is, now}
 }
 
 // unwanted says why the node of a Pod that holds a place would take no such Pod any more, or "". Kubernetes asks that

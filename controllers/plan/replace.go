@@ -271,8 +271,9 @@ func shrink(o pass) *proposal {
 	if r.Member.ID == o.Membership.Leader {
 		return handOver(o, r.Replica, o.HealthyVoters(), facts.ReasonMoveLeader, "will be removed")
 	}
-	if r.Pod != nil && r.Pod.Role != "" && !r.Pod.Terminating {
-		return act(changes.LabelRole{Pod: r.PodRef()}, "it will be removed, because %s.", r.Because)
+	if r.Pod != nil && r.Pod.Role == facts.RoleVoter && !r.Pod.Terminating {
+		return act(changes.LabelRole{Pod: r.PodRef(), Role: facts.RoleLeaving}, "it will be removed, because %s.",
+			r.Because)
 	}
 	removal := changes.RemoveMember{Name: r.Name, ID: r.Member.ID}
 	if r.IsFirst {

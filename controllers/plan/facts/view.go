@@ -325,5 +325,6 @@ type DataRef struct{ Kind, Name, UID string }
 // Values of the role label.
 const (
 	RoleVoter   = "voter"
+	RoleLeaving = "leaving" // a voter that clients are led away from, before it is removed
 	RoleLearner = "learner"
 )
