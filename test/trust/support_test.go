@@ -58,6 +58,9 @@ func TestEachPageAsksForTheKubernetesThatTheChartAsksFor(t *testing.T) {
 		t.Errorf("the oldest Kubernetes that is tested is %s, and the chart takes %s", first, lowest)
 	}
 	expectSays(t, support, "| Helm | 4, and 3 from 3.17 on |") // it knows --take-ownership
+	if told := find(t, "cmd/manager/oldest.go", `(?m)^const oldestKubernetes = "(.+)"$`); told != lowest {
+		t.Errorf("the operator takes %s for the oldest Kubernetes, and the chart %s", told, lowest)
+	}
 	for _, page := range []string{"README.md", "docs/install.md", "config/helm/etcd-steward/README.md"} {
 		expectSays(t, page, "Kubernetes "+lowest+" or newer")
 	}
