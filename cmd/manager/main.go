@@ -188,7 +188,7 @@ func newManager(config *rest.Config, o options, lock *leaderLock) (manager.Manag
 	if err := addKeepers(mgr, config, o, forMetrics, forWebhook); err != nil {
 		return nil, err
 	}
-	return mgr, addProbes(mgr)
+	return mgr, errors.Join(addOldKubernetes(mgr, config), addProbes(mgr))
 }
 
 func managerOptions(o options, lock *leaderLock) ctrl.Options {

@@ -20,7 +20,7 @@ var modules embed.FS
 const KubernetesVersion = "1.36.3"
 
 // kubernetesVersions are those that can be chosen by their minor: what docs/support.md promises.
-var kubernetesVersions = []string{"1.34.4", "1.35.4", KubernetesVersion}
+var kubernetesVersions = []string{"1.34.4", "1.35.4", KubernetesVersion, "1.37.2"}
 
 // resizerVersion is that of kubernetes-csi/external-resizer.
 const resizerVersion = "2.3.0"
