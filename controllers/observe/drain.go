@@ -37,9 +37,9 @@ func (s *nodeSearch) drainOf(ctx context.Context, node string) (facts.Drain, err
 	if err != nil || answer.node == nil {
 		return facts.Drain{}, err
 	}
-	is := facts.Drain{IsKnown: true, Why: whyDrained(answer.node)}
-	s.observer.drains.add(node, is, s.observer.Now())
-	return is, nil
+	drain := facts.Drain{IsKnown: true, Why: whyDrained(answer.node)}
+	s.observer.drains.add(node, drain, s.observer.Now())
+	return drain, nil
 }
 
 // evictionAsked says which EvictionRequest asks for a Pod to leave, as a part of a sentence, or "". They are alpha, and
@@ -59,16 +59,16 @@ func (o *Observer) evictionAsked(ctx context.Context, namespace string, pod *fac
 		return "", fmt.Errorf("listing the EvictionRequests of %s: %w", namespace, err)
 	}
 	for _, r := range list.Items {
-		target := r.Spec.Target.Pod
-		if target != nil && string(target.UID) == pod.UID && r.Spec.Intent == lifecyclev1alpha1.EvictionRequestIntentEviction {
+		isAsked, target := r.Spec.Intent == lifecyclev1alpha1.EvictionRequestIntentEviction, r.Spec.Target.Pod
+		if isAsked && target != nil && string(target.UID) == pod.UID {
 			return fmt.Sprintf("EvictionRequest %s asks for its Pod to leave", r.Name), nil
 		}
 	}
 	return "", nil
 }
 
-// whyDrained says by what sign a node is drained, as a part of a sentence, or "". `kubectl drain` cordons it first, and so
-// do tools that replace nodes; some have a taint of their own.
+// whyDrained says by what sign a node is drained, as a part of a sentence, or "". `kubectl drain` cordons it first, and
+// so do tools that replace nodes; some have a taint of their own.
 func whyDrained(node *corev1.Node) string {
 	if node.Spec.Unschedulable {
 		return fmt.Sprintf("node %s is cordoned", node.Name)
@@ -108,12 +108,12 @@ func (d *drains) of(node string, now time.Time) (facts.Drain, bool) {
 }
 
 // add forgets what does not count any more.
-func (d *drains) add(node string, is facts.Drain, now time.Time) {
+func (d *drains) add(node string, drain facts.Drain, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	maps.DeleteFunc(d.seen, func(_ string, seen drainSeen) bool { return now.Sub(seen.at) >= drainsLast })
 	if d.seen == nil {
 		d.seen = map[string]drainSeen{}
 	}
-	d.seen[node] = drainSeen{is, now}
+	d.seen[node] = drainSeen{drain, now}
 }

@@ -56,8 +56,9 @@ type Observer struct {
 	// revision. Nil where there are none.
 	Backups client.Reader
 
-	// Optional reads kinds that may not be there: the CertificateRequests of a cluster whose certificates an issuer signs,
-	// and the EvictionRequests of a cluster of one. It is live: no cache holds such a kind. Nil where none are read.
+	// Optional reads kinds that may not be there: the CertificateRequests of a cluster whose certificates an issuer
+	// signs, and the EvictionRequests of a cluster of one. It is live: no cache holds such a kind. Nil where none are
+	// read.
 	Optional client.Reader
 
 	// Warning tells what the status of a Pod, or of a claim, does not: the last warning that Kubernetes gave. Progress

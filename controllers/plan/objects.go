@@ -265,7 +265,8 @@ func budgetOfDrained(o pass, r facts.Replica) *proposal {
 	case !o.Desired.HasBudget:
 		return nil
 	case isFollowed && o.due.Unplaced.Member == nil && has == 0:
-		return act(changes.SetBudget{MinAvailable: 1}, "%s, and a new member follows %s first.", r.Pod.Drain.Why, r.Name)
+		return act(changes.SetBudget{MinAvailable: 1}, "%s, and a new member follows %s first.",
+			r.Pod.Drain.Why, r.Name)
 	case !isFollowed && has > 0:
 		return act(changes.SetBudget{}, "%s, and no new member can follow %s now. A drain stops it.",
 			r.Pod.Drain.Why, r.Name)

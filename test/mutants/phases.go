@@ -130,7 +130,7 @@ var phases = []mutant{
 	},
 	{
 		Name: "clients are led away at the first look", Peer: "",
-		From: `if c.Role == "" {
+		From: `if c.leadsAway() {
 		return Traits{}`,
 		To: `if false {
 		return Traits{}`,

@@ -72,8 +72,8 @@ func (r Replica) WhyMoved(d Desired) string {
 	return ""
 }
 
-// IsDrained reports the member of a cluster of one that has to leave its node. A member of more is stopped by the drain,
-// and the others serve.
+// IsDrained reports the member of a cluster of one that has to leave its node. A member of more is stopped by the
+// drain, and the others serve.
 func (r Replica) IsDrained() bool { return r.Pod != nil && r.Pod.Drain.Why != "" }
 
 // isTooLarge reports a volume for which the spec asked for more than it does now. What people or tools made of it is no
