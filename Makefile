@@ -531,7 +531,7 @@ test-kubernetes:
 	@for version in $(or $(KUBERNETES),$(OTHER_KUBERNETES)); do \
 		{ $(SUBMAKE) localkube-build KUBERNETES=$$version && $(SUBMAKE) test-core KUBERNETES=$$version; } || failed=1; \
 	done; [ -z "$${failed:-}" ]
-OTHER_KUBERNETES := 1.34 1.35 1.37
+OTHER_KUBERNETES := 1.34 1.35 1.36
 
 # What is shipped for arm64: whether its programs start, and what can be tested without servers. It needs an emulator, which
 # Debian has in qemu-user-static.

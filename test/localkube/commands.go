@@ -28,11 +28,11 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"up", []string{"[--nodes 3]", "[--ip-families IPv4]", "[--kubernetes 1.36]", "[--etcd <versions>]", "[--cluster-domain <domain>]",
+		{"up", []string{"[--nodes 3]", "[--ip-families IPv4]", "[--kubernetes 1.37]", "[--etcd <versions>]", "[--cluster-domain <domain>]",
 			"[--feature-gates <gates>]", "[--runtime-config <APIs>]", "[--fresh]", "[--on-disk]", "[--yes]"},
 			"start it; what already runs and is whole stays, unless --fresh", up},
 		{"down", nil, "stop it and remove every trace", down},
-		{"build", []string{"[--kubernetes 1.36]", "[--etcd <versions>]", "[--csi]", "[--yes]"}, "only build what `up` needs, and `csi`, into the cache", build},
+		{"build", []string{"[--kubernetes 1.37]", "[--etcd <versions>]", "[--csi]", "[--yes]"}, "only build what `up` needs, and `csi`, into the cache", build},
 		{"etcd", []string{"[--etcd <versions>]"}, "only build releases of etcd into the cache, as any user", etcd},
 		{"status", nil, "one line for each host; fails if something has ended", status},
 		{"load", []string{"<docker-archive.tar>", "..."}, "make images known to every node", load},

@@ -69,7 +69,7 @@ func TestFamiliesOfAStateAreThoseThatItWasStartedWith(t *testing.T) {
 // What is up keeps its Kubernetes: its programs are run, also by commands that name no version, and another is refused.
 func TestTheKubernetesOfAStateIsTheOneThatItWasStartedWith(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"nodes": 3}`: "1.36.3", `{"nodes": 3, "kubernetes": "1.34.4"}`: "1.34.4",
+		`{"nodes": 3}`: cache.KubernetesVersion, `{"nodes": 3, "kubernetes": "1.34.4"}`: "1.34.4",
 	} {
 		c := newCluster(t)
 		c.Cache = &cache.Cache{Dir: t.TempDir()}
