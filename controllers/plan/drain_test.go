@@ -26,10 +26,11 @@ func TestAnOnlyMemberIsFollowedByANewOneBeforeItsNodeIsDrained(t *testing.T) {
 	voting := drained.with(voter(1)).edit(1, mayStay).budgeting(2)
 	follows := voting
 	follows.Current.Membership.Leader = 2
-	held := noWay(drained)
+	held, silent0 := noWay(drained), drained.edit(0, deadFor(3*time.Minute)).blind()
 	for _, row := range []row{
 		{"a budget holds drains back", only, Act, "budget", "", "SetBudget", "minAvailable of the disruption budget to 1"},
 		{"and stays", guarded, Settled, RuleSettled, facts.ReasonSettled, "", ""},
+		{"also while the size grows", guarded.sized(3), Act, "grow", "", "PrepareMember", "spec.size is 3"},
 		{"not where nodes may not be read: no drain would be seen", settledWorld(1).budgeting(1), Act, "budget", "", "SetBudget",
 			"Delete the disruption budget"},
 		{"once its node is drained a new member joins first", drained, Act, "grow", "", "PrepareMember",
@@ -48,7 +49,13 @@ func TestAnOnlyMemberIsFollowedByANewOneBeforeItsNodeIsDrained(t *testing.T) {
 			cordoned + ", and no node takes demo-1, which is to follow demo-0. A drain stops demo-0"},
 		{"and does so while that is so", noPlace.budgeting(0), Refuse, "promote", facts.ReasonUnschedulable, "", "demo-1"},
 		{"where the spec is refused, no new member is made, and the drain goes on", refusing(drained), Act, "budget", "", "SetBudget",
-			"no new member can follow demo-0 now"},
+			cordoned + ", and the spec is refused, so no new member can follow it. A drain stops demo-0."},
+		{"nor does one join while an alarm stands", raising(drained, 90, noSpace), Act, "budget", "", "SetBudget", "etcd has raised an alarm"},
+		{"nor one that has been silent for longer than a start", silent0, Act, "budget", "", "SetBudget", "demo-0 does not serve"},
+		{"one that is silent for a moment is not let go", drained.edit(0, deadFor(time.Minute)).blind(), Wait, "membership",
+			facts.ReasonMembershipUnknown, "", "no member answers"},
+		{"data that ends with the Pod is not let go", inMemory(noPlace).edit(0, ofMemory).edit(1, ofMemory), Refuse, "promote",
+			facts.ReasonUnschedulable, "", "demo-1"},
 		{"and its Pod starts again as soon as a node takes it", refusing(drained.budgeting(0)).edit(0, noPod), Act, "pods", "",
 			"StartPods", "demo-0"},
 		{"a cluster without a budget moves it all the same", desire(drained.budgeting(0), func(d *facts.Desired) { d.HasBudget = false }),

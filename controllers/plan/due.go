@@ -36,7 +36,7 @@ type Due struct {
 	Restart   facts.Replica   // the next of them, where all others are well
 	Resize    facts.Replica   // the next voter that gets its CPU and memory while it runs
 	Succeeded facts.Replica   // the voter that a new member follows, before it goes: see succession.go
-	Drained   facts.Replica   // the only voter, where its node is drained
+	Drained   facts.Replica   // the only voter, where its node is drained; the only member, where no list is known
 
 	Expand facts.Replica // the voter whose claim asks for the size of the spec next: see growth.go
 

@@ -242,11 +242,14 @@ func neededSecrets(o pass) []string {
 // budget lets the disruption budget follow the voters. It never allows a drain to take more than the voters can spare;
 // while a learner is on its way it may already count that one.
 func budget(o pass) *proposal {
-	if !o.HasQuorum() || o.Budget.State == facts.ObjectForeign || o.Budget.State == facts.ObjectTerminating {
+	if o.Budget.State == facts.ObjectForeign || o.Budget.State == facts.ObjectTerminating {
 		return nil
 	}
-	if drained := o.due.Drained; drained.Member != nil {
+	if drained := o.due.Drained; drained.Pod != nil {
 		return budgetOfDrained(o, drained)
+	}
+	if !o.HasQuorum() {
+		return nil
 	}
 	voters, has := len(o.Voters()), o.Budget.MinAvailable
 	want := min(max(has, facts.BudgetFor(*o.View, voters)), facts.BudgetFor(*o.View, voters+len(o.Learners())))
@@ -258,23 +261,34 @@ func budget(o pass) *proposal {
 }
 
 // budgetOfDrained holds the drain of an only voter back until a new member has its vote. Where none can follow it, it
-// lets go, so that no drain hangs for ever: the member starts again where its volume is.
+// lets go, so that no drain hangs for ever: the member starts again where its volume is. It never lets go of data that
+// ends with the Pod.
 func budgetOfDrained(o pass, r facts.Replica) *proposal {
-	isFollowed := r.Name == o.due.Succeeded.Name && o.Desired.Fault == ""
+	why := whyLetGo(o, r)
 	switch has := o.Budget.MinAvailable; {
-	case !o.Desired.HasBudget:
-		return nil
-	case isFollowed && o.due.Unplaced.Member == nil && has == 0:
+	case why != "" && has > 0:
+		return act(changes.SetBudget{}, "%s, and %s. A drain stops %s.", r.Pod.Drain.Why, why, r.Name)
+	case why == "" && has == 0 && o.Desired.HasBudget && o.HasQuorum():
 		return act(changes.SetBudget{MinAvailable: 1}, "%s, and a new member follows %s first.",
 			r.Pod.Drain.Why, r.Name)
-	case !isFollowed && has > 0:
-		return act(changes.SetBudget{}, "%s, and no new member can follow %s now. A drain stops it.",
-			r.Pod.Drain.Why, r.Name)
-	case o.due.Unplaced.Member != nil && has > 0:
-		return act(changes.SetBudget{}, "%s, and no node takes %s, which is to follow %s. A drain stops %[3]s.",
-			r.Pod.Drain.Why, o.due.Unplaced.Name, r.Name)
 	}
 	return nil
+}
+
+// whyLetGo says why no new member can follow an only one whose node is drained, as a part of a sentence, or "".
+func whyLetGo(o pass, r facts.Replica) string {
+	switch {
+	case r.Ephemeral || r.IsDoomed():
+	case o.Desired.Fault != "":
+		return "the spec is refused, so no new member can follow it"
+	case len(o.Raised()) > 0:
+		return "etcd has raised an alarm, so no new member can follow it"
+	case o.due.Unplaced.Member != nil:
+		return fmt.Sprintf("no node takes %s, which is to follow %s", o.due.Unplaced.Name, r.Name)
+	case isSilentForLong(o.Observation, r):
+		return fmt.Sprintf("%s does not serve, so no new member can follow it", r.Name)
+	}
+	return ""
 }
 
 // heldBy says which finalizers keep something that is waited for, and what ends that, as a sentence with a space in

@@ -57,10 +57,14 @@ func (d *Due) succeeded(o judge.Judged) facts.Replica {
 }
 
 // drained is the only voter, where it has to leave its node, or an empty replica. A budget holds that back while a
-// successor is on its way.
+// successor is on its way. Of a cluster that does not answer it is the only member that there is.
 func drained(o judge.Judged) facts.Replica {
-	if voters := o.Voters(); len(voters) == 1 && voters[0].IsDrained() {
-		return voters[0]
+	those := o.Voters()
+	if !o.Membership.Known {
+		those = facts.Filter(o.Members, func(r facts.Replica) bool { return r.IsRecorded() })
+	}
+	if len(those) == 1 && those[0].IsDrained() {
+		return those[0]
 	}
 	return facts.Replica{}
 }
