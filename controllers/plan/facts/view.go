@@ -3,6 +3,7 @@ package facts
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -72,6 +73,13 @@ func incarnationsOf(uid string) []string {
 	return out
 }
 
+// IncarnationID names one incarnation of a cluster: a short hash of the object's UID and a counter.
+func IncarnationID(uid string, counter int) string {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s/%d", uid, counter)
+	return fmt.Sprintf("%08x", uint32(h.Sum64()^h.Sum64()>>32))
+}
+
 // OrdinalOf is the number in a member's name; 0 where there is none.
 func (o Observation) OrdinalOf(name string) int {
 	ordinal, _ := etcdutil.Ordinal(o.Cluster.Name, name)
@@ -87,6 +95,15 @@ func (o View) IsQuorumGone() bool {
 	voters := o.LastKnownVoters(o.IsGone)
 	left := Filter(voters, func(r Replica) bool { return !o.IsGone(r) })
 	return len(left) < len(voters) && len(left) < etcdutil.Quorum(len(voters))
+}
+
+// BudgetFor is minAvailable for so many voters: a quorum of them and of those that were added by hand, whose Pods it
+// does not count. There is no budget for a single one, which could never be drained.
+func BudgetFor(o View, voters int) int {
+	if !o.Desired.HasBudget || voters < 2 {
+		return 0
+	}
+	return etcdutil.Quorum(voters + len(o.Membership.VotingStrangers()))
 }
 
 // NewBytes is the size of a new member's volume: that of the spec, or the largest that a voter has, whose data it may
