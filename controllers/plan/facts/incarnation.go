@@ -73,6 +73,9 @@ func (o Incarnation) IsAlive() bool {
 	return o.Bootstrap.ClusterID != 0 || !o.Bootstrap.Void && slices.ContainsFunc(o.Members, Replica.IsRecorded)
 }
 
+// HasSwitchedOver reports whether a restore in place switched over to this incarnation.
+func (o Incarnation) HasSwitchedOver() bool { return len(o.Bootstrap.Former) > 0 }
+
 // HasQuorum reports that a quorum of this very cluster answers. Other data where a member has its own may serve by
 // itself, and speaks for nobody here.
 func (o Incarnation) HasQuorum() bool {

@@ -137,6 +137,11 @@ func (o Incarnation) KeepsCertificates(asked etcdutil.Transport) bool {
 	return asked.HasCertificates() || slices.ContainsFunc(o.transports(), etcdutil.Transport.HasCertificates)
 }
 
+// NeedsCertificates reports who is a member, as far as anything says.
+func (o Incarnation) NeedsCertificates(r Replica) bool {
+	return r.Member != nil || !o.Membership.Known && r.IsRecorded()
+}
+
 // HolderOf is who shows the certificates in a Secret of the cluster, clients or the operator; false of other objects.
 func (o Object) HolderOf() (string, bool) {
 	if o.Kind != "Secret" || o.CA {

@@ -122,11 +122,6 @@ func (o Observation) IsRollingCA() bool {
 	return slices.ContainsFunc(o.Objects, func(object Object) bool { return object.CAs[1].Print != "" })
 }
 
-// NeedsCertificates reports who is a member, as far as anything says.
-func (o Incarnation) NeedsCertificates(r Replica) bool {
-	return r.Member != nil || !o.Membership.Known && r.IsRecorded()
-}
-
 // forMembers are the CAs that members are to trust: those that sign, or may.
 func (o Object) forMembers() []CA {
 	return Filter(o.CAs.Held(), func(ca CA) bool { return ca.HasKey || ca == o.CAs[0] })
