@@ -248,7 +248,7 @@ func (b *Bucket) List(ctx context.Context, below string, visit func(Object) erro
 	for {
 		object, err := b.next(ctx, objects)
 		if err != nil {
-			err, advice := b.told(err)
+			advice, err := b.told(err)
 			return fmt.Errorf("list %s in the store: %w%s", cmp.Or(below, "everything"), err, advice)
 		}
 		if object == nil {
@@ -286,7 +286,7 @@ func (b *Bucket) Delete(ctx context.Context, key string) (err error) {
 	ctx, cancel := callContext(ctx)
 	defer cancel()
 	if err := answered(ctx, b.blob.Delete(ctx, key)); err != nil && !errors.Is(err, ErrNotFound) {
-		err, advice := b.told(err)
+		advice, err := b.told(err)
 		return fmt.Errorf("delete %s from the store: %w%s", key, err, advice)
 	}
 	if directory := path.Dir(key); b.root != "" && b.check(directory) == nil {

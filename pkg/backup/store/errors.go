@@ -75,10 +75,10 @@ func openerOf(o Options) opener {
 
 // told names the bucket in an error, and what it was to be opened with, and says what a person can do, as a sentence
 // without its end, or "". S3 refuses an account that may not list a bucket what is not there as well.
-func (b *Bucket) told(err error) (_ error, advice string) {
+func (b *Bucket) told(err error) (advice string, _ error) {
 	var a answer
 	if b.named == "" || !errors.As(err, &a) {
-		return err, ""
+		return "", err
 	}
 	says := ""
 	switch {
@@ -93,15 +93,15 @@ func (b *Bucket) told(err error) (_ error, advice string) {
 		says = b.named + " is not there, or has no such object"
 		advice = ". See whether there is such a bucket, and then whether it has this key"
 	default:
-		return err, ""
+		return "", err
 	}
 	a.kind = placed{a.kind, says}
-	return a, advice
+	return advice, a
 }
 
 // failed puts what went wrong with a key before what was being done with it: the key is long, and a text may be cut.
 func (b *Bucket) failed(err error, doing, key string) error {
-	err, advice := b.told(err)
+	advice, err := b.told(err)
 	return fmt.Errorf("%w, %s %s%s", err, doing, key, advice)
 }
 
