@@ -235,8 +235,8 @@ func startTrouble(o pass, r facts.Replica) *proposal {
 			"anew; where a webhook added it, correct that.%[5]s", r.Name, pod.StartsAfter, pod.Waiting,
 			strings.TrimSuffix(pod.Message, "."), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
 	case facts.StartReason(pod.Waiting) != "":
-		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s%s", r.Name, pod.Waiting,
-			howToStart(pod.Waiting, pod.Message, r.RunsWith().NodeSelector()), untilReplaced(o, r)).
+		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s%s%s", r.Name, pod.Waiting,
+			howToStart(pod.Waiting, pod.Message, r.RunsWith().NodeSelector()), onceCorrected(r), untilReplaced(o, r)).
 			due(o, pod.Created, facts.StartDeadline)
 	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
 		return wait(facts.ReasonCrashing, "%s. Kubernetes starts it again and again, at most 5 minutes apart. %s%s",
