@@ -157,6 +157,20 @@ func ailment(o pass, r facts.Replica) *proposal {
 	return sidecarTrouble(o, r)
 }
 
+// goesOn says that a wait goes on by itself, or what a person can do: what is wrong with the member that it waits for.
+func goesOn(o pass, waits facts.Waiting) string {
+	r := o.Find(waits.Member)
+	p := ailment(o, r)
+	switch {
+	case waits.WayOn != "":
+		return waits.WayOn
+	case p == nil, p.Verdict == Wait && p.Reason == facts.ReasonNotReady,
+		p.Verdict == Wait && p.Reason == facts.ReasonPodLeaving && r.Pod.WhyNotStopped() == "":
+		return "It goes on by itself."
+	}
+	return p.Message
+}
+
 // unseen is what a person can do about a member that only the operator does not reach, or "".
 func unseen(r facts.Replica) string {
 	if r.Answer != nil || r.Pod == nil || !r.Pod.Ready {

@@ -45,11 +45,11 @@ func TestAMemberWhoseImageCannotBePulledIsHealedByPuttingTheRepositoryBack(t *te
 		t.Errorf("it says %s: %s", stops.Reason, stops.Message)
 	}
 	back := wanting(o, before)
-	if written, is := Decide(back.Observation).Change.(changes.WriteSettings); !is || written.Volumes[0].Name != "demo-2" || written.Settings != before {
+	if written, isWrite := Decide(back.Observation).Change.(changes.WriteSettings); !isWrite || written.Volumes[0].Name != "demo-2" || written.Settings != before {
 		t.Fatalf("the spec is put back: %s", Decide(back.Observation).Message)
 	}
 	back = back.edit(2, func(r *facts.Replica) { r.Volume.Settings = before })
-	if deleted, is := Decide(back.Observation).Change.(changes.DeletePods); !is || len(deleted.Pods) != 1 || deleted.Pods[0].Name != "demo-2" {
+	if deleted, isDeletion := Decide(back.Observation).Change.(changes.DeletePods); !isDeletion || len(deleted.Pods) != 1 || deleted.Pods[0].Name != "demo-2" {
 		t.Errorf("and its volume says so: %s", Decide(back.Observation).Message)
 	}
 }

@@ -34,16 +34,16 @@ func peerURLs(o pass) *proposal {
 
 // tlsMode says what the next step waits for, where no member is restarted for one.
 func tlsMode(o pass) *proposal {
-	why := o.WhyTransportWaits()
-	if why == "" || o.due.HeldBy != "" {
+	waits := o.WhyTransportWaits()
+	if waits.Why == "" || o.due.HeldBy != "" {
 		return nil
 	}
 	goes := "with TLS"
 	if !o.Desired.Transport.HasCertificates() {
 		goes = "without TLS"
 	}
-	p := wait(facts.ReasonTLSMode, "Members will be dialled %s by each other, once all of them serve: %s. It goes on "+
-		"by itself. To call it off, put spec.tls.mode back.", goes, why)
+	p := wait(facts.ReasonTLSMode, "Members will be dialled %s by each other, once all of them serve: %s. %s To "+
+		"call it off, put spec.tls.mode back.", goes, waits.Why, goesOn(o, waits))
 	p.Recheck = recheckSettled
 	return p.yielding()
 }
