@@ -15,14 +15,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // +kubebuilder:rbac:groups=lifecycle.k8s.io,resources=evictionrequests,verbs=list
 
-// votersIn counts the voters of the list; zero where none is known.
-func votersIn(membership facts.Membership) int {
-	return len(facts.Filter(membership.Members, func(m etcdutil.Member) bool { return !m.Learner }))
+// voters counts those of the list; zero where none is known.
+func (r replicas) voters() (count int) {
+	for _, replica := range r.byName {
+		if replica.Member != nil && !replica.Member.Learner {
+			count++
+		}
+	}
+	return count
 }
 
 // addDrain says whether a Pod has to leave its node: the node is drained, or an EvictionRequest asks for it.

@@ -46,11 +46,11 @@ type nodeAnswer struct {
 // addNodes says of each member that does not answer whether its node, or the only one that can use its volume, is gone
 // for good, of each that is not ready since when its node is not, and of each that runs whether it could be restarted.
 func (o *Observer) addNodes(ctx context.Context, cluster *v1alpha1.EtcdCluster, bootstrap record.Bootstrap,
-	g gathered, joined replicas, membership facts.Membership) error {
+	g gathered, joined replicas) error {
 	look := &nodeSearch{observer: o, reader: cmp.Or(o.Live, o.Reader), seen: map[string]nodeAnswer{}}
 	var group errgroup.Group
 	group.SetLimit(parallelReads)
-	asksDrains := cluster.Spec.Size == 1 || votersIn(membership) == 1
+	asksDrains := cluster.Spec.Size == 1 || joined.voters() == 1
 	incarnations, places := incarnationsOf(bootstrap, g), look.placesOf(cluster)
 	for _, replica := range joined.byName {
 		if incarnations.isFormer(replica.Name) && replica.Pod == nil { // it is not there to answer

@@ -122,7 +122,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		return o.blind(cluster, claim, data), nil, err
 	}
 	joined.addSurvey(s, &membership)
-	if err := o.addNodes(ctx, cluster, bootstrap, g, joined, membership); err != nil {
+	if err := o.addNodes(ctx, cluster, bootstrap, g, joined); err != nil {
 		return facts.Observation{}, nil, err
 	}
 	secrets, err := joined.judgeSecrets(ctx, keys, leftoversOf(cluster.Name, membership, bootstrap))

@@ -278,7 +278,7 @@ func budgetOfDrained(o pass, r facts.Replica) *proposal {
 // whyLetGo says why no new member can follow an only one whose node is drained, as a part of a sentence, or "".
 func whyLetGo(o pass, r facts.Replica) string {
 	switch {
-	case r.Ephemeral || r.IsDoomed():
+	case r.IsDoomed() || r.Ephemeral:
 	case o.Desired.Fault != "":
 		return "the spec is refused, so no new member can follow it"
 	case len(o.Raised()) > 0:

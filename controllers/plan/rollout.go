@@ -213,13 +213,10 @@ func withTransport(to, from etcdutil.Transport) string {
 // counts Pods that Kubernetes calls ready, and a container beside etcd keeps more of them from that than it can spare.
 // It lets no drain pass meanwhile either. That of an only voter is there for drains alone.
 func isHeldByBudget(o pass, r facts.Replica) bool {
-	if len(o.Voters()) == 1 {
-		return o.Budget.MinAvailable > 0
-	}
-	ready := facts.Filter(o.Voters(), func(r facts.Replica) bool {
-		return r.Pod != nil && r.Pod.Ready && !r.Pod.HeldUnready
+	ready := facts.Filter(o.Voters(), func(other facts.Replica) bool {
+		return other.Name != r.Name && other.Pod != nil && other.Pod.Ready && !other.Pod.HeldUnready
 	})
-	return r.Pod.HeldUnready && len(ready) < o.Budget.MinAvailable
+	return (r.Pod.HeldUnready || len(o.Voters()) == 1) && len(ready) < o.Budget.MinAvailable
 }
 
 // The way to a lower minor: a downgrade is enabled, etcd lowers the cluster version and each member the format of its

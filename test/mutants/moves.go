@@ -99,8 +99,10 @@ var moves = []mutant{
 	},
 	{
 		Name: "a drain waits for ever for a member that no node takes", Peer: "",
-		From: "case o.due.Unplaced.Member != nil && has > 0:",
-		To:   "case false:",
+		From: `case o.due.Unplaced.Member != nil:
+		return fmt.Sprintf("no node takes`,
+		To: `case false:
+		return fmt.Sprintf("no node takes`,
 		Test: "TestAnOnlyMemberIsFollowedByANewOneBeforeItsNodeIsDrained",
 	},
 	{
