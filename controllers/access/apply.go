@@ -102,9 +102,9 @@ func each(rights []accessplan.Right, do func(etcd.Permission) error) error {
 	return nil
 }
 
-// makeBoth makes the role right before the user, and gives it rights right after the user has it. Meanwhile it lets no key
-// be read, which says that the operator is at it: where it is interrupted, it knows its user again by that. Each change
-// of users and rights costs etcd a commit to its disk and a look at all users, so there is none beside these.
+// makeBoth makes the role right before the user, and gives it rights right after the user has it. Meanwhile it lets no
+// key be read, which says that the operator is at it: where it is interrupted, it knows its user again by that. Each
+// change of users and rights costs etcd a commit to its disk and a look at all users, so there is none beside these.
 func makeBoth(ctx context.Context, member etcd.Client, change accessplan.MakeBoth) error {
 	if err := member.AddRole(ctx, change.Role); err != nil {
 		return err

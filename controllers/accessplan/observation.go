@@ -123,8 +123,8 @@ func IsRoleName(name string) (from string, isOurs bool) {
 	return from, isOurs
 }
 
-// Making is a right of a role that has its rights already, and whose user is about to be made. It stands there from just
-// before the user is made until the user has the role, and lets no key be read that is there.
+// Making is a right of a role that has its rights already, and whose user is about to be made. It stands there from
+// just before the user is made until the user has the role, and lets no key be read that is there.
 var Making = Right{Key: rolePrefix + "making-a-user", Read: true}
 
 // passwordMarks is how the keys of rights begin that say which password the user of a role has.
