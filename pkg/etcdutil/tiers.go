@@ -158,10 +158,10 @@ func (v Version) AtLeast(w Version) bool { return v.Compare(w) >= 0 }
 // SameMinor says that members of the two versions differ in the patch at most, and may be mixed freely.
 func (v Version) SameMinor(w Version) bool { return v.Major == w.Major && v.Minor == w.Minor }
 
-// vulnerability is a security advisory of etcd, and the patch of each known minor that ended it. A minor that is not
-// named never had it.
+// vulnerability is a security advisory of etcd or of a module that it is built with, and the patch of each known minor
+// that ended it. A minor that is not named never had it.
 type vulnerability struct {
-	id     string // as etcd itself names it
+	id     string // as etcd itself names it, and the module where it is not etcd's own
 	fixed  []Version
 	source string
 }
@@ -176,10 +176,14 @@ var vulnerabilities = []vulnerability{
 		"etcd-io/website:content/en/blog/2026, v3.7.1, v3.6.14, and v3.5.33"},
 	{"GHSA-6vch-q96h-7gc3", []Version{{3, 5, 33}, {3, 6, 14}, {3, 7, 1}},
 		"etcd-io/website:content/en/blog/2026, v3.7.1, v3.6.14, and v3.5.33"},
+	{"GHSA-w67g-5rqw-f597 (gorilla/websocket)", []Version{{3, 5, 34}, {3, 6, 15}},
+		"etcd-io/etcd PR 22366, server/go.mod"},
+	{"CVE-2026-56852 (golang.org/x/text)", []Version{{3, 5, 34}, {3, 6, 15}, {3, 7, 2}},
+		"etcd-io/website:content/en/blog/2026/sep-21-patch-release.md, server/go.mod"},
 }
 
-// Vulnerabilities names the security advisories that a version is known to be open to, and the first patch of its minor
-// without any of them. Both are empty for a version without one.
+// Vulnerabilities names the security advisories that a version is known to be open to, those of its dependencies too, and
+// the first patch of its minor without any of them. Both are empty for a version without one.
 func Vulnerabilities(v Version) (ids []string, fixed Version) {
 	for _, known := range vulnerabilities {
 		for _, f := range known.fixed {
