@@ -489,7 +489,7 @@ dist/images.txt: dist/install.yaml
 # etcd's images: of each version at which an upgrade stops, and of those that the samples ask for.
 .PHONY: etcd-images
 etcd-images:
-	@{ sed -n '/^var knownMinors/,/^}/s/.*Version{\([0-9]*\), \([0-9]*\), \([0-9]*\)}.*/\1.\2.\3/p' pkg/etcdutil/tiers.go; \
+	@{ sed -n '/^var knownMinors/,/^}/s/.*release(\([0-9]*\), \([0-9]*\), \([0-9]*\)).*/\1.\2.\3/p' pkg/etcdutil/tiers.go; \
 	   awk '$$1 == "version:" {gsub(/["v]/, "", $$2); print $$2}' config/samples/etcd*.yaml; } | sort -u | sed 's|^|gcr.io/etcd-development/etcd:v|'
 
 # Runs commands with E2E_KUBECONFIG set. If it is not, that is localkube, which is brought up if it is not, and then taken

@@ -214,6 +214,7 @@ func TestWhatIsAcceptedAndNotWiseIsWarnedOf(t *testing.T) {
 		{"the newest patch needs no warning", "", 0},
 		{"a patch with known defects is warned of", `spec: {version: "3.6.15"}`, 1},
 		{"a patch with known vulnerabilities is warned of them, too", `spec: {version: "3.6.13"}`, 2},
+		{"a pre-release is warned of", `spec: {version: "3.8.0-alpha.0"}`, 1},
 		{"digests that lack the version are warned of", `spec: {image: {digests: {"3.6.15": "` + someDigest + `"}}}`, 1},
 		{"digests that have the version need no warning", `spec: {version: "v3.6.16", image: {digests: {"3.6.16": "` + someDigest + `"}}}`, 0},
 		{"a quota of 8Gi needs no warning", "spec: {etcd: {quotaBackendBytes: 8Gi}}", 0},

@@ -80,10 +80,10 @@ func Path(at Progress, target Version) []Version {
 
 // arrived is a cluster that runs one version, and of which nothing is left to be done before it goes on to a target.
 func arrived(at, target Version) Progress {
-	minor := Version{at.Major, at.Minor, 0}
+	minor := release(at.Major, at.Minor, 0)
 	done := Progress{Members: []Version{at}, Cluster: minor, Storage: minor, Covered: true}
 	if target.Minor < at.Minor {
-		lower := Version{at.Major, at.Minor - 1, 0}
+		lower := release(at.Major, at.Minor-1, 0)
 		done.Cluster, done.Storage, done.Downgrade = lower, lower, lower
 	}
 	return done
@@ -97,8 +97,8 @@ type minorFloor struct {
 
 // leaveFrom are the least patches from which a minor may be left for the next one.
 var leaveFrom = []minorFloor{
-	{Version{3, 5, 32}, "etcd-io/website:content/en/docs/v3.6/upgrades/upgrade_3_6.md"},
-	{Version{3, 6, 11}, "etcd-io/website:content/en/docs/v3.7/upgrades/upgrade_3_7.md"},
+	{release(3, 5, 32), "etcd-io/website:content/en/docs/v3.6/upgrades/upgrade_3_6.md"},
+	{release(3, 6, 11), "etcd-io/website:content/en/docs/v3.7/upgrades/upgrade_3_7.md"},
 }
 
 // NextStop names the version that the members of a cluster are to run next on the way to the target. Without members
@@ -155,7 +155,7 @@ func meet(low, high, target Version) (Stop, error) {
 	if high.Minor-low.Minor > 2 || !mayLeave(low) {
 		return Stop{}, fmt.Errorf("members run %s and %s, which are more than one minor apart", low, high)
 	}
-	return enter(Version{low.Major, low.Minor + 1, 0}, target)
+	return enter(release(low.Major, low.Minor+1, 0), target)
 }
 
 // mixed is the stop of members of two minors: the higher one where that leads to the target, else the lower one. A
@@ -181,7 +181,7 @@ func (at Progress) mixed(low, high, target Version) (stop Stop, err error) {
 
 // FirstBlind is the first minor that cannot read what 3.5 wrote to raft's log: it fails on kinds of entries that it
 // does not know (etcd-io/etcd:server/etcdserver/apply/apply.go).
-var FirstBlind = Version{3, 7, 0}
+var FirstBlind = release(3, 7, 0)
 
 // up is the next stop of members of one minor below that of the target.
 func (at Progress) up(low, high, target Version) (Stop, error) {
@@ -191,7 +191,7 @@ func (at Progress) up(low, high, target Version) (Stop, error) {
 	if need := at.unmoved(high); need != NeedNothing {
 		return Stop{Version: high, Needs: need}, nil
 	}
-	next := Version{high.Major, high.Minor + 1, 0}
+	next := release(high.Major, high.Minor+1, 0)
 	if next.SameMinor(FirstBlind) && !at.Covered {
 		return Stop{Version: high, Needs: NeedCover}, nil
 	}
@@ -216,7 +216,7 @@ func passThrough(entered, target Version) (Stop, error) {
 
 // down is the next stop of members of one minor above that of the target.
 func (at Progress) down(high, target Version) (Stop, error) {
-	next := Version{high.Major, high.Minor - 1, 0}
+	next := release(high.Major, high.Minor-1, 0)
 	switch {
 	case at.Late && !at.Uneven && at.Downgrade.IsZero() && at.Cluster.SameMinor(next):
 		return enter(next, target) // all say that etcd did not move the cluster version: the lower minor still starts

@@ -213,7 +213,7 @@ func (at *Progress) take(t *testing.T, stop Stop) bool {
 	members := at.Members[0]
 	switch stop.Needs {
 	case NeedDowngrade:
-		at.Downgrade = Version{3, members.Minor - 1, 0}
+		at.Downgrade = release(3, members.Minor-1, 0)
 	case NeedNoDowngrade:
 		at.Downgrade = Version{}
 	case NeedCluster:

@@ -53,7 +53,7 @@ func TestThePageOnSecurityNamesTheFloorOfEachMinor(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range knownMinors {
-		_, fixed := Vulnerabilities(Version{m.major, m.minor, 0})
+		_, fixed := Vulnerabilities(release(m.major, m.minor, 0))
 		if want := fmt.Sprintf("%s before %s", m.waypoint.MinorString(), fixed); !strings.Contains(string(page), want) {
 			t.Errorf("SECURITY.md lacks %q", want)
 		}

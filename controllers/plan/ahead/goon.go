@@ -239,8 +239,7 @@ func (w *model) moveVersion() {
 		if !answers {
 			return
 		}
-		runs := w.etcd.answers[r.Pod.UID].Version
-		runs.Patch = 0
+		runs := w.etcd.answers[r.Pod.UID].Version.OfMinor()
 		if i == 0 || runs.Compare(lowest) < 0 {
 			lowest = runs
 		}

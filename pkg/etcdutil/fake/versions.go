@@ -32,13 +32,13 @@ func (n *Network) moveVersions(cluster etcdutil.ID) bool {
 	target := state.downgrade
 	switch {
 	case state.version.IsZero():
-		n.append(g, entry{kind: entryVersion, version: minorOf(lowest)})
+		n.append(g, entry{kind: entryVersion, version: lowest.OfMinor()})
 	case !target.IsZero() && isEach && n.highestVersion(cluster).SameMinor(target):
 		n.append(g, entry{kind: entryDowngrade})
 	case !target.IsZero() && target.Compare(state.version) < 0:
 		n.append(g, entry{kind: entryVersion, version: target})
-	case target.IsZero() && isEach && minorOf(lowest).Compare(state.version) > 0:
-		n.append(g, entry{kind: entryVersion, version: minorOf(lowest)})
+	case target.IsZero() && isEach && lowest.OfMinor().Compare(state.version) > 0:
+		n.append(g, entry{kind: entryVersion, version: lowest.OfMinor()})
 	default:
 		return false
 	}
@@ -74,10 +74,6 @@ func (n *Network) highestVersion(cluster etcdutil.ID) (highest etcdutil.Version)
 	return highest
 }
 
-func minorOf(v etcdutil.Version) etcdutil.Version {
-	return etcdutil.Version{Major: v.Major, Minor: v.Minor}
-}
-
 // storageVersion is that of the cluster: a member moves its data as soon as that moved. 3.5 does not say it.
 func (n *Network) storageVersion(p *Process) string {
 	if p.flags.Version.Minor < 6 {
@@ -98,7 +94,7 @@ func (n *Network) enableDowngrade(p *Process, target etcdutil.Version) error {
 	case !state.downgrade.IsZero():
 		return rpctypes.ErrDowngradeInProcess
 	}
-	return n.commit(p, entry{kind: entryDowngrade, version: minorOf(target)})
+	return n.commit(p, entry{kind: entryDowngrade, version: target.OfMinor()})
 }
 
 // cancelDowngrade is no error where there is nothing to cancel.
@@ -157,7 +153,7 @@ func (p *Process) snapshotAfter(entries int) {
 // (etcd-io/etcd:server/etcdserver/version/downgrade.go, …/apply/apply.go; that 3.7 panics was tried).
 func (p *Process) versionExit() *Exit {
 	state := p.state()
-	if p.flags.Version.Compare(state.version) < 0 {
+	if p.flags.Version.OfMinor().Compare(state.version) < 0 {
 		return &Exit{1, fmt.Sprintf("invalid downgrade; server version is lower than determined cluster version "+
 			"(%s, %s)", p.flags.Version, state.version)}
 	}
@@ -175,7 +171,7 @@ func (p *Process) versionExit() *Exit {
 // joinExit ends a new member that etcd does not let join (etcd-io/etcd:server/etcdserver/cluster_util.go
 // isCompatibleWithCluster; that none joins while a downgrade is enabled was tried).
 func (p *Process) joinExit(state membership) *Exit {
-	if p.flags.Version.Compare(state.version) < 0 || !state.downgrade.IsZero() {
+	if p.flags.Version.OfMinor().Compare(state.version) < 0 || !state.downgrade.IsZero() {
 		return &Exit{1, "incompatible with current running cluster"}
 	}
 	return nil
