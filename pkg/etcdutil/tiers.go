@@ -47,8 +47,8 @@ var knownMinors = []minor{
 		"etcd-io/etcd:server/etcdserver/v3_server.go, CHANGELOG/CHANGELOG-3.7.md"},
 }
 
-// trial is the minor that comes next, of which only this pre-release is known. A cluster runs it where the spec asks for
-// that very version, and is warned; nothing leads through it.
+// trial is the minor that comes next, of which only this pre-release is known. A cluster runs it where the spec asks
+// for that very version, and is warned; nothing leads through it.
 var trial = minor{3, 8, Version{Major: 3, Minor: 8, Pre: "alpha.0"}, "it is a pre-release, for tests only. No later " +
 	"version has to read its data", "etcd-io/etcd:CHANGELOG/CHANGELOG-3.8.md"}
 
@@ -73,8 +73,8 @@ func Judge(v Version) Verdict {
 	case v == trial.waypoint:
 		return Verdict{TierWarn, fmt.Sprintf("etcd %s is accepted, but %s.", v, trial.why), newest().waypoint}
 	case isKnown && known == trial:
-		return Verdict{TierRefuse, fmt.Sprintf("etcd %s is of a minor of which this operator knows only %s, which is for "+
-			"tests.", v, trial.waypoint), newest().waypoint}
+		return Verdict{TierRefuse, fmt.Sprintf("etcd %s is of a minor of which this operator knows only %s, which is "+
+			"for tests.", v, trial.waypoint), newest().waypoint}
 	case !isKnown:
 		return Verdict{TierRefuse,
 			fmt.Sprintf("etcd %s is of a minor this operator does not know; it knows %s.",
@@ -146,7 +146,8 @@ type vulnerability struct {
 var vulnerabilities = []vulnerability{
 	{"CVE-2026-33343", []Version{release(3, 5, 28), release(3, 6, 9)}, "etcd-io/etcd CHANGELOG, GHSA-rfx7-8w68-q57q"},
 	{"CVE-2026-33413", []Version{release(3, 5, 28), release(3, 6, 9)}, "etcd-io/etcd CHANGELOG, GHSA-q8m4-xhhv-38mg"},
-	{"CVE-2026-44283", []Version{release(3, 5, 30), release(3, 6, 11)}, "etcd-io/etcd PRs 21681, 21685, GHSA-x35m-3gp4-4fh5"},
+	{"CVE-2026-44283", []Version{release(3, 5, 30), release(3, 6, 11)},
+		"etcd-io/etcd PRs 21681, 21685, GHSA-x35m-3gp4-4fh5"},
 	{"GHSA-3wh4-j44w-pg92", []Version{release(3, 5, 32), release(3, 6, 13)}, "etcd-io/etcd PRs 22021, 22025"},
 	{"GHSA-xg4h-6gfc-h4m8", []Version{release(3, 5, 33), release(3, 6, 14), release(3, 7, 1)},
 		"etcd-io/website:content/en/blog/2026, v3.7.1, v3.6.14, and v3.5.33"},
@@ -158,8 +159,8 @@ var vulnerabilities = []vulnerability{
 		"etcd-io/website:content/en/blog/2026/sep-21-patch-release.md, server/go.mod"},
 }
 
-// Vulnerabilities names the security advisories that a version is known to be open to, those of its dependencies too, and
-// the first patch of its minor without any of them. Both are empty for a version without one.
+// Vulnerabilities names the security advisories that a version is known to be open to, those of its dependencies too,
+// and the first patch of its minor without any of them. Both are empty for a version without one.
 func Vulnerabilities(v Version) (ids []string, fixed Version) {
 	for _, known := range vulnerabilities {
 		for _, f := range known.fixed {
