@@ -255,6 +255,9 @@ func (w *model) moveVersion() {
 	case highest.Compare(down) <= 0:
 		says.Versions.Downgrade, says.Versions.Cluster = etcdutil.Version{}, down
 	default:
+		if says.Versions.Cluster != down {
+			w.etcd.saved++ // at once, as etcd does
+		}
 		says.Versions.Cluster = down
 	}
 }
