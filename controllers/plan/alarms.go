@@ -243,8 +243,8 @@ func coverLog(o pass) *proposal {
 	}
 	why := fmt.Sprintf("etcd %s cannot read what 3.5 may have left there", o.Desired.Target)
 	if o.Desired.Needs == etcdutil.NeedSave {
-		why = "a member did not say that it wrote a snapshot, and a lower etcd cannot read what a higher one may have " +
-			"left there"
+		why = "a member did not say that it wrote a snapshot, and a lower etcd cannot read what a higher one may " +
+			"have left there"
 	}
 	return act(changes.AppendEntries{Until: leader.Answer.Applied + entriesPerPass},
 		"%s. It goes on until every member wrote a snapshot, and clients are served meanwhile.", why)

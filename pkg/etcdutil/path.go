@@ -191,9 +191,9 @@ func (at Progress) mixed(low, high, target Version) (stop Stop, err error) {
 // does not know (etcd-io/etcd:server/etcdserver/apply/apply.go).
 var FirstBlind = release(3, 7, 0)
 
-// lastFiled is the last minor that starts from a snapshot in a file. What lies past it in raft's log must not have raised
-// the cluster version above that minor: etcd panics on it (etcd-io/etcd:server/etcdserver/version/downgrade.go). Where
-// the cluster version goes down, 3.7 writes such a file at once. 3.8 writes none (etcd-io/etcd#22263).
+// lastFiled is the last minor that starts from a snapshot in a file. What lies past it in raft's log must not have
+// raised the cluster version above that minor: etcd panics on it (etcd-io/etcd:server/etcdserver/version/downgrade.go).
+// Where the cluster version goes down, 3.7 writes such a file at once. 3.8 writes none (etcd-io/etcd#22263).
 var lastFiled = release(3, 6, 0)
 
 // up is the next stop of members of one minor below that of the target.

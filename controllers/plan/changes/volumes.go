@@ -86,8 +86,8 @@ func guardFormat(o facts.View, r facts.Replica, version etcdutil.Version) Veto {
 	return Veto{}
 }
 
-// guardUnsaved lets the first member go down to 3.6 only once each member's etcd wrote a snapshot. Where no downgrade is
-// enabled, the cluster version never rose.
+// guardUnsaved lets the first member go down to 3.6 only once each member's etcd wrote a snapshot. Where no downgrade
+// is enabled, the cluster version never rose.
 func guardUnsaved(o facts.View, r facts.Replica, version etcdutil.Version) Veto {
 	isLast := func(other facts.Replica) bool { return other.Answer.Versions.Downgrade.SameMinor(version) }
 	if version.Minor != firstBlind.Minor-1 || r.Record().Version.Compare(firstBlind) < 0 ||
