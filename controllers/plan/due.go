@@ -38,6 +38,7 @@ type Due struct {
 	Succeeded facts.Replica   // the voter that a new member follows, before it goes: see succession.go
 
 	Expand facts.Replica // the voter whose claim asks for the size of the spec next: see growth.go
+	Modify facts.Replica // the same of its VolumeAttributesClass: see attributes.go
 
 	Unplaced    facts.Replica // a learner that no node takes
 	Dispensable facts.Replica // the doomed voter that the others can do without
@@ -83,7 +84,7 @@ func dueOf(o judge.Judged) *Due {
 	d.Restart = d.nextOf(o, d.Restarts)
 	d.Resize = d.nextOf(o, toResize(o, outdated))
 	d.OtherVersion = d.otherVersion(o)
-	d.Expand = toExpand(o)
+	d.Expand, d.Modify = toExpand(o), toModify(o)
 	d.Succeeded = d.succeeded(o)
 	d.Replace = toReplace(o)
 	d.Lasting = d.lastingVoters(o)
