@@ -70,6 +70,7 @@ const (
 	ReasonCompare       = "Compare"     // the copy of a member that started is compared with the others'
 	ReasonMoveLeader    = "MoveLeader"
 	ReasonDefragment    = "Defragment"         // a member is defragmented
+	ReasonModify        = "VolumeModification" // volumes get the VolumeAttributesClass of the spec, or one cannot
 	ReasonWindow        = "MaintenanceWindow"  // members that serve are not restarted before the next window opens
 	ReasonAsleep        = "Asleep"             // spec.size is 0, and no member runs
 	ReasonFallingAsleep = "FallingAsleep"      // spec.size is 0, and something has to end before the cluster sleeps
