@@ -249,6 +249,20 @@ bench: $(LOCALKUBE) bin/s3/versitygw ## Speed and cost against their floors, as 
 	@$(GO_TEST) ./test/bench
 	@$(call on-operator,go run ./test/bench $(FLAGS))
 
+# A report of each row for ROWS="resize replace" or all, RUNS times; REPORT=… names another directory. The judgement comes after
+# what was measured, however that ended, and its table says what has no figures.
+.PHONY: report
+report: $(LOCALKUBE) bin/ginkgo ## What clients notice of each fault and change, judged by etcd's own model: docs/report.md; ROWS=…, RUNS=1.
+	@go build -C test/histories -o $(BIN)/histories .
+	@go test -vet=off $(STRIPPED) -c -o test/e2e/report/report.test ./test/e2e/report
+	@rm -rf '$(REPORT)'; mkdir -p '$(REPORT)'
+	@$(call on-operator,export REPORT='$(REPORT)' ROWS='$(ROWS)' RUNS='$(RUNS)' VERSION='$(VERSION)'; \
+		bin/ginkgo --timeout=$$((25 * $(RUNS)))m --output-dir='$(REPORT)' --json-report=stories.json test/e2e/report/report.test || failed=1; \
+		bin/histories '$(REPORT)' || failed=1; [ -z "$${failed:-}" ])
+REPORT ?= $(CURDIR)/bin/report
+ROWS ?=
+RUNS ?= 1
+
 .PHONY: demo
 demo: fit $(LOCALKUBE) $(if $(BACKUP),$(S3_SERVER)) ## From nothing to a healing etcd cluster on this machine (Linux, root); BACKUP=1 backs it up.
 	@$(LOCALKUBE) up --etcd $(DEMO_ETCD) $(NODES:%=--nodes %)

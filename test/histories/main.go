@@ -39,11 +39,11 @@ func run(args []string) error {
 		fmt.Printf("linearizable: %s\nwatch: %s\n", found.Linearizable, found.Watch)
 		return found.err()
 	}
-	return report(flags.Arg(0), *patience)
+	return judgeAll(flags.Arg(0), *patience)
 }
 
-// report judges every run in a directory.
-func report(directory string, patience time.Duration) error {
+// judgeAll judges every run in a directory.
+func judgeAll(directory string, patience time.Duration) error {
 	r, err := read(directory)
 	if err != nil {
 		return err
