@@ -34,7 +34,7 @@ type about struct {
 type played struct {
 	Scenario   string         `json:"scenario"`
 	Run        int            `json:"run"`
-	History    string         `json:"history"` // its directory, in that of the report
+	History    string         `json:"history"` // its directory, in the report's
 	Operations int            `json:"operations"`
 	Failed     int            `json:"failed"`
 	Problems   map[string]int `json:"problems,omitempty"`
@@ -57,8 +57,10 @@ func read(directory string) (whole, error) {
 	}
 	for _, id := range r.Rows {
 		for number := 1; number <= r.Wanted; number++ {
-			found := played{Scenario: id, Run: number, History: fmt.Sprintf("%s-%d", id, number)}
-			err := readJSON(filepath.Join(directory, found.History, "run.json"), &found)
+			var found played
+			name := fmt.Sprintf("%s-%d", id, number)
+			err := readJSON(filepath.Join(directory, name, "run.json"), &found)
+			found.Scenario, found.Run, found.History = id, number, name
 			if errors.Is(err, os.ErrNotExist) {
 				found.Error = "it was not begun"
 			} else if err != nil {
@@ -158,11 +160,12 @@ func rowOf(runs []played, i int) string {
 // figure is the worst, and the median where there are several.
 func figure(values []float64, form string) string {
 	slices.Sort(values)
-	worst := fmt.Sprintf(form, values[len(values)-1])
-	if len(values) == 1 {
+	n := len(values)
+	worst := fmt.Sprintf(form, values[n-1])
+	if n == 1 {
 		return worst
 	}
-	return fmt.Sprintf("%s (%s)", worst, fmt.Sprintf(form, values[len(values)/2]))
+	return fmt.Sprintf("%s ("+form+")", worst, (values[(n-1)/2]+values[n/2])/2)
 }
 
 // cell is a text that does not end the cell of a table.

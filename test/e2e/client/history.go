@@ -171,6 +171,15 @@ func rangeAnswer(answer *clientv3.GetResponse) response {
 		MemberID: memberID(answer.Header.MemberId)}
 }
 
+func txnAnswer(answer *clientv3.TxnResponse) response {
+	results := make([]txnResult, 0, len(answer.Responses))
+	for _, done := range answer.Responses {
+		results = append(results, txnResult{Deleted: done.GetResponseDeleteRange().GetDeleted()})
+	}
+	return response{Txn: &txnResponse{Failure: !answer.Succeeded, Results: results}, Revision: answer.Header.Revision,
+		MemberID: memberID(answer.Header.MemberId)}
+}
+
 func memberID(id uint64) string { return strconv.FormatUint(id, 16) }
 
 func revisionOf(kv *mvccpb.KeyValue) valueRevision {

@@ -205,12 +205,7 @@ func (c *recorded) send(ctx context.Context, q request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	results := make([]txnResult, 0, len(answer.Responses))
-	for _, done := range answer.Responses {
-		results = append(results, txnResult{Deleted: done.GetResponseDeleteRange().GetDeleted()})
-	}
-	return response{Txn: &txnResponse{Failure: !answer.Succeeded, Results: results}, Revision: answer.Header.Revision,
-		MemberID: memberID(answer.Header.MemberId)}, nil
+	return txnAnswer(answer), nil
 }
 
 // Counts are how many requests there were until now, and how many of them were not answered in time.
