@@ -23,7 +23,7 @@ func TestAHistoryIsWrittenInTheFormOfEtcdsOwnTests(t *testing.T) {
 		`{"Type":"txn","Txn":{"Conditions":[{"Key":"/k/1","ExpectedRevision":5}],"OperationsOnSuccess":` +
 			`[{"Type":"put-operation","Put":{"Key":"/k/1","Value":{"Value":"v2"}}}]}}`: compareAndPut("/k/1", 5, "v2"),
 		`{"Type":"txn","Txn":{"OperationsOnSuccess":[{"Type":"delete-operation","Delete":{"Key":"/k/1"}}]}}`: deleteRequest("/k/1"),
-		`{"Txn":{"Failure":true,"Results":[]},"Revision":7,"member-id":"ab"}`: txnAnswer(&clientv3.TxnResponse{Header: header}),
+		`{"Txn":{"Failure":true,"Results":[]},"Revision":7,"member-id":"ab"}`:                                txnAnswer(&clientv3.TxnResponse{Header: header}),
 		`{"Events":[{"Type":"put-operation","Key":"/k/1","Value":{"Value":"v1"},"Revision":5,"IsCreate":true}],"Revision":7,` +
 			`"Time":9}`: watchAnswer(clientv3.WatchResponse{Header: header, Events: []*clientv3.Event{{Kv: kv}}}, 9),
 	} {

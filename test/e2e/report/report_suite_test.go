@@ -5,6 +5,7 @@ package report
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -45,21 +46,29 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	kube.Manager = filepath.Join("..", kube.Manager) // it is named from test/e2e
 	Expect(kube.Localkube).NotTo(BeEmpty(), "the report breaks what only a localkube lets it break; LOCALKUBE names none")
-	Eventually(ctx, operatorIsReady).WithContext(ctx).Should(Succeed(), "the operator is not installed and ready")
+	awaitOperator(ctx)
 	Expect(kube.Fence(ctx)).To(Succeed())
 	DeferCleanup(kube.Unfence)
 	Expect(writeJSON("about.json", aboutThisRun())).To(Succeed())
 })
 
+func awaitOperator(ctx context.Context) {
+	GinkgoHelper()
+	Eventually(ctx, func() error { return operatorIsReady(ctx) }).Should(Succeed(), "the operator is not installed and ready")
+}
+
 // operatorIsReady says what is missing until both replicas of the operator are ready and one of them is in charge.
-func operatorIsReady(g Gomega, ctx context.Context) {
+func operatorIsReady(ctx context.Context) error {
 	operator := &appsv1.Deployment{}
 	key := client.ObjectKey{Namespace: world.OperatorNamespace, Name: world.OperatorName}
-	g.Expect(kube.Client.Get(ctx, key, operator)).To(Succeed())
-	g.Expect(operator.Status.ReadyReplicas).To(BeEquivalentTo(2))
+	if err := kube.Client.Get(ctx, key, operator); err != nil {
+		return err
+	}
 	leader, err := kube.OperatorLeader(ctx)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(world.IsReady(leader)).To(BeTrue(), leader.Name)
+	if err == nil && (operator.Status.ReadyReplicas != 2 || !world.IsReady(leader)) {
+		err = fmt.Errorf("%d replicas of the operator are ready, and %s is in charge", operator.Status.ReadyReplicas, leader.Name)
+	}
+	return err
 }
 
 // about is what a reader has to know of where the figures are from.

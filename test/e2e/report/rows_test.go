@@ -71,7 +71,7 @@ func killOperators(ctx context.Context, on *subject) {
 	kube.KillOperators(ctx, pods)
 	deletePod(ctx, on, victim)
 	Eventually(ctx, func() string { return holder(ctx) }).ShouldNot(Equal(before), "a process that was killed holds the Lease")
-	Eventually(ctx, operatorIsReady).WithContext(ctx).Should(Succeed())
+	awaitOperator(ctx)
 }
 
 // holder is the process of the operator that is in charge.
