@@ -65,7 +65,7 @@ type value struct {
 	Value string `json:",omitempty"`
 }
 
-// response has an error where nobody knows whether the request took effect.
+// response has an error where it is not known whether the request took effect.
 type response struct {
 	Range    *rangeResponse `json:",omitempty"`
 	Txn      *txnResponse   `json:",omitempty"`

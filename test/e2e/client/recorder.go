@@ -132,7 +132,7 @@ func (c *recorded) askAny() bool {
 	}
 }
 
-// swap puts if nobody else has meanwhile.
+// swap puts unless another client has put meanwhile.
 func (c *recorded) swap(key string) bool {
 	read := c.ask(getRequest(key))
 	if !read.isAnswered() {
