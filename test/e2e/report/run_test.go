@@ -127,6 +127,8 @@ var _ = ReportAfterSuite("rows without figures", func(report Report) {
 func history(id string, run int) string { return fmt.Sprintf("%s-%d", id, run) }
 
 func play(ctx context.Context, s scenario, run int) {
+	awaitOperator(ctx) // the row before may have hurt it
+	kube.AwaitNodesReady(ctx)
 	story, err := newStory(ctx, s.operator)
 	Expect(err).NotTo(HaveOccurred())
 	on := &subject{}
