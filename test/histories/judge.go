@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// verdict is what etcd's own checks say of one history. Each is "yes", or why not.
+// verdict is what etcd's own checks say of one history. Each is "yes", "no: …" or "not judged: …".
 type verdict struct {
 	Linearizable string `json:"linearizable,omitempty"`
 	Watch        string `json:"watch,omitempty"` // whether the watch kept what etcd promises of one
@@ -20,10 +20,10 @@ const yes = "yes"
 
 func (v verdict) err() error {
 	if v.Linearizable != yes {
-		return fmt.Errorf("not linearizable: %s", v.Linearizable)
+		return fmt.Errorf("linearizable: %s", v.Linearizable)
 	}
 	if v.Watch != yes {
-		return fmt.Errorf("the watch broke a promise: %s", v.Watch)
+		return fmt.Errorf("watch: %s", v.Watch)
 	}
 	return nil
 }
@@ -32,7 +32,7 @@ func (v verdict) err() error {
 func judge(directory string, patience time.Duration) (v verdict) {
 	defer func() {
 		if panicked := recover(); panicked != nil { // so does etcd's reader at a request that it does not know
-			v = verdict{Linearizable: fmt.Sprintf("not judged: %v", panicked), Watch: "not judged"}
+			v = notJudged(fmt.Errorf("%v", panicked))
 		}
 	}()
 	clients, err := report.LoadClientReports(directory)
@@ -40,29 +40,35 @@ func judge(directory string, patience time.Duration) (v verdict) {
 		err = errors.New("there is no history of a client")
 	}
 	if err != nil {
-		return verdict{Linearizable: "not judged: " + err.Error(), Watch: "not judged"}
+		return notJudged(err)
 	}
 	persisted, err := report.LoadClusterPersistedRequests(zap.NewNop(), directory)
 	if err == nil && len(persisted) == 0 {
 		err = errors.New("the logs of the members have no request")
 	}
 	if err != nil {
-		return verdict{Linearizable: "not judged: " + err.Error(), Watch: "not judged"}
+		return notJudged(err)
 	}
 	found := validate.ValidateAndReturnVisualize(zap.NewNop(), validate.Config{}, clients, persisted, patience)
-	v.Linearizable = said(errors.Join(found.Assumptions.Error(), found.Linearization.Error()))
-	v.Watch = "not judged"
-	if v.Linearizable == yes && found.Watch.Status == validate.Success {
-		v.Watch = yes
-	} else if v.Linearizable == yes {
-		v.Watch = found.Watch.String()
+	if found.Assumptions.Status != validate.Success {
+		return notJudged(found.Assumptions.Error())
 	}
-	return v
+	return verdict{Linearizable: said(found.Linearization.Result), Watch: said(found.Watch)}
 }
 
-func said(err error) string {
-	if err != nil {
-		return err.Error()
+func notJudged(err error) verdict {
+	return verdict{Linearizable: "not judged: " + err.Error(), Watch: "not judged"}
+}
+
+func said(r validate.Result) string {
+	switch r.Status {
+	case validate.Success:
+		return yes
+	case validate.Failure:
+		return "no: " + r.Message
+	case validate.Unknown:
+		return "not judged"
+	default:
+		return "not judged: " + r.String()
 	}
-	return yes
 }

@@ -147,14 +147,23 @@ func rowOf(runs []played, i int) string {
 		requests, failed = requests+run.Operations, failed+run.Failed
 		names = append(names, "`"+run.History+"`")
 		if run.Linearizable != yes {
-			linearizable = "**no**: " + cell(run.Linearizable)
+			linearizable = loud(run.Linearizable)
 		}
 		if run.Watch != yes {
-			watch = "**no**: " + cell(run.Watch)
+			watch = loud(run.Watch)
 		}
 	}
 	return fmt.Sprintf("| %s | %d | %s | %s | %d | %d | %s | %s | %s |\n", runs[0].Steps[i].Row, len(runs),
 		linearizable, watch, requests, failed, figure(gaps, "%.2f s"), figure(wholes, "%.1f s"), strings.Join(names, ", "))
+}
+
+// loud is a verdict that is not yes, which no reader may miss.
+func loud(said string) string {
+	what, why, _ := strings.Cut(said, ": ")
+	if why == "" {
+		return "**" + what + "**"
+	}
+	return "**" + what + "**: " + cell(why)
 }
 
 // figure is the worst, and the median where there are several.

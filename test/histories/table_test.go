@@ -75,10 +75,10 @@ func TestAHistoryThatIsNotLinearizableFailsAfterItsRowIsWritten(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(directory, "killed-1"), os.DirFS(bad)); err != nil {
 		t.Fatal(err)
 	}
-	if err := run([]string{directory}); err == nil || !strings.Contains(err.Error(), "killed-1: not linearizable") {
+	if err := run([]string{directory}); err == nil || !strings.Contains(err.Error(), "killed-1: linearizable: no") {
 		t.Errorf("%v", err)
 	}
-	if page, _ := os.ReadFile(filepath.Join(directory, "report.md")); !strings.Contains(string(page), "| etcd killed | 2 | **no**: ") {
+	if page, _ := os.ReadFile(filepath.Join(directory, "report.md")); !strings.Contains(string(page), "| etcd killed | 2 | **no**: illegal | **not judged** | ") {
 		t.Errorf("the row is not told:\n%s", page)
 	}
 }
