@@ -32,6 +32,9 @@ func TestReport(t *testing.T) {
 	if directory == "" {
 		needs.Unfit(t, "make report runs it, and names the directory of the report in REPORT")
 	}
+	if names := unknown(); len(names) > 0 {
+		t.Fatalf("ROWS names %q; docs/report.md has the names of the rows", names)
+	}
 	RegisterFailHandler(Fail)
 	log.SetLogger(GinkgoLogr)
 	SetDefaultEventuallyTimeout(world.Patience)

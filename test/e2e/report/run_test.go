@@ -12,7 +12,6 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
-	"github.com/onsi/ginkgo/v2/types"
 	. "github.com/onsi/gomega"
 
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
@@ -74,21 +73,19 @@ func asked() int {
 
 // wanted are the scenarios that ROWS names, or all.
 func wanted() []scenario {
-	ids := strings.FieldsFunc(os.Getenv("ROWS"), func(r rune) bool { return r == ',' || r == ' ' })
-	known := map[string]bool{}
-	var found []scenario
-	for _, s := range scenarios {
-		known[s.id] = true
-		if len(ids) == 0 || slices.Contains(ids, s.id) {
-			found = append(found, s)
-		}
-	}
-	for _, id := range ids {
-		if !known[id] {
-			panic(fmt.Sprintf("ROWS names %q, which is no row; see docs/report.md", id))
-		}
-	}
-	return found
+	ids := named()
+	return slices.DeleteFunc(slices.Clone(scenarios), func(s scenario) bool { return len(ids) > 0 && !slices.Contains(ids, s.id) })
+}
+
+func named() []string {
+	return strings.FieldsFunc(os.Getenv("ROWS"), func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// unknown are the names in ROWS that no scenario has.
+func unknown() []string {
+	return slices.DeleteFunc(named(), func(id string) bool {
+		return slices.ContainsFunc(scenarios, func(s scenario) bool { return s.id == id })
+	})
 }
 
 // perRow bounds one that hangs; it is no measure of speed.
@@ -107,20 +104,15 @@ var _ = Describe("Clients", func() {
 	}
 })
 
-// What was begun and not finished is in the report, with why.
-var _ = ReportAfterSuite("rows without figures", func(report Report) {
-	for _, spec := range report.SpecReports {
-		if spec.LeafNodeType != types.NodeTypeIt || spec.State == types.SpecStatePassed {
-			continue
-		}
-		labels := spec.Labels()
-		run, _ := strconv.Atoi(labels[1])
-		why, _, _ := strings.Cut(spec.FailureMessage(), "\n")
-		if spec.State == types.SpecStateSkipped {
-			why = "there was no time left"
-		}
-		Expect(writeJSON(filepath.Join(history(labels[0], run), "run.json"), taken{Scenario: labels[0], Run: run, Error: why})).To(Succeed())
+// What was begun and not finished is in the report, with why. What is not there was not begun.
+var _ = ReportAfterEach(func(report SpecReport) {
+	if !report.Failed() {
+		return
 	}
+	labels := report.Labels()
+	run, _ := strconv.Atoi(labels[1])
+	why, _, _ := strings.Cut(report.FailureMessage(), "\n")
+	Expect(writeJSON(filepath.Join(history(labels[0], run), "run.json"), taken{Scenario: labels[0], Run: run, Error: why})).To(Succeed())
 })
 
 // history is the directory of one run, below the report's.
