@@ -104,6 +104,9 @@ var _ = Describe("Clients", func() {
 	}
 })
 
+// aLine is how much of a failure fits into a row. All of it is in the output.
+const aLine = 200
+
 // What was begun and not finished is in the report, with why. What is not there was not begun.
 var _ = ReportAfterEach(func(report SpecReport) {
 	if !report.Failed() {
@@ -111,8 +114,9 @@ var _ = ReportAfterEach(func(report SpecReport) {
 	}
 	labels := report.Labels()
 	run, _ := strconv.Atoi(labels[1])
-	why, _, _ := strings.Cut(report.FailureMessage(), "\n")
-	Expect(writeJSON(filepath.Join(history(labels[0], run), "run.json"), taken{Scenario: labels[0], Run: run, Error: why})).To(Succeed())
+	why := strings.Join(strings.Fields(report.FailureMessage()), " ")
+	found := taken{Scenario: labels[0], Run: run, Error: why[:min(len(why), aLine)]}
+	Expect(writeJSON(filepath.Join(history(labels[0], run), "run.json"), found)).To(Succeed())
 })
 
 // history is the directory of one run, below the report's.
