@@ -82,7 +82,7 @@ SERVED := pkg/backup pkg/backup/store pkg/etcdutil/contract test/s3server
 # which mostly wait. The longest begin.
 COMPUTED := controllers/cluster controllers/plan controllers/plan/ahead controllers/report controllers/schedule controllers/scheduleplan
 # These have targets of their own. What tests the bench and the demo is tested with them.
-APART := controllers/plan/world test/arrows test/docwords test/needs test/mutants test/docs test/e2e test/bench test/demo \
+APART := controllers/plan/world test/arrows test/docwords test/needs test/mutants test/docs test/e2e test/e2e/report test/bench test/demo \
 	test/trust test/gcsserver test/azureserver
 # These try each of many moments or chances: the gate some of them, and all with FULL=1.
 STRIDING := controllers/admission controllers/apply controllers/cluster controllers/observe controllers/report controllers/scheduleplan
@@ -138,7 +138,7 @@ manifests: bin/controller-gen ## Regenerate the CRDs and the operator's role, an
 
 .PHONY: clean
 clean: ## Remove what was built; the caches outside the tree stay.
-	@rm -rf bin dist test/reports $(E2E_TEST)
+	@rm -rf bin dist test/reports $(E2E_TEST) $(REPORT_TEST)
 
 ##@ Tests
 
@@ -251,6 +251,22 @@ mutants: bin/etcd bin/helm $(S3_SERVER) ## Seed known bugs one at a time, or tho
 bench: $(LOCALKUBE) bin/s3/versitygw ## Speed and cost against their floors, as JSON and a table; FLAGS="-figures backup" for some.
 	@$(GO_TEST) ./test/bench
 	@$(call on-operator,go run ./test/bench $(FLAGS))
+
+# ROWS="resize replace" are those rows alone. The judgement comes after what was measured, however that ended, and its table says
+# what has no figures. A directory that has a report already is left alone.
+.PHONY: report
+report: $(LOCALKUBE) bin/ginkgo ## What clients notice of faults and changes, judged by etcd's own model; ROWS=…, RUNS=1, REPORT=….
+	@[ -z "$$(ls -A $(REPORT_INTO) 2>/dev/null)" ] || { echo "there is a report in $(REPORT_INTO): move it, or name another by REPORT=…"; exit 1; }
+	@mkdir -p $(REPORT_INTO); go build -C test/histories -o $(BIN)/histories .
+	@go test -vet=off $(STRIPPED) -c -o $(REPORT_TEST) ./test/e2e/report
+	@$(call on-operator,export REPORT=$(REPORT_INTO) ROWS='$(ROWS)' RUNS='$(RUNS)' VERSION='$(VERSION)'; \
+		bin/ginkgo --timeout=$$((25 * $(RUNS)))m --output-dir=$(REPORT_INTO) --json-report=stories.json $(REPORT_TEST) || failed=1; \
+		bin/histories $(REPORT_INTO) || failed=1; [ -z "$${failed:-}" ])
+REPORT ?= bin/report
+REPORT_INTO = '$(abspath $(REPORT))'
+REPORT_TEST := test/e2e/report/report.test
+ROWS ?=
+RUNS ?= 1
 
 .PHONY: demo
 demo: fit $(LOCALKUBE) $(if $(BACKUP),$(S3_SERVER)) ## From nothing to a healing etcd cluster on this machine (Linux, root); BACKUP=1 backs it up.
@@ -405,6 +421,7 @@ test-full: bin/etcd $(S3_SERVER) $(MORE_SERVERS) bin/golangci-lint bin/hugo
 	@$(GO_TEST) ./test/demo ./test/docs ./test/bench
 	@cd test/tools && FULL=1 $(GO_TEST) -count=1 ./site
 	@cd test/gitops && $(GO_TEST) ./... && $(BIN)/golangci-lint run ./...
+	@cd test/histories && $(GO_TEST) ./... && $(BIN)/golangci-lint run ./...
 	@$(SUBMAKE) test-spread
 
 .PHONY: test-core

@@ -23,7 +23,7 @@ func (c *Cluster) WriteFollowing(ctx context.Context) *Traffic {
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	gomega.Expect(endpoints).NotTo(gomega.BeEmpty(), "voters to write to")
 	t, background := c.start(ctx, names, client.Options{Endpoints: endpoints, TLS: c.followingTLS()})
-	t.ended.Go(func() { t.resolve(background) })
+	t.ended.Go(func() { c.resolve(background, names, t.SetEndpoints) })
 	t.Flow(ctx)
 	return t
 }
