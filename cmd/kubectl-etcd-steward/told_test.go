@@ -75,7 +75,7 @@ func TestThePageNamesTheVolumesThatAreKeptAndForHowLongNothingUsedThem(t *testin
 	got := plugin(t, edited(t, "healthy", func(c *v1alpha1.EtcdCluster) {
 		c.Status.KeptVolumes = []v1alpha1.KeptVolume{
 			{Name: "demo-3", Reason: "Disk", Since: at(10), Until: at(22), UnusedSince: at(9)},
-			{Name: "demo-4", Reason: "Corruption", Since: at(10), UnusedSince: at(10)},
+			{Name: "demo-4", Reason: "Corruption", Since: at(10), UnusedSince: at(9)},
 			{Name: "demo-5", Reason: "Node", Since: at(10), Until: at(22)},
 			{Name: "demo-6", Reason: "Node"},
 		}
@@ -83,7 +83,7 @@ func TestThePageNamesTheVolumesThatAreKeptAndForHowLongNothingUsedThem(t *testin
 	for _, want := range []string{
 		"Kept:         demo-3, whose member was replaced (Disk). No Pod has used it for 3h. " +
 			"The operator deletes it at 2026-05-04 22:00:00 UTC.\n",
-		"demo-4, whose member was replaced (Corruption). No Pod has used it for 119m. It stays until you delete it: " +
+		"demo-4, whose member was replaced (Corruption). No Pod has used it for 3h. It stays until you delete it: " +
 			"kubectl delete pvc demo-4 -n default.\n",
 		"demo-5, whose member was replaced (Node). A Pod uses it. The operator",
 		"demo-6, whose member was replaced (Node). It is not known since when.",
