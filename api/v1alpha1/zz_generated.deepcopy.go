@@ -1805,6 +1805,11 @@ func (in *PodSpec) DeepCopyInto(out *PodSpec) {
 		*out = new(PodSecurityContext)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.HostUsers != nil {
+		in, out := &in.HostUsers, &out.HostUsers
+		*out = new(bool)
+		**out = **in
+	}
 	if in.NodeSelector != nil {
 		in, out := &in.NodeSelector, &out.NodeSelector
 		*out = make(map[string]string, len(*in))
