@@ -11,25 +11,21 @@ import (
 func (p page) kept() string {
 	lines := make([]string, len(p.Kept))
 	for i, v := range p.Kept {
-		lines[i] = fmt.Sprintf("%s, whose member was replaced (%s). %s %s", v.Name, v.Reason,
-			p.usage(v), p.endOfKept(v))
+		lines[i] = fmt.Sprintf("%s, whose member was replaced (%s). %s", v.Name, v.Reason, p.fateOf(v))
 	}
 	return strings.Join(lines, "\n")
 }
 
-func (p page) usage(v v1alpha1.KeptVolume) string {
+func (p page) fateOf(v v1alpha1.KeptVolume) string {
+	used := "A Pod uses it."
+	if v.UnusedSince != nil {
+		used = fmt.Sprintf("No Pod has used it for %s.", age(v.UnusedSince.Time, p.now))
+	}
 	switch {
-	case v.UnusedSince != nil:
-		return fmt.Sprintf("No Pod has used it for %s.", age(v.UnusedSince.Time, p.now))
-	case v.Since != nil:
-		return "A Pod uses it."
+	case v.Since == nil:
+		return "It is not known since when."
+	case v.Until == nil:
+		return fmt.Sprintf("%s It stays until you delete it: kubectl delete pvc %s -n %s.", used, v.Name, p.Namespace)
 	}
-	return "It is not known since when."
-}
-
-func (p page) endOfKept(v v1alpha1.KeptVolume) string {
-	if v.Until == nil {
-		return fmt.Sprintf("It stays until you delete it: kubectl delete pvc %s -n %s.", v.Name, p.Namespace)
-	}
-	return fmt.Sprintf("The operator deletes it at %s.", date(v.Until.Time))
+	return fmt.Sprintf("%s The operator deletes it at %s.", used, date(v.Until.Time))
 }

@@ -84,9 +84,9 @@ func TestThePageNamesTheVolumesThatAreKeptAndForHowLongNothingUsedThem(t *testin
 		"Kept:         demo-3, whose member was replaced (Disk). No Pod has used it for 3h. " +
 			"The operator deletes it at 2026-05-04 22:00:00 UTC.\n",
 		"demo-4, whose member was replaced (Corruption). No Pod has used it for 3h. It stays until you delete it: " +
-			"kubectl delete pvc demo-4 -n default.\n",
+			"kubectl delete pvc demo-4 -n prod.\n",
 		"demo-5, whose member was replaced (Node). A Pod uses it. The operator",
-		"demo-6, whose member was replaced (Node). It is not known since when.",
+		"demo-6, whose member was replaced (Node). It is not known since when.\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("want %q in\n%s", want, got)
