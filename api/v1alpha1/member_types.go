@@ -114,7 +114,7 @@ type ImageSpec struct {
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^(0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})$'))",message="spec.image.digests must have versions without a leading v as keys, such as 3.6.16"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^((0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})|3[.]8[.]0-alpha[.]0)$'))",message="spec.image.digests must have versions without a leading v as keys, such as 3.6.16"
 	Digests map[string]Digest `json:"digests,omitempty"`
 
 	// PullPolicy is when nodes pull the image: Always, IfNotPresent (default) or Never.

@@ -17,6 +17,7 @@ var accepted = []struct{ name, change string }{
 	{"a version with a leading v", `spec: {version: "v3.5.35"}`},
 	{"a version with known defects", `spec: {version: "3.6.4"}`},
 	{"a patch that is newer than the operator", `spec: {version: "3.7.99"}`},
+	{"the pre-release of the next minor", `spec: {version: "3.8.0-alpha.0", image: {digests: {"3.8.0-alpha.0": "` + someDigest + `"}}}`},
 	{"a repository with a port", "spec: {image: {repository: 'localhost:5000/mirror/etcd'}}"},
 	{"a repository behind an IPv6 address", "spec: {image: {repository: '[fd00::1]:5000/etcd'}}"},
 	{"a repository of a short name", "spec: {image: {repository: etcd}}"},

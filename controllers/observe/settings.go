@@ -225,7 +225,7 @@ func (s survey) desired(ctx context.Context, cluster *v1alpha1.EtcdCluster, aske
 	seen.Now = s.began
 	s.addVersions(ctx, asked.Target, seen.Current.Members)
 	desired := desiredBy(cluster, s.images, asked, seen)
-	if desired.Needs == etcdutil.NeedCover {
+	if desired.Needs.CountsSnapshots() {
 		s.addSnapshots(ctx, seen.Current.Members)
 		desired = desiredBy(cluster, s.images, asked, seen)
 	}

@@ -295,7 +295,8 @@ var follow = []rule{
 	{"enable-downgrade", "A downgrade of etcd is enabled by one minor at a time, once every member serves.",
 		enableDowngrade, givesWay},
 	{"cover-log",
-		"Before 3.7, which cannot read what 3.5 wrote to raft's log, every member writes a snapshot past that.",
+		"Before 3.7, which cannot read what 3.5 wrote to raft's log, every member writes a snapshot past that. So it " +
+			"does before it goes down to 3.6, which cannot read what raised the cluster version.",
 		coverLog, givesWay},
 	{"authentication",
 		"etcd's authentication is turned on once every member serves and the users of operator and clients are " +

@@ -260,8 +260,7 @@ func (w *model) moveVersion() {
 		if !answers {
 			return
 		}
-		runs := w.etcd.answers[r.Pod.UID].Version
-		runs.Patch = 0
+		runs := w.etcd.answers[r.Pod.UID].Version.OfMinor()
 		if i == 0 || runs.Compare(lowest) < 0 {
 			lowest = runs
 		}
@@ -277,6 +276,9 @@ func (w *model) moveVersion() {
 	case highest.Compare(down) <= 0:
 		says.Versions.Downgrade, says.Versions.Cluster = etcdutil.Version{}, down
 	default:
+		if says.Versions.Cluster != down {
+			w.etcd.saved++ // at once, as etcd does
+		}
 		says.Versions.Cluster = down
 	}
 }
