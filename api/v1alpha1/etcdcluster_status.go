@@ -268,6 +268,10 @@ type KeptVolume struct {
 	// Until is when the operator deletes the volume. Absent when it does not: a person deletes it.
 	// +optional
 	Until *metav1.Time `json:"until,omitempty"`
+	// UnusedSince is since when no Pod has used the volume, as Kubernetes 1.37 and later say. Where Kubernetes does not
+	// say it, it is when the operator put the volume aside. Absent while a Pod uses it.
+	// +optional
+	UnusedSince *metav1.Time `json:"unusedSince,omitempty"`
 }
 
 // MaintenanceStatus says when windows of maintenance are open.

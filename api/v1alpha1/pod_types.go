@@ -36,6 +36,14 @@ type PodSpec struct {
 	// +optional
 	SecurityContext *PodSecurityContext `json:"securityContext,omitempty"`
 
+	// HostUsers is whether processes have the user IDs of their node: true (default) or
+	// false. With false, members and the Pods that do tasks run in a user namespace of
+	// their own. One that breaks out of its container is then no user of the node.
+	// Nodes and the file systems of volumes must support mounts with mapped IDs.
+	// A change restarts members one at a time.
+	// +optional
+	HostUsers *bool `json:"hostUsers,omitempty"`
+
 	// NodeSelector restricts the nodes that members run on, by their labels.
 	// +optional
 	// +mapType=atomic
@@ -160,6 +168,14 @@ type PodSecurityContext struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:XValidation:rule="self.all(g, g >= 0 && g <= 2147483647)",message="spec.pod.securityContext.supplementalGroups must be from 0 to 2147483647"
 	SupplementalGroups []int64 `json:"supplementalGroups,omitempty"`
+
+	// SupplementalGroupsPolicy is Merge (default) or Strict. With Merge, processes are
+	// also in the groups that /etc/group of the image names for their user. With
+	// Strict they are not. Kubelets refuse Strict where their container runtime
+	// cannot do it.
+	// +optional
+	// +kubebuilder:validation:Enum=Merge;Strict
+	SupplementalGroupsPolicy corev1.SupplementalGroupsPolicy `json:"supplementalGroupsPolicy,omitempty"`
 
 	// SELinuxOptions are the SELinux level and type of every process. Default: those of
 	// the container runtime. The types are those that Pod Security restricted admits:

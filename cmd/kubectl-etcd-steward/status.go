@@ -127,6 +127,7 @@ func (p page) print(out io.Writer) error {
 		{"Last backup", p.lastBackup(&told)},
 		{"Database", p.database()},
 		{"Largest", p.largest()},
+		{"Kept", p.kept()},
 	} {
 		if l.value == "" {
 			continue

@@ -56,6 +56,7 @@ type summary struct {
 	Database     *database               `json:"database,omitempty"`
 	Leader       string                  `json:"leader,omitempty"`
 	Members      []v1alpha1.MemberStatus `json:"members"`
+	Kept         []v1alpha1.KeptVolume   `json:"keptVolumes,omitempty"`
 	Conditions   []metav1.Condition      `json:"unusualConditions"`
 }
 
@@ -145,6 +146,7 @@ func summarize(in seen) summary {
 		Certificates: firstExpiry(status.Members), Backup: backupsOf(in), Restores: restoresOf(in),
 		Database: databaseOf(c),
 		Leader:   status.Leader, Members: append([]v1alpha1.MemberStatus{}, status.Members...),
+		Kept:       status.KeptVolumes,
 		Conditions: unusual(status.Conditions),
 	}
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -63,6 +65,35 @@ func TestThePageSaysHowManyCopiesOfTheDataAreKnown(t *testing.T) {
 	}
 	if got := plugin(t, edited(t, "creating", func(*v1alpha1.EtcdCluster) {}), "status", "demo").out; strings.Contains(got, "Data:") {
 		t.Errorf("there is no data yet:\n%s", got)
+	}
+}
+
+func TestThePageNamesTheVolumesThatAreKeptAndForHowLongNothingUsedThem(t *testing.T) {
+	at := func(hour int) *metav1.Time {
+		return new(metav1.NewTime(time.Date(2026, 5, 4, hour, 0, 0, 0, time.UTC)))
+	}
+	got := plugin(t, edited(t, "healthy", func(c *v1alpha1.EtcdCluster) {
+		c.Status.KeptVolumes = []v1alpha1.KeptVolume{
+			{Name: "demo-3", Reason: "Disk", Since: at(10), Until: at(22), UnusedSince: at(9)},
+			{Name: "demo-4", Reason: "Corruption", Since: at(10), UnusedSince: at(9)},
+			{Name: "demo-5", Reason: "Node", Since: at(10), Until: at(22)},
+			{Name: "demo-6", Reason: "Node"},
+		}
+	}), "status", "demo").out
+	for _, want := range []string{
+		"Kept:         demo-3, whose member was replaced (Disk). No Pod has used it for 3h. " +
+			"The operator deletes it at 2026-05-04 22:00:00 UTC.\n",
+		"demo-4, whose member was replaced (Corruption). No Pod has used it for 3h. It stays until you delete it: " +
+			"kubectl delete pvc demo-4 -n prod.\n",
+		"demo-5, whose member was replaced (Node). A Pod uses it. The operator",
+		"demo-6, whose member was replaced (Node). It is not known since when.\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+	if got := plugin(t, edited(t, "healthy", func(*v1alpha1.EtcdCluster) {}), "status", "demo").out; strings.Contains(got, "Kept:") {
+		t.Errorf("no volume is kept:\n%s", got)
 	}
 }
 

@@ -33,6 +33,8 @@ var accepted = []struct{ name, change string }{
 	{"the largest quota", "spec: {storage: {size: 65Gi}, etcd: {quotaBackendBytes: 32Gi}}"},
 	{"classes of attributes, of data and of the log", "spec: {storage: {volumeAttributesClassName: fast.ssd, wal: {size: 1Gi, volumeAttributesClassName: faster}}}"},
 	{"no class of attributes", `spec: {storage: {volumeAttributesClassName: ""}}`},
+	{"a user namespace, and only the groups of the spec", "spec: {pod: {hostUsers: false, securityContext: {supplementalGroupsPolicy: Strict}}}"},
+	{"the users of the node, and the groups of the image", "spec: {pod: {hostUsers: true, securityContext: {supplementalGroupsPolicy: Merge}}}"},
 	{"no storage class at all", `spec: {storage: {storageClassName: ""}}`},
 	{"ephemeral data", "spec: {storage: {ephemeral: {}, deletionPolicy: Delete}}"},
 	{"ephemeral data with a large quota and no volume", "spec: {storage: {ephemeral: {medium: ''}}, etcd: {quotaBackendBytes: 8Gi}}"},

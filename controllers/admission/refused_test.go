@@ -269,6 +269,8 @@ var refusedIDs = []refusal{
 		security + ".supplementalGroups must be from 0 to 2147483647", ""},
 	{"a policy of groups that does not exist", "spec: {pod: {securityContext: {fsGroupChangePolicy: Never}}}", security + ".fsGroupChangePolicy",
 		`supported values: "OnRootMismatch", "Always"`, ""},
+	{"a policy of further groups that does not exist", "spec: {pod: {securityContext: {supplementalGroupsPolicy: Lax}}}",
+		security + ".supplementalGroupsPolicy", `supported values: "Merge", "Strict"`, ""},
 	{"a user of SELinux", "spec: {pod: {securityContext: {seLinuxOptions: {user: system_u}}}}", security + ".seLinuxOptions", noSELinuxUser, ""},
 	{"a role of SELinux", "spec: {pod: {securityContext: {seLinuxOptions: {role: system_r}}}}", security + ".seLinuxOptions", noSELinuxUser, ""},
 	{"a type of SELinux that is not confined", "spec: {pod: {securityContext: {seLinuxOptions: {type: spc_t}}}}", security + ".seLinuxOptions.type",

@@ -127,6 +127,18 @@ func TestARealServerTakesABootstrapUnderRestrictedTwice(t *testing.T) {
 	}
 }
 
+func TestARealServerTakesPodsInAUserNamespaceWithStrictGroups(t *testing.T) {
+	s := newServer(t)
+	s.cluster.Spec.Pod.HostUsers = new(false)
+	s.cluster.Spec.Pod.SecurityContext = &v1alpha1.PodSecurityContext{
+		SupplementalGroupsPolicy: corev1.SupplementalGroupsPolicyStrict}
+	pod := get(t, s.bootstrapped(t), "demo-0", &corev1.Pod{}).Spec
+	if pod.HostUsers == nil || *pod.HostUsers ||
+		*pod.SecurityContext.SupplementalGroupsPolicy != corev1.SupplementalGroupsPolicyStrict {
+		t.Errorf("it was stored with hostUsers %v and %+v", pod.HostUsers, pod.SecurityContext)
+	}
+}
+
 func TestARealServerRefusesToPatchAnotherOfTheSameName(t *testing.T) {
 	s := newServer(t).bootstrapped(t)
 	pod, volume := get(t, s, "demo-0", &corev1.Pod{}), get(t, s, "demo-0", &corev1.PersistentVolumeClaim{})

@@ -2,8 +2,10 @@ package observe_test
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -30,7 +32,9 @@ func TestAVolumeSaysHowFarItIsWithItsVolumeAttributesClass(t *testing.T) {
 		"it never had any":      {want: facts.Attributes{Asked: "fast", For: "fast"}},
 		"the driver is at it":   {new("slow"), to("fast", corev1.PersistentVolumeClaimModifyVolumeInProgress), "", begun},
 		"a state of the future": {new("slow"), to("fast", "Reconsidered"), "", begun},
-		"there is no such class": {new("slow"), to("fast", corev1.PersistentVolumeClaimModifyVolumePending), "",
+		"there is no such class": {new("slow"), to("former", corev1.PersistentVolumeClaimModifyVolumePending), "of the former",
+			with(facts.AttributesPending, "")},
+		"there never was another one": {new("slow"), to("", corev1.PersistentVolumeClaimModifyVolumePending), "",
 			with(facts.AttributesPending, "")},
 		"the driver refuses it": {new("slow"), to("fast", corev1.PersistentVolumeClaimModifyVolumeInfeasible), "no such speed.",
 			with(facts.AttributesInfeasible, "no such speed")},
@@ -48,6 +52,25 @@ func TestAVolumeSaysHowFarItIsWithItsVolumeAttributesClass(t *testing.T) {
 		}
 		if got := w.lookWith("").Volume.Attributes; got != row.want {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestWhatADriverAnsweredToAnEarlierClassIsNotToldOfThisOne(t *testing.T) {
+	then := metav1.NewTime(time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC))
+	for began, want := range map[metav1.Time]string{then: "no such speed", metav1.NewTime(then.Add(time.Second)): ""} {
+		w, claim, _ := waitingForVolume(t)
+		claim.Status.Phase, claim.Spec.VolumeName = corev1.ClaimBound, "pv-1"
+		claim.Spec.VolumeAttributesClassName = new("fast")
+		claim.Status.ModifyVolumeStatus = &corev1.ModifyVolumeStatus{TargetVolumeAttributesClassName: "fast",
+			Status: corev1.PersistentVolumeClaimModifyVolumeInProgress}
+		claim.Status.Conditions = []corev1.PersistentVolumeClaimCondition{
+			{Type: corev1.PersistentVolumeClaimVolumeModifyVolumeError, Status: corev1.ConditionTrue, LastProbeTime: then,
+				Message: "no such speed"},
+			{Type: corev1.PersistentVolumeClaimVolumeModifyingVolume, Status: corev1.ConditionTrue, LastProbeTime: began},
+		}
+		if got := w.lookWith("").Volume.Attributes.Message; got != want {
+			t.Errorf("the work began at %v: %q, want %q", began, got, want)
 		}
 	}
 }

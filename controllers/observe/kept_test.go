@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
@@ -38,6 +41,32 @@ func TestAVolumeThatIsKeptIsOfNoMemberAndCountsFromWhenItWasPutAside(t *testing.
 	}
 	if names := namesIn(o.Current.Members); !slices.Equal(names, []string{"demo-0", "demo-1", "demo-2"}) {
 		t.Errorf("members and what they left are %v", names)
+	}
+}
+
+func TestAKeptVolumeSaysWhetherAPodUsesItAsKubernetesSays(t *testing.T) {
+	then := metav1.NewTime(time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC))
+	for name, row := range map[string]struct {
+		conditions []corev1.PersistentVolumeClaimCondition
+		want       facts.Usage
+	}{
+		"an older Kubernetes says nothing": {nil, facts.Usage{}},
+		"no Pod uses it": {[]corev1.PersistentVolumeClaimCondition{{Type: corev1.PersistentVolumeClaimUnused,
+			Status: corev1.ConditionTrue, LastTransitionTime: then}}, facts.Usage{UnusedSince: then.Time}},
+		"a Pod uses it": {[]corev1.PersistentVolumeClaimCondition{{Type: corev1.PersistentVolumeClaimUnused,
+			Status: corev1.ConditionFalse, LastTransitionTime: then}}, facts.Usage{InUse: true}},
+		"it is not known": {[]corev1.PersistentVolumeClaimCondition{{Type: corev1.PersistentVolumeClaimUnused,
+			Status: corev1.ConditionUnknown, LastTransitionTime: then}}, facts.Usage{}},
+	} {
+		w := newBootstrappedWorld(t)
+		volume := w.volume("demo-7")
+		volume.Labels[v1alpha1.LabelKept] = string(facts.CauseDisk)
+		volume.Status.Conditions = row.conditions
+		w.put(volume)
+		kept := w.look().Kept
+		if len(kept) != 1 || kept[0].Usage.InUse != row.want.InUse || !kept[0].Usage.UnusedSince.Equal(row.want.UnusedSince) {
+			t.Errorf("%s: %+v", name, kept)
+		}
 	}
 }
 

@@ -90,11 +90,25 @@ func (g gathered) keptVolumes(ours ownership) []facts.KeptVolume {
 		member, _ := recordOf(&claim)
 		kept = append(kept, facts.KeptVolume{
 			Name: claim.Name, UID: string(claim.UID), Ordinal: ordinal, ClusterID: member.ClusterID,
-			For: facts.Cause(claim.Labels[v1alpha1.LabelKept]), Since: since,
+			For: facts.Cause(claim.Labels[v1alpha1.LabelKept]), Since: since, Usage: usageOf(&claim),
 		})
 	}
 	slices.SortFunc(kept, func(a, b facts.KeptVolume) int { return a.Ordinal - b.Ordinal })
 	return kept
+}
+
+// usageOf is whether Pods use a claim, as Kubernetes says.
+func usageOf(claim *corev1.PersistentVolumeClaim) facts.Usage {
+	for _, c := range claim.Status.Conditions {
+		switch {
+		case c.Type != corev1.PersistentVolumeClaimUnused:
+		case c.Status == corev1.ConditionFalse:
+			return facts.Usage{InUse: true}
+		case c.Status == corev1.ConditionTrue:
+			return facts.Usage{UnusedSince: c.LastTransitionTime.Time}
+		}
+	}
+	return facts.Usage{}
 }
 
 func volumePhase(phase corev1.PersistentVolumeClaimPhase) facts.VolumePhase {

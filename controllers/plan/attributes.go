@@ -73,9 +73,9 @@ func whileModifying(o pass, r facts.Replica) *proposal {
 			"tried. %s", what, cmp.Or(has.Message, "Kubernetes calls it infeasible"), insteadOfClass(r.Volume)).
 			byHuman().yielding()
 	case facts.AttributesPending:
-		return refuse(facts.ReasonModify, "Kubernetes cannot use %s yet: %s. It tries again by itself, and no other "+
-			"volume is tried meanwhile. Create that class, or: %s", what, cmp.Or(has.Message,
-			"there is no such class, or it is for another driver"), insteadOfClass(r.Volume)).byHuman().yielding()
+		return refuse(facts.ReasonModify, "Kubernetes cannot use %s yet: there is no class of that name, or it is for "+
+			"another driver. It tries again by itself, and no other volume is tried meanwhile. Create that class. Or: %s",
+			what, insteadOfClass(r.Volume)).byHuman().yielding()
 	case facts.AttributesUnderWay:
 		said := ""
 		if has.Message != "" {

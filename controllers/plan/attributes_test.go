@@ -75,7 +75,7 @@ func attributesRows() []row {
 		{"so does a spec that names none", asks(refused, ""), Act, "modify-volume", "", "ModifyVolume",
 			"Ask for the VolumeAttributesClass slow on the volume of demo-2: spec.storage.volumeAttributesClassName asks for none"},
 		{"a class that is not there is told", three.edit(2, askingFor("fast", facts.AttributesPending, "")), Refuse,
-			"modify-volume", facts.ReasonModify, "", "there is no such class, or it is for another driver."},
+			"modify-volume", facts.ReasonModify, "", "there is no class of that name, or it is for another driver."},
 		{"a driver that does not begin is told", unknown, Wait, "modify-volume", facts.ReasonModify, "",
 			"nothing has begun with it yet"},
 		{"and a spec that names none takes it back", asks(unknown, ""), Act, "modify-volume", "", "ModifyVolume",

@@ -20,7 +20,7 @@ func keeping(cause facts.Cause) *scene {
 
 func TestAKeptVolumeIsShownWithTheTimeOfItsEnd(t *testing.T) {
 	since, until := seconds(begin.Add(-time.Hour)), seconds(begin.Add(23*time.Hour))
-	want := []v1alpha1.KeptVolume{{Name: "demo-7", Reason: "Disk", Since: &since, Until: &until}}
+	want := []v1alpha1.KeptVolume{{Name: "demo-7", Reason: "Disk", Since: &since, Until: &until, UnusedSince: &since}}
 	if got := Status(keeping(facts.CauseDisk).input()).KeptVolumes; !reflect.DeepEqual(got, want) {
 		t.Errorf("the status has %+v, want %+v", got, want)
 	}
@@ -30,7 +30,7 @@ func TestACopyThatDiffersIsKeptWithoutAnEnd(t *testing.T) {
 	w := keeping(facts.CauseCorruption)
 	w.o.Desired.KeepVolumes = 0
 	since := seconds(begin.Add(-time.Hour))
-	want := []v1alpha1.KeptVolume{{Name: "demo-7", Reason: "Corruption", Since: &since}}
+	want := []v1alpha1.KeptVolume{{Name: "demo-7", Reason: "Corruption", Since: &since, UnusedSince: &since}}
 	if got := Status(w.input()).KeptVolumes; !reflect.DeepEqual(got, want) {
 		t.Errorf("the status has %+v, want %+v", got, want)
 	}
@@ -55,6 +55,25 @@ func TestAVolumeThatIsKeptSinceAnUnknownTimeIsShownWithoutTimesAndWritesNothingA
 	}
 	if !reflect.DeepEqual(again, w.cluster.Status) {
 		t.Errorf("the second pass writes again\nfirst:  %+v\nsecond: %+v", w.cluster.Status, again)
+	}
+}
+
+func TestAKeptVolumeIsUnusedForAsLongAsKubernetesSaysAndElseSinceItWasPutAside(t *testing.T) {
+	aside, before := begin.Add(-time.Hour), begin.Add(-3*time.Hour)
+	for name, row := range map[string]struct {
+		usage facts.Usage
+		want  time.Time
+	}{
+		"an older Kubernetes says nothing": {facts.Usage{}, aside},
+		"no Pod uses it":                   {facts.Usage{UnusedSince: before}, before},
+		"a Pod uses it":                    {facts.Usage{InUse: true}, time.Time{}},
+	} {
+		w := keeping(facts.CauseDisk)
+		w.o.Kept[0].Usage = row.usage
+		got := Status(w.input()).KeptVolumes[0].UnusedSince
+		if (got == nil) != row.want.IsZero() || got != nil && !got.Time.Equal(row.want) {
+			t.Errorf("%s: %v, want %v", name, got, row.want)
+		}
 	}
 }
 

@@ -223,7 +223,7 @@ func (in Input) keptVolumes() []v1alpha1.KeptVolume {
 
 // keptVolume leaves the times out while it is not known since when the volume is kept.
 func (in Input) keptVolume(v facts.KeptVolume, old v1alpha1.KeptVolume) v1alpha1.KeptVolume {
-	kept := v1alpha1.KeptVolume{Name: v.Name, Reason: string(v.For)}
+	kept := v1alpha1.KeptVolume{Name: v.Name, Reason: string(v.For), UnusedSince: unusedSince(v, old)}
 	if v.Since.IsZero() {
 		return kept
 	}
@@ -232,6 +232,18 @@ func (in Input) keptVolume(v facts.KeptVolume, old v1alpha1.KeptVolume) v1alpha1
 		kept.Until = holdTime(old.Until, v.Since.Add(in.Observation.Desired.KeepVolumes))
 	}
 	return kept
+}
+
+// unusedSince falls back to when a volume was put aside: its member's Pod is gone by then.
+func unusedSince(v facts.KeptVolume, old v1alpha1.KeptVolume) *metav1.Time {
+	at := v.Usage.UnusedSince
+	if at.IsZero() {
+		at = v.Since
+	}
+	if v.Usage.InUse || at.IsZero() {
+		return nil
+	}
+	return holdTime(old.UnusedSince, at)
 }
 
 func (in Input) oldVolume(name string) v1alpha1.KeptVolume {

@@ -91,6 +91,7 @@ func podWithoutDefaults(in v1alpha1.PodSpec) v1alpha1.PodSpec {
 		in.Resources = nil
 	}
 	in.SecurityContext = present(in.SecurityContext, securityWithoutDefaults)
+	in.HostUsers = unlessPointer(in.HostUsers, true)
 	if len(in.NodeSelector) == 0 {
 		in.NodeSelector = nil
 	}
@@ -117,6 +118,7 @@ func podWithoutDefaults(in v1alpha1.PodSpec) v1alpha1.PodSpec {
 func securityWithoutDefaults(in v1alpha1.PodSecurityContext) v1alpha1.PodSecurityContext {
 	in.FSGroupChangePolicy = unless(in.FSGroupChangePolicy, DefaultGroupChange)
 	in.SupplementalGroups = orNil(in.SupplementalGroups)
+	in.SupplementalGroupsPolicy = unless(in.SupplementalGroupsPolicy, corev1.SupplementalGroupsPolicyMerge)
 	in.SELinuxOptions = present(in.SELinuxOptions, func(o corev1.SELinuxOptions) corev1.SELinuxOptions { return o })
 	return in
 }

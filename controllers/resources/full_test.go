@@ -37,8 +37,9 @@ func full(c *v1alpha1.EtcdCluster) {
 		},
 		SecurityContext: &v1alpha1.PodSecurityContext{
 			RunAsUser: new(int64(1000)), RunAsGroup: new(int64(0)), FSGroup: new(int64(2000)), FSGroupChangePolicy: corev1.FSGroupChangeAlways,
-			SupplementalGroups: []int64{3000}, SELinuxOptions: &corev1.SELinuxOptions{Level: "s0:c123,c456"},
+			SupplementalGroups: []int64{3000}, SupplementalGroupsPolicy: corev1.SupplementalGroupsPolicyStrict, SELinuxOptions: &corev1.SELinuxOptions{Level: "s0:c123,c456"},
 		},
+		HostUsers:                 new(false),
 		NodeSelector:              map[string]string{"disk": "ssd"},
 		Tolerations:               []corev1.Toleration{{Key: "dedicated", Value: "etcd", Effect: corev1.TaintEffectNoSchedule}},
 		Affinity:                  &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelHostname}}}},

@@ -35,8 +35,9 @@ func TestWhatSaysNoMoreThanItsAbsenceIsNotWrittenDown(t *testing.T) {
 				corev1.ResourceCPU: "0.1", corev1.ResourceMemory: "536870912",
 			}},
 			SecurityContext: &v1alpha1.PodSecurityContext{FSGroupChangePolicy: corev1.FSGroupChangeOnRootMismatch,
-				SupplementalGroups: []int64{}, SELinuxOptions: &corev1.SELinuxOptions{}},
-			Affinity: &corev1.Affinity{}, Tolerations: []corev1.Toleration{}, TerminationGracePeriodSeconds: new(int64(60)),
+				SupplementalGroups: []int64{}, SupplementalGroupsPolicy: corev1.SupplementalGroupsPolicyMerge, SELinuxOptions: &corev1.SELinuxOptions{}},
+			HostUsers: new(true),
+			Affinity:  &corev1.Affinity{}, Tolerations: []corev1.Toleration{}, TerminationGracePeriodSeconds: new(int64(60)),
 			SchedulerName: corev1.DefaultSchedulerName, DNSConfig: &corev1.PodDNSConfig{Nameservers: []string{}, Options: []corev1.PodDNSConfigOption{}},
 		}
 		c.Spec.Service = &v1alpha1.ServiceSpec{Type: corev1.ServiceTypeNodePort}
@@ -67,6 +68,8 @@ func TestEveryChoiceThatNeedsARestartIsWrittenDown(t *testing.T) {
 		"another user":                    as(v1alpha1.PodSecurityContext{RunAsUser: new(int64(1000))}),
 		"another group":                   as(v1alpha1.PodSecurityContext{RunAsGroup: new(int64(1000))}),
 		"groups anew":                     as(v1alpha1.PodSecurityContext{FSGroupChangePolicy: corev1.FSGroupChangeAlways}),
+		"only the groups of the spec":     as(v1alpha1.PodSecurityContext{SupplementalGroupsPolicy: corev1.SupplementalGroupsPolicyStrict}),
+		"a user namespace":                func(c *v1alpha1.EtcdCluster) { c.Spec.Pod = &v1alpha1.PodSpec{HostUsers: new(false)} },
 		"a platform's user is not wanted": as(v1alpha1.PodSecurityContext{RunAsUser: new(ownUser)}),
 		"a restart":                       restartedAt("2026-01-31T12:00:00Z"),
 		"another restart":                 restartedAt("2026-01-31T12:00:01Z"),
@@ -91,7 +94,7 @@ func TestEveryChoiceThatNeedsARestartIsWrittenDown(t *testing.T) {
 func TestEachFieldOfThePodInTheSpecIsASettingOrChangesInPlace(t *testing.T) {
 	settings := []string{"Resources", "SecurityContext", "NodeSelector", "Tolerations", "Affinity",
 		"TopologySpreadConstraints", "PriorityClassName", "SchedulerName", "DNSConfig", "TerminationGracePeriodSeconds",
-		"Sidecars"}
+		"Sidecars", "HostUsers"}
 	inPlace := []string{"Labels", "Annotations"}
 	fields := reflect.TypeFor[v1alpha1.PodSpec]()
 	for i := range fields.NumField() {

@@ -67,6 +67,7 @@ func BuildPod(c *v1alpha1.EtcdCluster, s PodStart) (*corev1.Pod, error) {
 		AutomountServiceAccountToken: new(false),
 		EnableServiceLinks:           new(false), // a Service called etcd would set etcd's own variables
 		SecurityContext:              podSecurity(securityOf(s.Inputs.Pod), s.PlatformIDs),
+		HostUsers:                    hostUsers(s.Inputs.Pod),
 		Containers:                   []corev1.Container{buildContainer(c, s, version)},
 		Volumes:                      buildVolumes(s),
 	}
@@ -242,6 +243,9 @@ func podSecurity(asked *v1alpha1.PodSecurityContext, platformIDs bool) *corev1.P
 		SELinuxOptions:      asked.SELinuxOptions,
 		SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}
+	if asked.SupplementalGroupsPolicy == corev1.SupplementalGroupsPolicyStrict {
+		out.SupplementalGroupsPolicy = &asked.SupplementalGroupsPolicy
+	}
 	if !platformIDs {
 		out.RunAsUser = cmp.Or(out.RunAsUser, new(ownUser))
 		out.RunAsGroup = cmp.Or(out.RunAsGroup, new(*out.RunAsUser))
@@ -256,6 +260,14 @@ func securityOf(in *v1alpha1.PodSpec) *v1alpha1.PodSecurityContext {
 		return nil
 	}
 	return in.SecurityContext
+}
+
+// hostUsers is false where the spec asks for a user namespace. Else nothing is said, as before there was such a field.
+func hostUsers(in *v1alpha1.PodSpec) *bool {
+	if in == nil || in.HostUsers == nil || *in.HostUsers {
+		return nil
+	}
+	return new(false)
 }
 
 func containerSecurity() *corev1.SecurityContext {

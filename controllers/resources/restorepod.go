@@ -83,6 +83,7 @@ func (s RestoreStart) podOf(c *v1alpha1.EtcdCluster, steps ...step) *corev1.Pod 
 	schedule(&pod.Spec, c, s.Inputs.Pod, nil)
 	pod.Spec.TerminationGracePeriodSeconds = new(podGraceSeconds)
 	pod.Spec.SecurityContext = podSecurity(securityOf(s.Inputs.Pod), s.PlatformIDs) // the member reads what it writes
+	pod.Spec.HostUsers = hostUsers(s.Inputs.Pod)
 	besideMembers(&pod.Spec, c, s)
 	return pod
 }

@@ -41,6 +41,29 @@ func TestEveryPodPassesPodSecurityRestricted(t *testing.T) {
 	}
 }
 
+func TestMembersAndTasksHaveAUserNamespaceAndStrictGroupsOnlyWhereTheSpecAsksForThem(t *testing.T) {
+	hardened := func(c *v1alpha1.EtcdCluster) {
+		c.Spec.Pod = &v1alpha1.PodSpec{HostUsers: new(false), SecurityContext: &v1alpha1.PodSecurityContext{
+			SupplementalGroupsPolicy: corev1.SupplementalGroupsPolicyStrict}}
+	}
+	relaxed := func(c *v1alpha1.EtcdCluster) {
+		c.Spec.Pod = &v1alpha1.PodSpec{HostUsers: new(true), SecurityContext: &v1alpha1.PodSecurityContext{
+			SupplementalGroupsPolicy: corev1.SupplementalGroupsPolicyMerge}}
+	}
+	for _, options := range [][]func(*v1alpha1.EtcdCluster){{}, {relaxed}, {hardened}} {
+		c := cluster(options...)
+		isAsked := c.Spec.Pod != nil && !*c.Spec.Pod.HostUsers
+		for name, pod := range map[string]*corev1.Pod{"member": mustPod(t, c, sealed(c)),
+			"restore": mustRestorePod(t, c, restoring(c, stored()))} {
+			strict := pod.Spec.SecurityContext.SupplementalGroupsPolicy
+			if (pod.Spec.HostUsers != nil) != isAsked || (strict != nil) != isAsked ||
+				isAsked && (*pod.Spec.HostUsers || *strict != corev1.SupplementalGroupsPolicyStrict) {
+				t.Errorf("%s: the spec asks for it: %t; hostUsers %v, groups %v", name, isAsked, pod.Spec.HostUsers, strict)
+			}
+		}
+	}
+}
+
 // TestAMemberLeavesTheServiceInTheLeastTimeThatASpecMayGiveIt also keeps a shell or a request out of the hook.
 func TestAMemberLeavesTheServiceInTheLeastTimeThatASpecMayGiveIt(t *testing.T) {
 	const least, toHandOver = 30, 7

@@ -166,6 +166,7 @@ func (t task) template(c *v1alpha1.EtcdCluster) corev1.PodTemplateSpec {
 			AutomountServiceAccountToken:  new(false),
 			EnableServiceLinks:            new(false),
 			SecurityContext:               podSecurity(securityOf(c.Spec.Pod), t.PlatformIDs),
+			HostUsers:                     hostUsers(c.Spec.Pod),
 			TerminationGracePeriodSeconds: new(t.grace),
 		},
 	}

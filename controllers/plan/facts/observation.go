@@ -431,6 +431,12 @@ type Volume struct {
 	Stranded  string // why the only node that can use it will not come back; empty otherwise
 }
 
+// Usage is whether Pods use a volume, as Kubernetes says since 1.37; zero where it does not.
+type Usage struct {
+	InUse       bool
+	UnusedSince time.Time
+}
+
 // KeptVolume is the volume of a member that was replaced. It is kept for a while, so that a wrong judgement can be
 // taken back.
 type KeptVolume struct {
@@ -439,4 +445,5 @@ type KeptVolume struct {
 	For       Cause
 	ClusterID etcdutil.ID // of the member that was replaced; zero when that cannot be read
 	Since     time.Time   // when it was put aside, by the operator's clock; zero when that cannot be read
+	Usage     Usage       // for display
 }
