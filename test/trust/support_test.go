@@ -71,7 +71,12 @@ func TestThePageOfSupportSaysWhatEachChangeIsTestedOnAndNoMore(t *testing.T) {
 	}
 	expectSays(t, support, "| Kubernetes | "+kubernetes+" | "+strings.Join(older, " and ")+", by the stories")
 	expectSays(t, support, "| Helm | "+helm+" | "+helm3+", by the stories")
-	expectSays(t, support, "| etcd | "+etcd[:last]+" and "+etcd[last+2:]+" | | All other accepted patches |")
+	next := find(t, targets, `(?m)^const nextEtcd = "(.+)"$`)
+	expectSays(t, support, "| etcd | "+etcd[:last]+" and "+etcd[last+2:]+" | "+next+" | All other accepted patches |")
+	built := find(t, "Makefile", `(?m)^\t@\$\(LOCALKUBE\) etcd --etcd (.+)$`)
+	if played := find(t, "test/needs/needs.go", `(?m)^const Next = "(.+)"$`); built != next || played != next {
+		t.Errorf("localkube has the pre-release %s, a full run builds %s and plays %s", next, built, played)
+	}
 	expectSays(t, support, "| Nodes | amd64 | arm64, in an emulator:")
 	for _, workflow := range files(t) {
 		if strings.HasPrefix(workflow, ".github/workflows/") && regexp.MustCompile(`runs-on:.*arm`).MatchString(read(t, workflow)) {
