@@ -31,6 +31,8 @@ var accepted = []struct{ name, change string }{
 	{"the largest quota that etcd advises", "spec: {storage: {size: 17Gi}, etcd: {quotaBackendBytes: 8Gi}}"},
 	{"a quota above what etcd advises", "spec: {storage: {size: 21Gi}, etcd: {quotaBackendBytes: 10Gi}}"},
 	{"the largest quota", "spec: {storage: {size: 65Gi}, etcd: {quotaBackendBytes: 32Gi}}"},
+	{"classes of attributes, of data and of the log", "spec: {storage: {volumeAttributesClassName: fast.ssd, wal: {size: 1Gi, volumeAttributesClassName: faster}}}"},
+	{"no class of attributes", `spec: {storage: {volumeAttributesClassName: ""}}`},
 	{"no storage class at all", `spec: {storage: {storageClassName: ""}}`},
 	{"ephemeral data", "spec: {storage: {ephemeral: {}, deletionPolicy: Delete}}"},
 	{"ephemeral data with a large quota and no volume", "spec: {storage: {ephemeral: {medium: ''}}, etcd: {quotaBackendBytes: 8Gi}}"},

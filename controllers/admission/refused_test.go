@@ -8,7 +8,7 @@ const (
 	// alike marks a row of which the operator says what the schema says.
 	alike = "="
 
-	volumeFields = "spec.storage.ephemeral cannot be given together with size, storageClassName, accessMode or wal: " +
+	volumeFields = "spec.storage.ephemeral cannot be given together with size, storageClassName, volumeAttributesClassName, accessMode or wal: " +
 		"those describe a volume, and an ephemeral member has none"
 	operatorLabels = "spec.pod.labels must not contain labels that the operator sets: the prefix etcdsteward.dev/, and " +
 		"app.kubernetes.io/name, instance, managed-by and component"
@@ -175,6 +175,11 @@ var refusedStorage = []refusal{
 	{"a deletion policy that does not exist", "spec: {storage: {deletionPolicy: Recycle}}", "spec.storage.deletionPolicy",
 		`supported values: "Retain", "Delete"`, ""},
 	{"ephemeral data with the size of a volume", "spec: {storage: {ephemeral: {}, size: 8Gi}}", "spec.storage.ephemeral", volumeFields, ""},
+	{"a class of attributes that cannot be a name", "spec: {storage: {volumeAttributesClassName: Fast_SSD}}",
+		"spec.storage.volumeAttributesClassName", `spec.storage.volumeAttributesClassName is "Fast_SSD"; it must be the name of a VolumeAttributesClass`, ""},
+	{"a class of attributes of the log that cannot be a name", "spec: {storage: {wal: {size: 1Gi, volumeAttributesClassName: Fast_SSD}}}",
+		"spec.storage.wal.volumeAttributesClassName", `spec.storage.wal.volumeAttributesClassName is "Fast_SSD"; it must be the name of a VolumeAttributesClass`, ""},
+	{"ephemeral data with a class of attributes", "spec: {storage: {ephemeral: {}, volumeAttributesClassName: fast}}", "spec.storage.ephemeral", volumeFields, ""},
 	{"ephemeral data with a storage class", "spec: {storage: {ephemeral: {}, storageClassName: fast}}", "spec.storage.ephemeral", volumeFields, ""},
 	{"ephemeral data with an access mode", "spec: {storage: {ephemeral: {}, accessMode: ReadWriteOnce}}", "spec.storage.ephemeral", volumeFields, ""},
 	{"a medium that does not exist", "spec: {storage: {ephemeral: {medium: HugePages}}}", "spec.storage.ephemeral.medium",

@@ -38,6 +38,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		Target:       version,
 		StorageBytes: resources.StorageBytes(cluster),
 		StorageClass: resources.AskedClass(cluster),
+		Attributes:   cluster.Spec.VolumeAttributesClass(),
 		AccessMode:   string(resources.AskedMode(cluster)),
 		WAL:          walOf(cluster),
 		LeavesFirst:  cluster.Spec.Storage != nil && cluster.Spec.Storage.Replace == v1alpha1.ReplaceInPlace,

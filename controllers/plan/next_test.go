@@ -1224,7 +1224,7 @@ func silences() []row {
 func allRows() []row {
 	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
 		mislabelled(), sidecarRows(), alarmRows(), crowdedRows(), beginningRows(), clockRows(), corruptionRows(),
-		compareRows(), phaseRows(), trustRows(), rollCARows(), transportRows(), caSourceRows(), issuerRows(), waysBack(), upkeepRows(), windowRows(), sleepRows(), growthRows(),
+		compareRows(), phaseRows(), trustRows(), rollCARows(), transportRows(), caSourceRows(), issuerRows(), waysBack(), upkeepRows(), windowRows(), sleepRows(), growthRows(), attributesRows(),
 		leadRows(), fencedRows(), authenticated())
 }
 

@@ -270,7 +270,12 @@ var onRequest = []rule{
 // follow: what the spec asks of members that run. The last two prepare the next minor once all members are at this one;
 // then roll goes there.
 var follow = []rule{
-	ruleExpandVolume, ruleAskIssuer, ruleCASource,
+	ruleExpandVolume,
+	{"modify-volume",
+		"Volumes in use get the VolumeAttributesClass of the spec, one at a time. What cannot be had is told, and " +
+			"taken back with the spec.",
+		modifyVolume, givesWay},
+	ruleAskIssuer, ruleCASource,
 	{"roll-ca",
 		"A CA is replaced while members run: all trust both, then the new one signs, then the old one goes. No " +
 			"step leaves a member or a client without trust in one that it meets.",

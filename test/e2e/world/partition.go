@@ -180,6 +180,14 @@ func (w *World) FreezeOperator(ctx context.Context, pod corev1.Pod) (thaw func(c
 	return thaw
 }
 
+// KillOperators ends the processes of these Pods of the operator as the kernel would.
+func (w *World) KillOperators(ctx context.Context, pods []corev1.Pod) {
+	ginkgo.GinkgoHelper()
+	for _, pid := range w.operatorPIDs(ctx, pods) {
+		gomega.Expect(syscall.Kill(pid, syscall.SIGKILL)).To(gomega.Succeed())
+	}
+}
+
 // apiServers are the addresses of the Service that Pods reach the API server by, and of what is behind it.
 func (w *World) apiServers(ctx context.Context) ([]string, error) {
 	service := &corev1.Service{}

@@ -27,7 +27,6 @@ import (
 type Traffic struct {
 	*client.Writer
 	cluster *Cluster
-	names   *names
 	stop    context.CancelFunc
 	ended   sync.WaitGroup
 	done    bool
@@ -72,7 +71,7 @@ func (c *Cluster) writeBy(ctx context.Context, names *names) *Traffic {
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	gomega.Expect(endpoints).NotTo(gomega.BeEmpty(), "voters to write to")
 	t, background := c.start(ctx, names, client.Options{Endpoints: endpoints})
-	t.ended.Go(func() { t.resolve(background) })
+	t.ended.Go(func() { c.resolve(background, names, t.SetEndpoints) })
 	t.Flow(ctx)
 	return t
 }
@@ -143,7 +142,7 @@ func (c *Cluster) start(ctx context.Context, names *names, o client.Options) (*T
 	background, stop := context.WithCancel(context.Background())
 	writer, err := client.Start(background, o)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	t := &Traffic{Writer: writer, cluster: c, names: names, stop: stop}
+	t := &Traffic{Writer: writer, cluster: c, stop: stop}
 	ginkgo.DeferCleanup(func() {
 		if !t.done {
 			ginkgo.GinkgoWriter.Printf("\n---- the client that writes\n%s\n", t.Now())
@@ -191,17 +190,16 @@ func (c *Cluster) endpoints(ctx context.Context, names *names) ([]string, error)
 	return endpoints, nil
 }
 
-// resolve tells the client where members are, whenever a Pod changes.
-func (t *Traffic) resolve(ctx context.Context) {
-	c := t.cluster
+// resolve tells a client where members are, whenever a Pod changes.
+func (c *Cluster) resolve(ctx context.Context, names *names, tell func(endpoints []string)) {
 	for ctx.Err() == nil {
 		events, err := c.Client.Watch(ctx, &corev1.PodList{}, ctrlclient.InNamespace(c.Namespace), ctrlclient.MatchingLabels(resources.MemberSelector(c.Name)))
 		if err != nil {
 			continue
 		}
 		for range events.ResultChan() {
-			if endpoints, err := c.endpoints(ctx, t.names); err == nil {
-				t.SetEndpoints(endpoints)
+			if endpoints, err := c.endpoints(ctx, names); err == nil {
+				tell(endpoints)
 			}
 		}
 	}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+)
+
+// paused is what three clients asked a cluster of three whose members were stopped one after the other, a second each.
+const paused = "testdata/paused"
+
+func TestAHistoryOfARealEtcdIsLinearizableAndItsWatchKeptItsPromises(t *testing.T) {
+	if found := judge(paused, time.Minute); found.Linearizable != yes || found.Watch != yes {
+		t.Errorf("%+v", found)
+	}
+}
+
+// These have reads return a value that was never written.
+const (
+	fromRead = `"KVs":\[\{"Key":"(/report/\d)","Value":\{"Value":"v\d+"`
+	intoRead = `"KVs":[{"Key":"$1","Value":{"Value":"v999"`
+)
+
+func TestAHistoryThatNoEtcdMayTellIsNotLinearizable(t *testing.T) {
+	for name, change := range map[string]struct{ pattern, into string }{
+		"an answer has a value that was never written": {fromRead, intoRead},
+		"a write is acknowledged at another revision":  {`"Results":\[\{\}\]\},"Revision":(\d+)`, `"Results":[{}]},"Revision":${1}9`},
+		"the database was not empty at the start":      {`"Revision":1,`, `"Revision":2,`},
+	} {
+		directory := changed(t, "client-*/operations.json", change.pattern, change.into)
+		if found := judge(directory, time.Minute); found.Linearizable == yes || found.err() == nil {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
+func TestAWatchThatLeavesOutAnEventBreaksItsPromise(t *testing.T) {
+	directory := changed(t, "client-*/watch.json", `\{"Events":\[\{[^][]*?\}\],"Revision":5,"Time":\d+\},`, "")
+	if found := judge(directory, time.Minute); found.Linearizable != yes || found.Watch == yes || found.err() == nil {
+		t.Errorf("%+v", found)
+	}
+}
+
+func TestAHistoryThatLacksAPartIsNotCalledLinearizable(t *testing.T) {
+	for _, part := range []string{"client-*", "server-*"} {
+		directory := copied(t)
+		found, err := filepath.Glob(filepath.Join(directory, part))
+		if err != nil || len(found) == 0 {
+			t.Fatal(part, err)
+		}
+		for _, path := range found {
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if found := judge(directory, time.Minute); found.Linearizable == yes || found.err() == nil {
+			t.Errorf("without %s: %+v", part, found)
+		}
+	}
+}
+
+func copied(t *testing.T) string {
+	t.Helper()
+	directory := filepath.Join(t.TempDir(), "history")
+	if err := os.CopyFS(directory, os.DirFS(paused)); err != nil {
+		t.Fatal(err)
+	}
+	return directory
+}
+
+// changed is a copy with something changed in each file that has it.
+func changed(t *testing.T, files, pattern, into string) string {
+	t.Helper()
+	directory, times := copied(t), 0
+	paths, err := filepath.Glob(filepath.Join(directory, files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := regexp.MustCompile(pattern).ReplaceAll(before, []byte(into))
+		if !bytes.Equal(before, after) {
+			times++
+		}
+		if err := os.WriteFile(path, after, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if times == 0 {
+		t.Fatalf("nothing in %s is like %s", files, pattern)
+	}
+	return directory
+}
