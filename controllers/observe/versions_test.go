@@ -56,6 +56,17 @@ func TestMembersAreMadeAtAStopAsItsMinorKnowsIt(t *testing.T) {
 	}
 }
 
+func TestAFlagThatTheNextMinorDropsIsLeftOutWhileMembersRunIt(t *testing.T) {
+	cluster := &v1alpha1.EtcdCluster{Spec: v1alpha1.EtcdClusterSpec{Size: 1, Version: "3.7.3",
+		Etcd: &v1alpha1.EtcdSpec{ExtraArgs: map[string]v1alpha1.ArgValue{"max-snapshots": "7"}}}}
+	next := parsed("3.8.0-alpha.0")
+	at := etcdutil.Progress{Members: []etcdutil.Version{next}, Cluster: next.OfMinor(), Storage: next.OfMinor()}
+	desired := atStop(cluster, desiredOf(cluster, "", facts.WantedBackup{}, time.Time{}), at, facts.Hold{})
+	if desired.Settings.Version != next || desired.Needs != etcdutil.NeedDowngrade || desired.LeftOut != "max-snapshots" {
+		t.Errorf("%+v", desired)
+	}
+}
+
 func TestWhereDigestsAreNamedAMinorIsLeftOnlyWithOneForEachVersionOnTheWay(t *testing.T) {
 	digest := func(versions ...string) *v1alpha1.ImageSpec {
 		image := &v1alpha1.ImageSpec{Digests: map[string]v1alpha1.Digest{}}

@@ -142,6 +142,15 @@ func TestTheNextStopOnTheWayToAVersion(t *testing.T) {
 	}
 }
 
+func TestSnapshotsAreCountedOnTheWayUpAndDownAndNotOtherwise(t *testing.T) {
+	for need, counts := range map[Need]bool{NeedNothing: false, NeedCluster: false, NeedStorage: false, NeedCover: true,
+		NeedSave: true, NeedDowngrade: false, NeedNoDowngrade: false} {
+		if need.CountsSnapshots() != counts {
+			t.Errorf("%q: %v", need, need.CountsSnapshots())
+		}
+	}
+}
+
 func TestThePathNamesEachVersionThatMembersHaveYetToRun(t *testing.T) {
 	for _, row := range []struct{ at, target, path string }{
 		{"3.5.21 3.5.21 3.5.21 cluster=3.5", "3.7.3", "3.5.35 3.6.16 3.7.3"},
