@@ -10,12 +10,14 @@ IMG_TAG = $(lastword $(subst :, ,$(IMG)))
 VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null)
 ARCH ?= $(shell go env GOARCH)
-# Nodes of localkube, its families of addresses and its Kubernetes (3, IPv4 and the newest if it is not up), stories at a time,
-# and two filters of stories: a Ginkgo label query, and a regular expression of the text. On two cores four stories at a time
+# Nodes of localkube, its families of addresses, its Kubernetes, and feature gates and APIs (--runtime-config) that Kubernetes does
+# not have by default (3, IPv4, what each change is tested on and none, if it is not up), stories at a time, and two filters of stories: a Ginkgo label query, and a regular expression of the text. On two cores four stories at a time
 # hold back each other's writes for seconds, and take longer than three.
 NODES ?=
 FAMILIES ?=
 KUBERNETES ?=
+GATES ?=
+APIS ?=
 PROCS ?= 3
 GROUP ?=
 STORY ?=
@@ -25,7 +27,8 @@ PICTURES ?=
 export GROUP STORY PICTURES ONLY REF
 
 LOCALKUBE := $(CURDIR)/bin/localkube
-SHAPE = $(NODES:%=--nodes %) $(FAMILIES:%=--ip-families %) $(KUBERNETES:%=--kubernetes %)
+SHAPE = $(NODES:%=--nodes %) $(FAMILIES:%=--ip-families %) $(KUBERNETES:%=--kubernetes %) \
+	$(GATES:%=--feature-gates %) $(APIS:%=--runtime-config %)
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/etcd-steward
 # kubectl of this machine with its current context, or localkube's own where there is none.
 KUBECTL ?= $(or $(shell command -v kubectl),$(LOCALKUBE) kubectl)
@@ -169,7 +172,7 @@ GATE = go run ./test/gate -lock '$(CACHE)/gate.lock'
 
 .PHONY: test-all
 test-all: fit ## What the gate leaves out, and every story; GROUP=growth (a label query) or STORY=... (a text): those stories alone.
-	@$(if $(GROUP)$(STORY),$(SUBMAKE) test-stories,$(GATE) localkube-build test-full test-stories test-families test-helm3 test-kubernetes test-arm64)
+	@$(if $(GROUP)$(STORY),$(SUBMAKE) $(if $(filter-out kubernetes,$(GROUP))$(STORY),test-stories,test-kubernetes),$(GATE) localkube-build test-full test-stories test-families test-helm3 test-kubernetes test-arm64)
 
 .PHONY: test-race
 test-race: bin/etcd bin/promtool bin/helm $(S3_SERVER) $(MORE_SERVERS) ## Unit tests again, looking for races everywhere.
@@ -402,8 +405,8 @@ test-localkube:
 # Where the real kube-scheduler would put members. Its module file makes this a module of another name.
 .PHONY: test-spread
 test-spread:
-	@cd test/localkube && $(GO_TEST) -tags=scheduler -modfile=$(lastword $(sort $(wildcard $(KUBERNETES_MODULES)))) ./internal/spread
-KUBERNETES_MODULES = $(CURDIR)/test/localkube/internal/cache/modules/kubernetes-*.mod
+	@cd test/localkube && $(GO_TEST) -tags=scheduler -modfile=$(CURDIR)/test/localkube/internal/cache/modules/kubernetes-$(DEFAULT_KUBERNETES).mod ./internal/spread
+DEFAULT_KUBERNETES = $(shell sed -n 's/^const KubernetesVersion = "\(.*\)\..*"/\1/p' test/localkube/internal/cache/targets.go)
 
 # Every release of etcd and every store, in full, and every moment at which something may happen. What the gate does
 # not build is looked at here.
@@ -539,13 +542,13 @@ test-families:
 	@for families in IPv6 IPv4,IPv6; do $(SUBMAKE) test-stories GROUP=families FAMILIES=$$families || failed=1; done; \
 	[ -z "$${failed:-}" ]
 
-# The core stories on each older Kubernetes that docs/support.md promises.
+# The core stories on each Kubernetes of docs/support.md on which not each change is tested, or on that of KUBERNETES=1.34.
 .PHONY: test-kubernetes
 test-kubernetes:
-	@for version in $(OLDER_KUBERNETES); do \
+	@for version in $(or $(KUBERNETES),$(OTHER_KUBERNETES)); do \
 		{ $(SUBMAKE) localkube-build KUBERNETES=$$version && $(SUBMAKE) test-core KUBERNETES=$$version; } || failed=1; \
 	done; [ -z "$${failed:-}" ]
-OLDER_KUBERNETES := 1.34 1.35
+OTHER_KUBERNETES := 1.34 1.35 1.36
 
 # What is shipped for arm64: whether its programs start, and what can be tested without servers. It needs an emulator, which
 # Debian has in qemu-user-static.

@@ -306,8 +306,9 @@ const (
 // DisruptionSpec says how the cluster is protected from drains and evictions.
 type DisruptionSpec struct {
 	// PodDisruptionBudget is Auto (default) or None. Auto: a budget that keeps a
-	// quorum of the voters. A single voter has no budget, so that its node can be
-	// drained. None: the operator keeps no budget.
+	// quorum of the voters. When the node of an only member is drained, the budget
+	// holds the drain back until a new member has its data on another node. None:
+	// the operator keeps no budget.
 	// +optional
 	// +kubebuilder:validation:Enum=Auto;None
 	PodDisruptionBudget BudgetPolicy `json:"podDisruptionBudget,omitempty"`

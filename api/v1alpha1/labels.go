@@ -62,7 +62,8 @@ const (
 	LabelCluster = Group + "/cluster"
 	// LabelMember is the member's name, on its Pod, volume and Secret.
 	LabelMember = Group + "/member"
-	// LabelRole is voter or learner, on Pods that are recorded and sealed; the client Service selects voters by it.
+	// LabelRole is voter, leaving or learner, on Pods that are recorded and sealed. The client Service selects voters
+	// by it. The disruption budget also counts a voter that is leaving: it has its vote until it is removed.
 	LabelRole = Group + "/role"
 	// LabelClusterUID is the UID of the EtcdCluster that a volume or a CA belongs to; these have no owner reference.
 	LabelClusterUID = Group + "/cluster-uid"
@@ -82,6 +83,7 @@ const (
 	LabelClient = Group + "/client"
 
 	RoleVoter   = "voter"
+	RoleLeaving = "leaving"
 	RoleLearner = "learner"
 )
 

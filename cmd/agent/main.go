@@ -155,6 +155,10 @@ func (f *flagSet) storeFlagsIf(isNeeded func() bool) {
 	text := f.String("store", "", "The store as JSON.")
 	f.StringVar(&f.storeOptions.CredentialsDir, "credentials-dir", "",
 		"Directory of the store's credentials; empty: the environment's.")
+	if !f.step.isForPeople {
+		f.StringVar(&f.storeOptions.CredentialsSecret, "credentials-secret", "",
+			"Name of the Secret that is mounted there, for messages; empty: of none.")
+	}
 	f.StringVar(&f.storeOptions.CAFile, "store-ca", "",
 		"PEM file of the CAs that the store's certificate is checked with; empty: the system's.")
 	f.StringVar(&f.storeOptions.VolumeRoot, "volume-root", "/backups", "Where the volume of a volume store is mounted.")

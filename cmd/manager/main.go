@@ -17,6 +17,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -187,7 +188,7 @@ func newManager(config *rest.Config, o options, lock *leaderLock) (manager.Manag
 	if err := addKeepers(mgr, config, o, forMetrics, forWebhook); err != nil {
 		return nil, err
 	}
-	return mgr, addProbes(mgr)
+	return mgr, errors.Join(addOldKubernetes(mgr, config), addProbes(mgr))
 }
 
 func managerOptions(o options, lock *leaderLock) ctrl.Options {
@@ -222,8 +223,9 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(policyv1.AddToScheme(scheme))
 	utilruntime.Must(networkingv1.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
-	utilruntime.Must(resources.AddCertManager(scheme))  // read live: it may not be there
-	utilruntime.Must(autoscalingv1.AddToScheme(scheme)) // the webhook is asked about a Scale
+	utilruntime.Must(resources.AddCertManager(scheme))      // read live: it may not be there
+	utilruntime.Must(lifecyclev1alpha1.AddToScheme(scheme)) // the same
+	utilruntime.Must(autoscalingv1.AddToScheme(scheme))     // the webhook is asked about a Scale
 	return scheme
 }
 

@@ -211,7 +211,7 @@ func newReconciler(frame kit.Frame, dialer etcd.Dialer) *Reconciler {
 		return &observe.Observer{
 			Reader: reader, Live: frame.Live, Secrets: secrets, Dial: pods, Now: frame.Now, Own: frame.Own,
 			Operator: frame.Operator, Platform: frame.Platform.Platform, Backups: frame.Client,
-			Pinger: pinger, WantedBackup: sources.WantedBackup, Requests: sources.Requests, Issued: frame.Live,
+			Pinger: pinger, WantedBackup: sources.WantedBackup, Requests: sources.Requests, Optional: frame.Live,
 		}
 	}
 	bystander := observer(frame.Client)

@@ -21,13 +21,13 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/issuing"
 )
 
-// issuedReader lists CertificateRequests, or fails as an API server does that knows none.
-type issuedReader struct {
+// optionalReader lists kinds that may not be there, or fails as an API server does that knows none.
+type optionalReader struct {
 	client.Reader
 	err error
 }
 
-func (r issuedReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (r optionalReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if r.err != nil {
 		return r.err
 	}
@@ -125,11 +125,11 @@ func TestWhatAnIssuerAnswersIsSeenWithWhatIsWrongWithIt(t *testing.T) {
 		}},
 		{"cert-manager is not installed", "cert-manager is not installed", true, false, func(w *world) {
 			w.issuer()
-			w.issuedErr = &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "cert-manager.io", Kind: "CertificateRequest"}}
+			w.optionalErr = &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "cert-manager.io", Kind: "CertificateRequest"}}
 		}},
 		{"the operator may not list them", "the operator may not list CertificateRequests", false, false, func(w *world) {
 			w.issuer()
-			w.issuedErr = apierrors.NewForbidden(schema.GroupResource{Resource: "certificaterequests"}, "", errors.New("no"))
+			w.optionalErr = apierrors.NewForbidden(schema.GroupResource{Resource: "certificaterequests"}, "", errors.New("no"))
 		}},
 		{"its CA signs for peers", "it is the CA for peers as well", false, false, func(w *world) {
 			by := w.issuer()
@@ -157,14 +157,14 @@ func TestWhatAnIssuerAnswersIsSeenWithWhatIsWrongWithIt(t *testing.T) {
 
 func TestWithoutAnIssuerNothingOfCertManagerIsRead(t *testing.T) {
 	w := newTLSWorld(t)
-	w.issuedErr = errors.New("read")
+	w.optionalErr = errors.New("read")
 	w.look()
 }
 
 func TestALookThatCannotReadRequestsFails(t *testing.T) {
 	w := newTLSWorld(t)
 	w.issuer()
-	w.issuedErr = errors.New("connection lost")
+	w.optionalErr = errors.New("connection lost")
 	if _, err := w.tryLook(""); err == nil || !strings.Contains(err.Error(), "listing the CertificateRequests of shop/demo: connection lost") {
 		t.Errorf("got %v", err)
 	}
@@ -224,7 +224,7 @@ func TestACertificateThatWaitsForItsIssuerHoldsNothingElseBack(t *testing.T) {
 		}},
 		{"cert-manager is gone", "cert-manager is not installed: this Kubernetes has no CertificateRequests", false, func(w *world, _ *issuing.Issuer, ca map[string][]byte) {
 			trusting(w, ca)
-			w.issuedErr = &meta.NoKindMatchError{}
+			w.optionalErr = &meta.NoKindMatchError{}
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

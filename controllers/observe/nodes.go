@@ -50,12 +50,16 @@ func (o *Observer) addNodes(ctx context.Context, cluster *v1alpha1.EtcdCluster, 
 	look := &nodeSearch{observer: o, reader: cmp.Or(o.Live, o.Reader), seen: map[string]nodeAnswer{}}
 	var group errgroup.Group
 	group.SetLimit(parallelReads)
+	asksDrains := cluster.Spec.Size == 1 || joined.voters() == 1
 	incarnations, places := incarnationsOf(bootstrap, g), look.placesOf(cluster)
 	for _, replica := range joined.byName {
 		if incarnations.isFormer(replica.Name) && replica.Pod == nil { // it is not there to answer
 			continue
 		}
 		group.Go(func() error { return places.add(ctx, g, replica) })
+		if asksDrains && replica.Pod != nil && replica.Pod.Scheduled {
+			group.Go(func() error { return look.addDrain(ctx, cluster.Namespace, replica.Pod) })
+		}
 		switch {
 		case isUnheard(replica) && incarnations.isWorthIt(replica):
 			group.Go(func() error { return look.add(ctx, g, replica) })

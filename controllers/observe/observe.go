@@ -56,9 +56,10 @@ type Observer struct {
 	// revision. Nil where there are none.
 	Backups client.Reader
 
-	// Issued is asked for the CertificateRequests of a cluster whose certificates an issuer signs. It is live: no cache
-	// holds a kind that may not be there. Nil where none are read.
-	Issued client.Reader
+	// Optional reads kinds that may not be there: the CertificateRequests of a cluster whose certificates an issuer
+	// signs, and the EvictionRequests of a cluster of one. It is live: no cache holds such a kind. Nil where none are
+	// read.
+	Optional client.Reader
 
 	// Warning tells what the status of a Pod, or of a claim, does not: the last warning that Kubernetes gave. Progress
 	// is what the step of a restore that runs says of itself. Both are for display; nil where no member can be asked.
@@ -66,6 +67,7 @@ type Observer struct {
 	Progress func(ctx context.Context, address string) *backupplan.Progress
 
 	denied denials
+	drains drains
 }
 
 // Clients are what the members were asked by, by the name of the member.

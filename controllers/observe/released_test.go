@@ -149,8 +149,7 @@ func (w *world) rename(kind, name string) {
 			o.Spec.Ports = resources.BuildPeerService(w.cluster, record.Bootstrap{}, "").Spec.Ports
 		}
 	case *policyv1.PodDisruptionBudget:
-		delete(o.Spec.Selector.MatchLabels, v1alpha1.LabelName)
-		o.Spec.Selector.MatchLabels[v1alpha1.LabelManagedBy] = v1alpha1.ManagedByValue
+		o.Spec.Selector = resources.BuildBudget(w.cluster, 0).Spec.Selector
 	}
 	w.selectsAll()
 }

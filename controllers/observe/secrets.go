@@ -39,7 +39,7 @@ type keyring struct {
 func (o *Observer) keyringOf(cluster *v1alpha1.EtcdCluster, addresses []string) *keyring {
 	return &keyring{reader: o.Secrets, cluster: cluster, ours: ownershipOf(cluster), now: o.Now(),
 		domain: o.Domain, addresses: addresses, read: map[string]*corev1.Secret{}, trusted: map[string]authority{},
-		asked: newRequests(o.Issued)}
+		asked: newRequests(o.Optional)}
 }
 
 // parallelReads bounds how many Secrets are read at a time. A bootstrap waits for these reads, and no cache has them

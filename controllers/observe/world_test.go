@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,21 +37,21 @@ const etcdConnects = 10 * time.Second
 
 // world is a Kubernetes and some etcd processes, as a look finds them.
 type world struct {
-	t         *testing.T
-	now       time.Time
-	cluster   *v1alpha1.EtcdCluster
-	objects   map[string]client.Object // by kind and name
-	network   *etcdfake.Network
-	processes map[string]*etcdfake.Process
-	dialErr   error
-	distrust  int
-	readErr   error
-	issuedErr error // of a look for CertificateRequests
-	liveMu    sync.Mutex
-	live      []string // what was read past the cache in the last look
-	denied    bool     // the operator may read nothing that lies in no namespace
-	nodeErr   error    // reading a node fails
-	pinger    *observe.Pinger
+	t           *testing.T
+	now         time.Time
+	cluster     *v1alpha1.EtcdCluster
+	objects     map[string]client.Object // by kind and name
+	network     *etcdfake.Network
+	processes   map[string]*etcdfake.Process
+	dialErr     error
+	distrust    int
+	readErr     error
+	optionalErr error // of a look for CertificateRequests
+	liveMu      sync.Mutex
+	live        []string // what was read past the cache in the last look
+	denied      bool     // the operator may read nothing that lies in no namespace
+	nodeErr     error    // reading a node fails
+	pinger      *observe.Pinger
 }
 
 // newWorld holds a cluster "demo" of three members without TLS, of which nothing is there yet.
@@ -192,7 +193,7 @@ func (w *world) tryLook(fault string) (view, error) {
 
 func (w *world) observer() *observe.Observer {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme, v1alpha1.AddToScheme, resources.AddCertManager} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme, lifecyclev1alpha1.AddToScheme, v1alpha1.AddToScheme, resources.AddCertManager} {
 		if err := add(scheme); err != nil {
 			w.t.Fatal(err)
 		}
@@ -205,7 +206,7 @@ func (w *world) observer() *observe.Observer {
 	return &observe.Observer{
 		Reader: cachedReader{kube}, Backups: cachedReader{kube}, Live: liveReader{kube, w}, Secrets: secretReader{kube, w}, Dial: (*dialer)(w),
 		Now: func() time.Time { return w.now }, Operator: "ops/etcd-steward",
-		Pinger: w.pinger, Issued: issuedReader{kube, w.issuedErr},
+		Pinger: w.pinger, Optional: optionalReader{kube, w.optionalErr},
 	}
 }
 

@@ -85,7 +85,8 @@ func membersDisagree(o pass) *proposal {
 // each new connection that lands there waits.
 func leadAway(o pass) *proposal {
 	for _, r := range o.Members {
-		if r.Pod == nil || r.Pod.Role == "" || r.Pod.Terminating && !o.LeadsByRole(o.Now) {
+		if r.Pod == nil || r.Pod.Role == "" || r.Pod.Role == facts.RoleLeaving ||
+			r.Pod.Terminating && !o.LeadsByRole(o.Now) {
 			continue
 		}
 		if why := whyLeadAway(o, r); why != "" {

@@ -36,6 +36,7 @@ type Due struct {
 	Restart   facts.Replica   // the next of them, where all others are well
 	Resize    facts.Replica   // the next voter that gets its CPU and memory while it runs
 	Succeeded facts.Replica   // the voter that a new member follows, before it goes: see succession.go
+	Drained   facts.Replica   // the only voter, where its node is drained; the only member, where no list is known
 
 	Expand facts.Replica // the voter whose claim asks for the size of the spec next: see growth.go
 
@@ -85,6 +86,7 @@ func dueOf(o judge.Judged) *Due {
 	d.OtherVersion = d.otherVersion(o)
 	d.Expand = toExpand(o)
 	d.Succeeded = d.succeeded(o)
+	d.Drained = drained(o)
 	d.Replace = toReplace(o)
 	d.Lasting = d.lastingVoters(o)
 	d.Leave = d.leaving(o)

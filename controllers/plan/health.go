@@ -157,6 +157,20 @@ func ailment(o pass, r facts.Replica) *proposal {
 	return sidecarTrouble(o, r)
 }
 
+// goesOn says that a wait goes on by itself, or what a person can do: what is wrong with the member that it waits for.
+func goesOn(o pass, waits facts.Waiting) string {
+	r := o.Find(waits.Member)
+	p := ailment(o, r)
+	switch {
+	case waits.WayOn != "":
+		return waits.WayOn
+	case p == nil, p.Verdict == Wait && p.Reason == facts.ReasonNotReady,
+		p.Verdict == Wait && p.Reason == facts.ReasonPodLeaving && r.Pod.WhyNotStopped() == "":
+		return "It goes on by itself."
+	}
+	return p.Message
+}
+
 // unseen is what a person can do about a member that only the operator does not reach, or "".
 func unseen(r facts.Replica) string {
 	if r.Answer != nil || r.Pod == nil || !r.Pod.Ready {
@@ -235,8 +249,8 @@ func startTrouble(o pass, r facts.Replica) *proposal {
 			"anew; where a webhook added it, correct that.%[5]s", r.Name, pod.StartsAfter, pod.Waiting,
 			strings.TrimSuffix(pod.Message, "."), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
 	case facts.StartReason(pod.Waiting) != "":
-		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s%s", r.Name, pod.Waiting,
-			howToStart(pod.Waiting, pod.Message, r.RunsWith().NodeSelector()), untilReplaced(o, r)).
+		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s%s%s", r.Name, pod.Waiting,
+			howToStart(pod.Waiting, pod.Message, r.RunsWith().NodeSelector()), onceCorrected(r), untilReplaced(o, r)).
 			due(o, pod.Created, facts.StartDeadline)
 	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
 		return wait(facts.ReasonCrashing, "%s. Kubernetes starts it again and again, at most 5 minutes apart. %s%s",

@@ -83,7 +83,9 @@ func leavingRank(o facts.Incarnation, r facts.Replica, succeeded string) int {
 }
 
 // isUnlabelled reports a member that clients are not led to, although they could be.
-func isUnlabelled(r facts.Replica) bool { return r.IsSealed() && r.Pod.Role == "" }
+func isUnlabelled(r facts.Replica) bool {
+	return r.IsSealed() && (r.Pod.Role == "" || r.Pod.Role == facts.RoleLeaving)
+}
 
 // isAway reports a voter that does not answer or is not ready; where it may come back in a moment, one of which both is
 // so.
@@ -199,7 +201,7 @@ func (d *Due) newMember(o judge.Judged) changes.NewVolume {
 // replaced. Those that the data outgrew do not count. While minors differ, a new member gets the lowest: the cluster is
 // of that version. A successor that the spec asks for is the first to try the new ones: see succession.go.
 func (d *Due) memberSettings(o judge.Judged) facts.Settings {
-	if d.Succeeded.Member != nil && !d.Succeeded.IsUnwanted && (len(o.Voters()) >= o.Desired.Size ||
+	if d.Succeeded.Member != nil && !isAskedToGo(o, d.Succeeded) && (len(o.Voters()) >= o.Desired.Size ||
 		o.Desired.LeavesFirst) {
 		return o.Desired.Settings
 	}

@@ -242,7 +242,13 @@ func neededSecrets(o pass) []string {
 // budget lets the disruption budget follow the voters. It never allows a drain to take more than the voters can spare;
 // while a learner is on its way it may already count that one.
 func budget(o pass) *proposal {
-	if !o.HasQuorum() || o.Budget.State == facts.ObjectForeign || o.Budget.State == facts.ObjectTerminating {
+	if o.Budget.State == facts.ObjectForeign || o.Budget.State == facts.ObjectTerminating {
+		return nil
+	}
+	if drained := o.due.Drained; drained.Pod != nil {
+		return budgetOfDrained(o, drained)
+	}
+	if !o.HasQuorum() {
 		return nil
 	}
 	voters, has := len(o.Voters()), o.Budget.MinAvailable
@@ -252,6 +258,37 @@ func budget(o pass) *proposal {
 	}
 	return act(changes.SetBudget{MinAvailable: want}, "the number of voters is %d.",
 		voters+len(o.Membership.VotingStrangers()))
+}
+
+// budgetOfDrained holds the drain of an only voter back until a new member has its vote. Where none can follow it, it
+// lets go, so that no drain hangs for ever: the member starts again where its volume is. It never lets go of data that
+// ends with the Pod.
+func budgetOfDrained(o pass, r facts.Replica) *proposal {
+	why := whyLetGo(o, r)
+	switch has := o.Budget.MinAvailable; {
+	case why != "" && has > 0:
+		return act(changes.SetBudget{}, "%s, and %s. A drain stops %s.", r.Pod.Drain.Why, why, r.Name)
+	case why == "" && has == 0 && o.Desired.HasBudget && o.HasQuorum():
+		return act(changes.SetBudget{MinAvailable: 1}, "%s, and a new member follows %s first.",
+			r.Pod.Drain.Why, r.Name)
+	}
+	return nil
+}
+
+// whyLetGo says why no new member can follow an only one whose node is drained, as a part of a sentence, or "".
+func whyLetGo(o pass, r facts.Replica) string {
+	switch {
+	case r.IsDoomed() || r.Ephemeral:
+	case o.Desired.Fault != "":
+		return "the spec is refused, so no new member can follow it"
+	case len(o.Raised()) > 0:
+		return "etcd has raised an alarm, so no new member can follow it"
+	case o.due.Unplaced.Member != nil:
+		return fmt.Sprintf("no node takes %s, which is to follow %s", o.due.Unplaced.Name, r.Name)
+	case isSilentForLong(o.Observation, r):
+		return fmt.Sprintf("%s does not serve, so no new member can follow it", r.Name)
+	}
+	return ""
 }
 
 // heldBy says which finalizers keep something that is waited for, and what ends that, as a sentence with a space in

@@ -300,6 +300,7 @@ func roleAtStart(r facts.Replica) string {
 	return ""
 }
 
+// startSettings are what a member's next Pod is made from: what its volume asks for, or else what new members get.
 func startSettings(o pass, r facts.Replica) facts.Settings {
 	if c := r.Settings(); !c.IsZero() {
 		return c

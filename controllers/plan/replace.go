@@ -271,8 +271,9 @@ func shrink(o pass) *proposal {
 	if r.Member.ID == o.Membership.Leader {
 		return handOver(o, r.Replica, o.HealthyVoters(), facts.ReasonMoveLeader, "will be removed")
 	}
-	if r.Pod != nil && r.Pod.Role != "" && !r.Pod.Terminating {
-		return act(changes.LabelRole{Pod: r.PodRef()}, "it will be removed, because %s.", r.Because)
+	if r.Pod != nil && r.Pod.Role == facts.RoleVoter && !r.Pod.Terminating {
+		return act(changes.LabelRole{Pod: r.PodRef(), Role: facts.RoleLeaving}, "it will be removed, because %s.",
+			r.Because)
 	}
 	removal := changes.RemoveMember{Name: r.Name, ID: r.Member.ID}
 	if r.IsFirst {
@@ -337,26 +338,20 @@ func grow(o pass) *proposal {
 			untilAsked(sick)).
 			due(o, facts.PodChange(sick.Pod), facts.StartDeadline).yielding()
 	}
-	if name := o.due.Promised; join.IsPrepared {
-		return act(changes.AddLearner{Name: name, Transport: transportOf(o, name)}, "%s.", join.Because)
+	promised := o.Find(o.due.Promised)
+	if join.IsPrepared {
+		return act(changes.AddLearner{Name: promised.Name, Transport: startSettings(o, promised).Transport}, "%s.",
+			join.Because)
 	}
 	if len(o.LostCAs()) > 0 {
 		return nil // no new member can be trusted: scaffold says so
 	}
 	isSigned := joinsWithCertificates(o.Judged)
-	if isSigned && o.Find(o.due.Promised).Secret.IsAwaited() {
+	if isSigned && promised.Secret.IsAwaited() {
 		return nil // signing says for what
 	}
 	return act(changes.PrepareMember{Volume: o.due.Next, Secret: isSigned},
 		"%s. What a new member needs is made first.", join.Because)
-}
-
-// transportOf is how the member of a promised name will be reached: as its volume asks, if it has one.
-func transportOf(o pass, name string) etcdutil.Transport {
-	if settings := o.Find(name).Settings(); !settings.IsZero() {
-		return settings.Transport
-	}
-	return o.due.Settings.Transport
 }
 
 // sickVoter is a voter that is not healthy, or an empty replica. etcd refuses additions while fewer are than a quorum

@@ -166,6 +166,53 @@ func TestATurnThatWaitsForAMemberOnASilentNodeDoesNotGoOnByItself(t *testing.T) 
 	}
 }
 
+// A member that stops again and again goes on by itself as little as one whose image is not there.
+func TestATurnThatWaitsForAMemberThatAPersonHasToMendSaysWhatIsWrongAndWhatToDo(t *testing.T) {
+	young := func(r *facts.Replica) { r.Pod.Created = now.Add(-time.Second) }
+	for _, row := range []struct {
+		name string
+		seen scene
+		says string
+	}{
+		{"etcd stops again and again", widened().edit(1, crashing).edit(1, young), "demo-1 does not run. etcd of demo-1 stopped (BadFlag): flag. " +
+			"Kubernetes starts it again and again, at most 5 minutes apart. Correct spec.etcd or spec.image: the operator then restarts the member."},
+		{"its image cannot be pulled", widened().edit(1, unpullable).edit(1, young), "demo-1 does not run. The Pod of demo-1 cannot start (ImagePullBackOff): " +
+			"not found. Correct spec.image"},
+	} {
+		said := turnSays(t, row.seen)
+		if !strings.Contains(said, row.says) || strings.Contains(said, "goes on by itself") ||
+			!strings.HasSuffix(said, " To call it off, take the annotation etcdsteward.dev/rotate-ca out.") {
+			t.Errorf("%s: %s", row.name, said)
+		}
+	}
+	for name, seen := range map[string]scene{
+		"a Pod that has yet to start":                         widened().edit(1, starts).edit(1, young),
+		"a member that is restarted while others wait for it": widened().edit(0, readingFirstAlone).edit(1, unanswered).edit(1, young),
+	} {
+		if said := turnSays(t, seen); !strings.Contains(said, "It goes on by itself.") {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+	stuck := turnSays(t, widened().edit(0, readingFirstAlone).edit(1, unanswered))
+	if !strings.Contains(stuck, "no member is restarted while demo-1 is not well. Member demo-1 is not well: ") || strings.Contains(stuck, "goes on by itself") {
+		t.Errorf("a member that does not answer: %s", stuck)
+	}
+}
+
+// turnSays is what the rule says of the next turn, whether others say more.
+func turnSays(t *testing.T, seen scene) string {
+	t.Helper()
+	p := rollCA(current(seen.Observation))
+	if p == nil || p.Verdict != Wait {
+		t.Fatalf("no turn waits: %+v", p)
+	}
+	return p.Message
+}
+
+func starts(r *facts.Replica) {
+	r.Answer, r.Pod.Running, r.Pod.Ready, r.Pod.Waiting = nil, false, false, ""
+}
+
 func TestWhatTheNextTurnOfACAWaitsForIsToldBesideHowToCallItOff(t *testing.T) {
 	said := Decide(widened().clients(justRead).Observation)
 	for _, part := range []string{"A CA is replaced. The next step is to let the other CA in Secret demo-ca sign from now on",

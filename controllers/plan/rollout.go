@@ -189,14 +189,34 @@ func difference(c facts.Settings, from facts.Settings) string {
 	}
 }
 
+// withTransport says in a word how a member will be reached.
+func withTransport(to, from etcdutil.Transport) string {
+	switch to {
+	case etcdutil.TransportPlain:
+		return "without TLS"
+	case etcdutil.TransportPrepared:
+		if from == etcdutil.TransportPlain {
+			return "with certificates, for clients with TLS and without"
+		}
+		return "without TLS among members"
+	case etcdutil.TransportPermissive:
+		if from == etcdutil.TransportTLS {
+			return "for clients with TLS and without"
+		}
+		return "with TLS among members"
+	case etcdutil.TransportTLS:
+	}
+	return "with TLS alone"
+}
+
 // isHeldByBudget reports a member that no eviction stops, although it may be stopped as far as etcd goes: the budget
 // counts Pods that Kubernetes calls ready, and a container beside etcd keeps more of them from that than it can spare.
-// It lets no drain pass meanwhile either.
+// It lets no drain pass meanwhile either. That of an only voter is there for drains alone.
 func isHeldByBudget(o pass, r facts.Replica) bool {
-	ready := facts.Filter(o.Voters(), func(r facts.Replica) bool {
-		return r.Pod != nil && r.Pod.Ready && !r.Pod.HeldUnready
+	ready := facts.Filter(o.Voters(), func(other facts.Replica) bool {
+		return other.Name != r.Name && other.Pod != nil && other.Pod.Ready && !other.Pod.HeldUnready
 	})
-	return r.Pod.HeldUnready && len(ready) < o.Budget.MinAvailable
+	return (r.Pod.HeldUnready || len(o.Voters()) == 1) && len(ready) < o.Budget.MinAvailable
 }
 
 // The way to a lower minor: a downgrade is enabled, etcd lowers the cluster version and each member the format of its

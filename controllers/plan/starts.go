@@ -40,6 +40,15 @@ func howToStart(waiting, message, selector string) string {
 	return message + " " + advice
 }
 
+// onceCorrected says what becomes of a member's Pod that waits for an image, once its spec names another one, as a
+// sentence with a space in front, or "". A learner may be given up for another one.
+func onceCorrected(r facts.Replica) string {
+	if !facts.AwaitsImage(r.Pod.Waiting) || r.IsLearner() {
+		return ""
+	}
+	return fmt.Sprintf(" Once spec.image is put right or put back, the operator makes the Pod of %s anew.", r.Name)
+}
+
 // unselected and tainted are the scheduler's words (kubernetes/kubernetes:pkg/scheduler/framework/plugins/nodeaffinity,
 // tainttoleration).
 const (

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 )
 
@@ -30,5 +31,25 @@ func TestWhatHelpsAPodThatNoNodeTakesGoesByWhatKeepsEachOfThemFromThat(t *testin
 	}
 	if got := (facts.Settings{Inputs: "{"}).NodeSelector(); got != "" {
 		t.Errorf("of settings that cannot be read: %q", got)
+	}
+}
+
+// A roll to another repository stops at the first member. Nothing but the spec has to be put back.
+func TestAMemberWhoseImageCannotBePulledIsHealedByPuttingTheRepositoryBack(t *testing.T) {
+	before, mirrored := inputs(`{"version":"3.6.16"}`), inputs(`{"version":"3.6.16","image":{"repository":"mirror.example/etcd"}}`)
+	o := wanting(settledWorld(3), mirrored).edit(0, madeFrom(before)).edit(1, madeFrom(before)).edit(2, madeFrom(mirrored)).edit(2, unpullable)
+	stops := Decide(o.Observation)
+	const says = "Kubernetes tries again by itself. Once spec.image is put right or put back, the operator makes the Pod of demo-2 anew. " +
+		"To go back to what demo-0 serves with, take spec.image.repository out."
+	if stops.Reason != facts.ReasonImagePull || !strings.Contains(stops.Message, says) {
+		t.Errorf("it says %s: %s", stops.Reason, stops.Message)
+	}
+	back := wanting(o, before)
+	if written, isWrite := Decide(back.Observation).Change.(changes.WriteSettings); !isWrite || written.Volumes[0].Name != "demo-2" || written.Settings != before {
+		t.Fatalf("the spec is put back: %s", Decide(back.Observation).Message)
+	}
+	back = back.edit(2, func(r *facts.Replica) { r.Volume.Settings = before })
+	if deleted, isDeletion := Decide(back.Observation).Change.(changes.DeletePods); !isDeletion || len(deleted.Pods) != 1 || deleted.Pods[0].Name != "demo-2" {
+		t.Errorf("and its volume says so: %s", Decide(back.Observation).Message)
 	}
 }

@@ -31,10 +31,10 @@ func whyMoved(o judge.Judged, r facts.Replica) string {
 	return why
 }
 
-// isAskedToGo reports a member that a person wants replaced now, also while the settings of the spec are held
-// back. While no new member can join it is as the others are.
+// isAskedToGo reports a member that is to be replaced now, also while the settings of the spec are held back: a person
+// wants it, or its node is drained. While no new member can join it is as the others are.
 func isAskedToGo(o judge.Judged, r facts.Replica) bool {
-	return r.IsUnwanted && !isGoingDown(o) && !o.IsFenced(r)
+	return (r.IsUnwanted || r.IsDrained()) && !isGoingDown(o) && !o.IsFenced(r)
 }
 
 // isToMoveAtOnce reports a new member whose volume is other than the spec asks for by now, and without which there are
@@ -54,6 +54,19 @@ func (d *Due) succeeded(o judge.Judged) facts.Replica {
 		return facts.Replica{}
 	}
 	return d.Restart
+}
+
+// drained is the only voter, where it has to leave its node, or an empty replica. A budget holds that back while a
+// successor is on its way. Of a cluster that does not answer it is the only member that there is.
+func drained(o judge.Judged) facts.Replica {
+	those := o.Voters()
+	if !o.Membership.Known {
+		those = facts.Filter(o.Members, func(r facts.Replica) bool { return r.IsRecorded() })
+	}
+	if len(those) == 1 && those[0].IsDrained() {
+		return those[0]
+	}
+	return facts.Replica{}
 }
 
 // leavesFirst is that voter where it goes before its successor joins, or an empty replica: the spec asks for that, none

@@ -5,7 +5,6 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 // TLS on and off on a cluster that serves. The settings of each step are found by facts.NextTransport, and members get
@@ -35,36 +34,16 @@ func peerURLs(o pass) *proposal {
 
 // tlsMode says what the next step waits for, where no member is restarted for one.
 func tlsMode(o pass) *proposal {
-	why := o.WhyTransportWaits()
-	if why == "" || o.due.HeldBy != "" {
+	waits := o.WhyTransportWaits()
+	if waits.Why == "" || o.due.HeldBy != "" {
 		return nil
 	}
 	goes := "with TLS"
 	if !o.Desired.Transport.HasCertificates() {
 		goes = "without TLS"
 	}
-	p := wait(facts.ReasonTLSMode, "Members will be dialled %s by each other, once all of them serve: %s. It goes on "+
-		"by itself. To call it off, put spec.tls.mode back.", goes, why)
+	p := wait(facts.ReasonTLSMode, "Members will be dialled %s by each other, once all of them serve: %s. %s To "+
+		"call it off, put spec.tls.mode back.", goes, waits.Why, goesOn(o, waits))
 	p.Recheck = recheckSettled
 	return p.yielding()
-}
-
-// withTransport says in a word how a member will be reached.
-func withTransport(to, from etcdutil.Transport) string {
-	switch to {
-	case etcdutil.TransportPlain:
-		return "without TLS"
-	case etcdutil.TransportPrepared:
-		if from == etcdutil.TransportPlain {
-			return "with certificates, for clients with TLS and without"
-		}
-		return "without TLS among members"
-	case etcdutil.TransportPermissive:
-		if from == etcdutil.TransportTLS {
-			return "for clients with TLS and without"
-		}
-		return "with TLS among members"
-	case etcdutil.TransportTLS:
-	}
-	return "with TLS alone"
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
@@ -106,6 +107,19 @@ func transportRows() []row {
 		}), Act, "collect", "", "DeleteSecret", "the certificates of demo-1: spec.tls.mode is Disabled"},
 		{"those of clients too", leftover(gone, "demo-client-tls"), Act, "collect", "", "DeleteSecret", "the certificates of demo-client"},
 		{"and then nothing is left to do", gone, Settled, RuleSettled, facts.ReasonSettled, "", ""},
+	}
+}
+
+func TestAStepOfTLSThatWaitsForAMemberThatAPersonHasToMendSaysWhatIsWrongAndWhatToDo(t *testing.T) {
+	allPrepared := reachedBy(permissive, prepared, prepared, prepared)
+	says := func(seen scene) string { return tlsMode(current(seen.asking(permissive).Observation)).Message }
+	const crashes = "demo-1 does not serve, or not on data that stays. etcd of demo-1 stopped (BadFlag): flag. Kubernetes starts it again and again, "
+	if said := says(allPrepared.edit(1, crashing)); !strings.Contains(said, crashes) || strings.Contains(said, "goes on by itself") ||
+		!strings.HasSuffix(said, " To call it off, put spec.tls.mode back.") {
+		t.Error(said)
+	}
+	if said := says(allPrepared.edit(1, leaving)); !strings.Contains(said, "It goes on by itself.") {
+		t.Error(said)
 	}
 }
 

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -92,7 +91,7 @@ func awaitTurn(o pass, c changes.TurnCA, ca facts.Object, waits facts.Waiting) *
 		callOff = " To call it off, take the annotation etcdsteward.dev/rotate-ca out."
 	}
 	p := wait(facts.ReasonRollCA, "A CA is replaced. The next step is to %s, and the operator waits with it: %s.%s "+
-		"%s%s", changes.WordsOf(c).Name(), waits.Why, until, cmp.Or(waits.WayOn, "It goes on by itself."), callOff)
+		"%s%s", changes.WordsOf(c).Name(), waits.Why, until, goesOn(o, waits), callOff)
 	p.Recheck = recheckSettled
 	if left := waits.Until.Sub(o.Now); waits.Until.IsZero() || left < recheckSettled {
 		p.Recheck = max(recheckWait, left)

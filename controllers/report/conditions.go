@@ -176,6 +176,9 @@ func (in Input) available(s step) metav1.Condition {
 	return in.keepFirst(is(v1alpha1.ConditionAvailable, metav1.ConditionFalse, ReasonReadFailed, sentence(message)))
 }
 
+// waitForRoom is what a person can do while the operator makes room.
+const waitForRoom = "The operator makes room by itself: wait for that. If it is not enough, this says what you do"
+
 // writesRefused says which alarm keeps etcd from taking writes, and what ends it, or "". The graver one comes first.
 func (in Input) writesRefused() (reason, message string) {
 	o := in.Observation
@@ -191,7 +194,7 @@ func (in Input) writesRefused() (reason, message string) {
 			what = "A quorum answers reads and deletions. All other writes are refused"
 			full = fmt.Sprintf(" The %s.", o.Current.Fullest())
 			if !o.Desired.Paused && !in.isDryRun() && plan.MakesRoom(o) {
-				ends = "The operator makes room by itself: wait for that. If it is not enough, this says what you do"
+				ends = waitForRoom
 			}
 		}
 		return reason, fmt.Sprintf("%s, since etcd raised the alarm %s.%s %s.", what, reason, full, ends)

@@ -78,12 +78,16 @@ func (t transition) availability() []words.Event {
 	return nil
 }
 
-// alarm tells of an alarm of etcd with which writes are refused, each time that it is raised.
+// alarm tells of an alarm of etcd with which writes are refused: each time that it is raised, and once more where the
+// operator made room by itself and a person has to act now.
 func (t transition) alarm() []words.Event {
 	was := meta.FindStatusCondition(t.old.Conditions, v1alpha1.ConditionAvailable)
 	available := meta.FindStatusCondition(t.now.Conditions, v1alpha1.ConditionAvailable)
 	isAlarm := available.Reason == ReasonNoSpace || available.Reason == ReasonCorrupt
-	if !isAlarm || was != nil && was.Reason == available.Reason {
+	isRaised := was == nil || was.Reason != available.Reason
+	isLeft := !isRaised && !t.in.Observation.Desired.Paused && strings.Contains(was.Message, waitForRoom) &&
+		!strings.Contains(available.Message, waitForRoom)
+	if !isAlarm || !isRaised && !isLeft {
 		return nil
 	}
 	return warning(EventAlarmRaised, actionObserve, available.Message)
@@ -116,7 +120,7 @@ func (t transition) progress() []words.Event {
 	result := t.in.Outcome.Result()
 	switch {
 	case now.Reason == facts.ReasonDeleting:
-	case now.Reason == facts.ReasonAlarm && len(t.alarm()) > 0: // that it was raised is told
+	case now.Reason == facts.ReasonAlarm: // see alarm
 	case now.Reason == facts.ReasonDefragment && len(t.defragmentations()) > 0: // that it failed is told
 	case now.Reason == facts.ReasonPaused:
 		events = append(events, normal(facts.ReasonPaused, actionDecide, now.Message)...)

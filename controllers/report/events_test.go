@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,44 @@ func TestWhatBecameDifferentIsTold(t *testing.T) {
 				t.Errorf("heard %q, want %q", got, row.want)
 			}
 		})
+	}
+}
+
+// A step of another kind comes between an alarm and what is said of it.
+func TestAnAlarmIsToldOnceAndOnceMoreWhereAPersonHasToAct(t *testing.T) {
+	const raised = "Warning AlarmRaised"
+	alarms := func(heard []string) []string {
+		return slices.DeleteFunc(heard, func(e string) bool { return e != raised })
+	}
+	for _, row := range []struct {
+		name   string
+		passes []func(*scene)
+		want   []string
+	}{
+		{"keys fill a quota while a member is silent", []func(*scene){
+			func(w *scene) { w.full(2000 << 20).asFull(); w.silent("demo-1") },
+			func(w *scene) { w.find("demo-1").Pod.Role = "" }}, []string{raised}},
+		{"keys fill it after room was made", []func(*scene){
+			func(w *scene) { w.full(10 << 20).asFull() },
+			func(w *scene) { w.full(11 << 20).asFull() },
+			func(w *scene) { w.full(2000 << 20).asFull() },
+			func(w *scene) { w.full(2001 << 20).asFull() }}, []string{raised, raised}},
+		{"it is paused meanwhile", []func(*scene){
+			func(w *scene) { w.full(10 << 20).asFull() },
+			func(w *scene) { w.o.Desired.Paused = true },
+			func(w *scene) { w.o.Desired.Paused = false }}, []string{raised}},
+	} {
+		w := demo(3, begin).settled()
+		w.heard(t)
+		var told []string
+		for _, change := range row.passes {
+			w.later(time.Second)
+			change(w)
+			told = append(told, alarms(w.heard(t))...)
+		}
+		if !slices.Equal(told, row.want) {
+			t.Errorf("%s: %q, want %q", row.name, told, row.want)
+		}
 	}
 }
 

@@ -88,7 +88,7 @@ func MemberSelector(cluster string) map[string]string {
 	}
 }
 
-// VoterSelector selects the Pods of voters that are recorded and sealed: what clients reach and the budget counts.
+// VoterSelector selects the Pods of voters that are recorded and sealed: what clients reach.
 func VoterSelector(cluster string) map[string]string {
 	selector := MemberSelector(cluster)
 	selector[v1alpha1.LabelRole] = v1alpha1.RoleVoter

@@ -265,7 +265,9 @@ func BuildBudget(c *v1alpha1.EtcdCluster, minAvailable int) *policyv1.PodDisrupt
 		ObjectMeta: ownedMeta(c, Budget(c.Name)),
 		Spec: policyv1.PodDisruptionBudgetSpec{
 			MinAvailable: new(intstr.FromInt32(int32(minAvailable))),
-			Selector:     &metav1.LabelSelector{MatchLabels: VoterSelector(c.Name)},
+			Selector: &metav1.LabelSelector{MatchLabels: MemberSelector(c.Name),
+				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: v1alpha1.LabelRole,
+					Operator: metav1.LabelSelectorOpIn, Values: []string{v1alpha1.RoleVoter, v1alpha1.RoleLeaving}}}},
 		},
 	})
 }

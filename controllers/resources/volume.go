@@ -266,6 +266,7 @@ func mountStore(store v1alpha1.BackupStore, readOnly bool) reach {
 	if credentials != "" {
 		add(mountedSecret(credentialsVolume, credentials), credentialsMount, true, "--credentials-dir="+
 			credentialsMount)
+		m.args = append(m.args, "--credentials-secret="+credentials)
 	}
 	if cas != "" {
 		add(mountedSecret(storeCAVolume, cas), storeCAMount, true, "--store-ca="+storeCAMount+"/"+KeyCA)

@@ -108,7 +108,7 @@ func (o *PreflightOptions) isForeign(ctx context.Context) (bool, error) {
 	text, err := o.Bucket.ReadSmall(ctx, ManifestKey(o.Key), maxManifest)
 	isOwn := isOwnPlace(o.Bucket, o.Key)
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrNoBucket):
 		return true, nil
 	case errors.Is(err, store.ErrTooLarge) && !isOwn:
 		return true, nil

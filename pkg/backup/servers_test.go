@@ -3,6 +3,7 @@ package backup
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -268,6 +269,18 @@ func TestWrongCredentialsAreSaidToBeWrong(t *testing.T) {
 		_, err := Take(context.Background(), liarOptions(t, openS3(t, access), newLiar(t).serve(t, "m0")))
 		wantReason(t, err, ReasonStoreNotFound)
 	})
+}
+
+// The name of the snapshot is that of a backup of ours: its manifest is looked for first, and S3 says there what is missing.
+func TestABackupInABucketThatIsNotThereIsNotTakenForOneWithoutAManifest(t *testing.T) {
+	t.Parallel()
+	access := s3server.Start(t, s3server.Versitygw, s3server.Options{}).Access
+	access.Bucket = "another"
+	bucket := openS3(t, access)
+	_, err := Preflight(context.Background(), PreflightOptions{Transfer: Transfer{Bucket: bucket}, Key: bucket.Key("legacy", snapshotObject), Version: etcd36})
+	if wantReason(t, err, ReasonStoreNotFound); !errors.Is(err, store.ErrNoBucket) {
+		t.Error(err)
+	}
 }
 
 func TestAStoreThatLiesAboutChecksumsIsBelievedNothing(t *testing.T) {

@@ -195,7 +195,7 @@ func (t *terminal) applyBlock(ctx context.Context, name string, b block, did *ta
 	if err != nil || !isObject {
 		return err
 	}
-	text, err := t.store.stage([]byte(b.text))
+	text, err := t.store.stage([]byte(t.placed(b.text)))
 	if err != nil {
 		return fmt.Errorf("%s:%d: %w", name, b.line, err)
 	}
@@ -216,6 +216,13 @@ func (t *terminal) applyBlock(ctx context.Context, name string, b block, did *ta
 	}
 	return nil
 }
+
+// placed has a manifest name the namespace of the page where it names that of a reader's kubectl.
+func (t *terminal) placed(manifest string) string {
+	return readersNamespace.ReplaceAllString(manifest, "${1}"+t.namespace)
+}
+
+var readersNamespace = regexp.MustCompile(`(?m)^(\s*namespace: )default$`)
 
 // isObject tells a manifest from a fragment, and both from what is not YAML.
 func (b block) isObject() (bool, error) {

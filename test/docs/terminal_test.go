@@ -152,6 +152,14 @@ spec: {bootstrap: {restore: {store: {s3: {bucket: theirs}}, latest: true}}}
 	}
 }
 
+func TestAManifestThatNamesTheReadersNamespaceMeansThatOfThePage(t *testing.T) {
+	text := "metadata: {name: a}\nspec:\n  clusterRef:\n    namespace: default\n  other: \"namespace: default\"\n"
+	want := strings.Replace(text, "namespace: default\n", "namespace: docs-1\n", 1)
+	if got := (&terminal{namespace: "docs-1"}).placed(text); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestManifestsWithoutAnS3StoreStayToTheLetter(t *testing.T) {
 	text := "# A comment.\nkind: EtcdBackup\nspec:\n  store:\n    volume: {claimName: a}\n"
 	if staged, err := testStore.stage([]byte(text)); err != nil || string(staged) != text {

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -52,7 +53,7 @@ var _ = Describe("A drain", Label("disruption"), func() {
 var _ = Describe("An eviction", Label("disruption"), func() {
 	ownNamespace()
 
-	It("is bounded by a quorum of the voters, of any number, and lets an only member go", perStory, func(ctx context.Context) {
+	It("is bounded by a quorum of the voters, of any number, and refused to an only member", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "bounded", 3)
 		cluster.AwaitReady(ctx, 3)
 		expectBudget(ctx, "bounded", 2)
@@ -70,13 +71,12 @@ var _ = Describe("An eviction", Label("disruption"), func() {
 			cluster.Resize(ctx, 1)
 			cluster.AwaitReady(ctx, 1)
 		})
-		Eventually(ctx, func() types.UID { return uidOf(ctx, &policyv1.PodDisruptionBudget{}, key("bounded")) }).Should(BeEmpty())
+		expectBudget(ctx, "bounded", 1)
 		only, err := cluster.Pods(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(evict(ctx, &only[0])).To(Succeed())
-		awaitPodGone(ctx, cluster, &only[0])
-		cluster.AwaitReady(ctx, 1)
-		traffic.FinishAfterOutage(ctx)
+		awaitAllowed(ctx, "bounded", 0)
+		Expect(evict(ctx, &only[0])).To(MatchError(apierrors.IsTooManyRequests, "the budget refuses it"))
+		traffic.Finish(ctx)
 	})
 
 	It("in the middle of a roll costs no quorum, and both come to their end", perStory, func(ctx context.Context) {
@@ -162,6 +162,97 @@ var _ = Describe("A node that is drained", Label("disruption"), Serial, func() {
 		expectSame(ctx, cluster, was)
 		traffic.Finish(ctx)
 	})
+
+	It("with the leader is empty by itself, and no write fails", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "led", 3)
+		cluster.AwaitReady(ctx, 3)
+		leader := cluster.Leader(ctx)
+		node := cluster.NodeOf(ctx, leader)
+		awaitAllowed(ctx, "led", 1)
+		traffic, through := cluster.Write(ctx), cluster.WriteThroughService(ctx)
+		out, err := cluster.Drain(ctx, node)
+		Expect(err).NotTo(HaveOccurred(), out)
+		Expect(cluster.Leader(ctx)).NotTo(Equal(leader))
+		traffic.Flow(ctx)
+		cluster.Uncordon(ctx, node)
+		cluster.AwaitReady(ctx, 3)
+		through.Finish(ctx)
+		traffic.Finish(ctx)
+	})
+
+	for _, storage := range []struct {
+		what  string
+		how   world.Option
+		flags []string
+	}{
+		{what: "on a volume"},
+		{what: "in its Pod", how: world.Ephemeral, flags: []string{"--delete-emptydir-data"}},
+	} {
+		It("with an only member, whose data is "+storage.what+", is empty once another one has its data, and no write fails", perStory,
+			func(ctx context.Context) {
+				var options []world.Option
+				if storage.how != nil {
+					options = append(options, storage.how)
+				}
+				cluster := story.Create(ctx, "only", 1, options...)
+				cluster.AwaitReady(ctx, 1)
+				before := cluster.Identities(ctx)
+				node := cluster.NodeOf(ctx, cluster.Leader(ctx))
+				traffic, through := cluster.Write(ctx), cluster.WriteThroughService(ctx)
+				out, err := cluster.Drain(ctx, node, storage.flags...)
+				Expect(err).NotTo(HaveOccurred(), out)
+				cluster.AwaitReady(ctx, 1)
+				Expect(cluster.NodeOf(ctx, cluster.Leader(ctx))).NotTo(Equal(node))
+				for name := range cluster.Identities(ctx) {
+					Expect(before).NotTo(HaveKey(name))
+				}
+				through.Finish(ctx)
+				traffic.Finish(ctx)
+			})
+	}
+
+	It("is not needed for an only member to move: an EvictionRequest that names its Pod is enough, and no write fails", perStory,
+		func(ctx context.Context) {
+			cluster := story.Create(ctx, "asked", 1)
+			cluster.AwaitReady(ctx, 1)
+			only, err := cluster.Pod(ctx, cluster.Leader(ctx))
+			Expect(err).NotTo(HaveOccurred())
+			traffic := cluster.Write(ctx)
+			asked := &lifecyclev1alpha1.EvictionRequest{ObjectMeta: meta(story.Namespace, "rebalance"), Spec: lifecyclev1alpha1.EvictionRequestSpec{
+				Requester: "example.com/balancer", Intent: lifecyclev1alpha1.EvictionRequestIntentEviction,
+				Target: lifecyclev1alpha1.EvictionRequestTarget{Pod: &lifecyclev1alpha1.EvictionRequestPodReference{Name: only.Name, UID: only.UID}}}}
+			err = kube.Client.Create(ctx, asked)
+			if apimeta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+				needs.Unfit(GinkgoT(), "this API server has no EvictionRequests")
+			}
+			Expect(err).NotTo(HaveOccurred())
+			awaitPodGone(ctx, cluster, only)
+			cluster.AwaitReady(ctx, 1)
+			Expect(cluster.Identities(ctx)).NotTo(HaveKey(only.Name))
+			traffic.Finish(ctx)
+		})
+
+	It("with an only member that no other node takes is empty after five minutes, and the member comes back with its node", perStory,
+		func(ctx context.Context) {
+			cluster := story.Create(ctx, "stuck", 1)
+			cluster.AwaitReady(ctx, 1)
+			was := identityOf(ctx, cluster)
+			only, err := cluster.Pod(ctx, cluster.Leader(ctx))
+			Expect(err).NotTo(HaveOccurred())
+			traffic := cluster.Write(ctx)
+			nodes, err := kube.Nodes(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			for _, node := range nodes {
+				cluster.Cordon(ctx, node)
+			}
+			Eventually(ctx, func() error { return evict(ctx, only) }).WithTimeout(8 * time.Minute).WithPolling(time.Second).Should(Succeed())
+			Expect(eventsOf(ctx, cluster)).To(ContainElement(HaveField("Note", ContainSubstring("and no node takes"))))
+			awaitPodGone(ctx, cluster, only)
+			cluster.Uncordon(ctx, only.Spec.NodeName)
+			cluster.AwaitReady(ctx, 1)
+			expectSame(ctx, cluster, was)
+			traffic.FinishAfterOutage(ctx)
+		})
 
 	It("needs --delete-emptydir-data only where data is ephemeral; then the member is replaced on another node", perStory, func(ctx context.Context) {
 		cluster := story.Create(ctx, "emptydir", 3, world.Ephemeral)

@@ -28,10 +28,11 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"up", []string{"[--nodes 3]", "[--ip-families IPv4]", "[--kubernetes 1.36]", "[--etcd <versions>]", "[--cluster-domain <domain>]", "[--fresh]", "[--on-disk]", "[--yes]"},
+		{"up", []string{"[--nodes 3]", "[--ip-families IPv4]", "[--kubernetes 1.37]", "[--etcd <versions>]", "[--cluster-domain <domain>]",
+			"[--feature-gates <gates>]", "[--runtime-config <APIs>]", "[--fresh]", "[--on-disk]", "[--yes]"},
 			"start it; what already runs and is whole stays, unless --fresh", up},
 		{"down", nil, "stop it and remove every trace", down},
-		{"build", []string{"[--kubernetes 1.36]", "[--etcd <versions>]", "[--csi]", "[--yes]"}, "only build what `up` needs, and `csi`, into the cache", build},
+		{"build", []string{"[--kubernetes 1.37]", "[--etcd <versions>]", "[--csi]", "[--yes]"}, "only build what `up` needs, and `csi`, into the cache", build},
 		{"etcd", []string{"[--etcd <versions>]"}, "only build releases of etcd into the cache, as any user", etcd},
 		{"status", nil, "one line for each host; fails if something has ended", status},
 		{"load", []string{"<docker-archive.tar>", "..."}, "make images known to every node", load},
@@ -116,6 +117,8 @@ func up(ctx context.Context, c *cluster.Cluster, args []string) error {
 	fresh := flags.Bool("fresh", false, "start anew even if it is up already")
 	flags.BoolVar(&c.OnDisk, "on-disk", false, "keep data on disk, for more than memory has room for; it has an effect when localkube starts")
 	flags.StringVar(&c.Domain, "cluster-domain", "", "DNS domain of Services; that which is up, or cluster.local")
+	flags.StringVar(&c.FeatureGates, "feature-gates", "", "of the control plane, such as EvictionRequestAPI=true; those that are up, or Kubernetes' defaults")
+	flags.StringVar(&c.RuntimeConfig, "runtime-config", "", "of the API server, such as lifecycle.k8s.io/v1alpha1=true; that which is up, or Kubernetes' defaults")
 	return prepared(ctx, c, flags, args, func() error {
 		c.Began = time.Now()
 		if err := c.Up(ctx, *nodes, families, *fresh); err != nil {
@@ -161,7 +164,7 @@ func parse(c *cluster.Cluster, flags *flag.FlagSet, args []string) error {
 // prepared does something after it has brought this machine and the cache to where `up` takes seconds.
 func prepared(ctx context.Context, c *cluster.Cluster, flags *flag.FlagSet, args []string, do func() error) error {
 	yes := flags.Bool("yes", false, "install missing Debian packages without asking")
-	flags.Func("kubernetes", "minor version of Kubernetes, such as 1.34; that which is there, or the newest", c.Cache.ChooseKubernetes)
+	flags.Func("kubernetes", "minor version of Kubernetes, such as 1.34; that which is there, or "+cache.KubernetesVersion, c.Cache.ChooseKubernetes)
 	if err := parse(c, flags, args); err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ var cas = []mutant{
 	},
 	{
 		Name: "the next CA signs while nothing says what a member trusts", Peer: "",
-		From: "	case !isRunning:\n		return Waiting{Why: r.Name + \" does not run\", isDown: true}",
+		From: "	case !isRunning:\n		return Waiting{Why: r.Name + \" does not run\", Member: r.Name, isDown: true}",
 		To:   "	case r.Pod == nil && !isRunning:",
 		Test: guardRow("a CA that signs while nothing says what a member trusts"),
 	},

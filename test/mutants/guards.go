@@ -41,8 +41,8 @@ var guards = []mutant{
 	},
 	{
 		Name: "clients are led to a member that could start empty", Peer: "",
-		From: "case !r.IsSealed() || (role == facts.RoleVoter) != r.IsVoter():",
-		To:   "case (role == facts.RoleVoter) != r.IsVoter():",
+		From: "case !r.IsSealed() || (role == facts.RoleLearner) == r.IsVoter():",
+		To:   "case (role == facts.RoleLearner) == r.IsVoter():",
 		Test: guardRow("a label for a member that could start empty"),
 	},
 	{

@@ -51,7 +51,7 @@ var moves = []mutant{
 	},
 	{
 		Name: "who follows a member that a person gave up tries the settings of the spec", Peer: "",
-		From: "if d.Succeeded.Member != nil && !d.Succeeded.IsUnwanted && (len(",
+		From: "if d.Succeeded.Member != nil && !isAskedToGo(o, d.Succeeded) && (len(",
 		To:   "if d.Succeeded.Member != nil && (len(",
 		Test: "TestWhoFollowsAMemberThatAPersonWantsReplacedIsMadeFromTheSettingsOfTheOthers",
 	},
@@ -63,8 +63,8 @@ var moves = []mutant{
 	},
 	{
 		Name: "a member that a person wants replaced is restarted outside of a window, since none can join", Peer: "",
-		From: "return r.IsUnwanted && !isGoingDown(o) &&",
-		To:   "return r.IsUnwanted &&",
+		From: "return (r.IsUnwanted || r.IsDrained()) && !isGoingDown(o) &&",
+		To:   "return (r.IsUnwanted || r.IsDrained()) &&",
 		Test: "TestAMemberThatAPersonWantsReplacedChangesNothingWhileADowngradeIsEnabled",
 	},
 	{
@@ -92,8 +92,28 @@ var moves = []mutant{
 		Test: moveRow("a third class gives the new member up"),
 	},
 	{
+		Name: "a voter that is to go leaves the budget before it has no vote", Peer: "",
+		From: "act(changes.LabelRole{Pod: r.PodRef(), Role: facts.RoleLeaving},",
+		To:   "act(changes.LabelRole{Pod: r.PodRef()},",
+		Test: "TestAVoterThatIsToGoStaysInTheBudgetUntilItHasNoVote",
+	},
+	{
+		Name: "a drain waits for ever for a member that no node takes", Peer: "",
+		From: `case o.due.Unplaced.Member != nil:
+		return fmt.Sprintf("no node takes`,
+		To: `case false:
+		return fmt.Sprintf("no node takes`,
+		Test: "TestAnOnlyMemberIsFollowedByANewOneBeforeItsNodeIsDrained",
+	},
+	{
+		Name: "an only member has a budget also where no drain would be seen", Peer: "",
+		From: "voters[0].Pod.Drain == Drain{IsKnown: true}",
+		To:   `voters[0].Pod.Drain.Why == ""`,
+		Test: "TestAnOnlyMemberIsFollowedByANewOneBeforeItsNodeIsDrained",
+	},
+	{
 		Name: "the new member of another pool is made from the settings of the old one", Peer: "",
-		From: "if d.Succeeded.Member != nil && !d.Succeeded.IsUnwanted && (len(",
+		From: "if d.Succeeded.Member != nil && !isAskedToGo(o, d.Succeeded) && (len(",
 		To:   "if d.Succeeded.Member != nil && o.Desired.Ephemeral && (len(",
 		Test: "TestASuccessorIsMadeFromTheSettingsOfTheSpec",
 	},

@@ -130,7 +130,7 @@ var phases = []mutant{
 	},
 	{
 		Name: "clients are led away at the first look", Peer: "",
-		From: `if c.Role == "" {
+		From: `if c.leadsAway() {
 		return Traits{}`,
 		To: `if false {
 		return Traits{}`,
@@ -186,10 +186,14 @@ var phases = []mutant{
 	},
 	{
 		Name: "the disruption budget follows the voters of another cluster", Peer: "",
-		From: "if !o.HasQuorum() || o.Budget.State == facts.ObjectForeign || o.Budget.State == " +
-			"facts.ObjectTerminating {",
-		To: "if !o.Membership.Known || o.Budget.State == facts.ObjectForeign || o.Budget.State == " +
-			"facts.ObjectTerminating {",
+		From: `if !o.HasQuorum() {
+		return nil
+	}
+	voters, has :=`,
+		To: `if !o.Membership.Known {
+		return nil
+	}
+	voters, has :=`,
 		Test: row("the budget does not follow the voters of another cluster"),
 	},
 	{

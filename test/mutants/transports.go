@@ -34,7 +34,7 @@ var transports = []mutant{
 	},
 	{
 		Name: "members change how they dial each other while one of them is away", Peer: "",
-		From: "case o.whyNotTurnPeers() != \"\":\n\t\treturn least",
+		From: "case o.whyNotTurnPeers().Why != \"\":\n\t\treturn least",
 		To:   "case false:\n\t\treturn least",
 		Test: row("peers do not change before the last of them is back"),
 	},

@@ -43,7 +43,7 @@ var rights = []right{
 	{"`get`, `list`, `watch` what clusters consist of, `get` nodes, PersistentVolumes and StorageClasses by name", []string{
 		"get,list,watch jobs,networkpolicies,persistentvolumeclaims,poddisruptionbudgets,pods,services",
 		"get,list,watch etcdbackups,etcdbackupschedules,etcdclients,etcdclusters,etcdrestores",
-		"list events,resourcequotas", "get,list certificaterequests", "get leases,nodes,persistentvolumes,storageclasses",
+		"list events,evictionrequests,resourcequotas", "get,list certificaterequests", "get leases,nodes,persistentvolumes,storageclasses",
 	}, "nothing: a policy looks at no reads", "read the Pods, Services and claims of all, and what is said of them"},
 	{"`create`, `patch`, `delete` Secrets", []string{"create,patch,delete secrets"},
 		"other types than `kubernetes.io/tls`, so no tokens of accounts; other names than those of its certificates; Secrets that it did not make",

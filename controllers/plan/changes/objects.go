@@ -189,12 +189,12 @@ func guardFirstSeal(r facts.Replica) Veto {
 // LabelRole sets or removes the role label of a sealed Pod.
 type LabelRole struct {
 	Pod    facts.PodRef
-	Role   string      // empty removes it
+	Role   string      // empty removes it; RoleLeaving leads clients away, and leaves the member in the budget
 	Before StartDefrag // what it is removed for: Kubernetes is asked for that Pod first; zero for anything else
 }
 
 func (c LabelRole) traits() Traits {
-	if c.Role == "" {
+	if c.leadsAway() {
 		return Traits{} // that a member does not answer is believed at the second look
 	}
 	return Traits{Unconfirmed: "clients are led to a member that answered in this very pass"}
@@ -202,11 +202,13 @@ func (c LabelRole) traits() Traits {
 
 func (c LabelRole) words() Words {
 	w := says("Take", "takes", "Took", c.Pod.Name+" out of the client Service", EventPodLabelled)
-	if c.Role != "" {
+	if !c.leadsAway() {
 		w = says("Label", "labels", "Labelled", "the Pod of "+c.Pod.Name+" as "+c.Role, EventPodLabelled)
 	}
 	return w.about(c.Pod.Name)
 }
+
+func (c LabelRole) leadsAway() bool { return c.Role == "" || c.Role == facts.RoleLeaving }
 
 // veto leads clients to no member that could still start empty, or has another role. It takes them from a ready
 // member that does not serve only while those that they are led to are a quorum: the operator itself may be cut off,
@@ -234,7 +236,7 @@ func (c LabelRole) veto(o facts.View) Veto {
 
 func guardRole(r facts.Replica, role string) Veto {
 	switch {
-	case !r.IsSealed() || (role == facts.RoleVoter) != r.IsVoter():
+	case !r.IsSealed() || (role == facts.RoleLearner) == r.IsVoter():
 		return identityAtRisk("%s is no sealed %s.", r.Name, role)
 	case role == facts.RoleVoter && r.Pod.Uncompared:
 		return dataAtRisk("the copy of %s was not compared with the others' since it started.", r.Name)

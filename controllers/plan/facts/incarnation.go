@@ -1,9 +1,8 @@
 package facts
 
 import (
-	"fmt"
-	"hash/fnv"
 	"slices"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/record"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -73,6 +72,9 @@ func (o Incarnation) Margin() int {
 func (o Incarnation) IsAlive() bool {
 	return o.Bootstrap.ClusterID != 0 || !o.Bootstrap.Void && slices.ContainsFunc(o.Members, Replica.IsRecorded)
 }
+
+// HasSwitchedOver reports whether a restore in place switched over to this incarnation.
+func (o Incarnation) HasSwitchedOver() bool { return len(o.Bootstrap.Former) > 0 }
 
 // HasQuorum reports that a quorum of this very cluster answers. Other data where a member has its own may serve by
 // itself, and speaks for nobody here.
@@ -152,6 +154,20 @@ func (o Incarnation) IsServedWith(c Settings) bool {
 	})
 }
 
+// LastPodChange is the last time that something is known to have happened to any Pod, or that a volume was made.
+func (o Incarnation) LastPodChange() time.Time {
+	var last time.Time
+	for _, r := range o.Members {
+		if at := PodChange(r.Pod); at.After(last) {
+			last = at
+		}
+		if r.Volume != nil && r.Volume.Created.After(last) {
+			last = r.Volume.Created
+		}
+	}
+	return last
+}
+
 // MayRestart reports whether the replica's volume holds a member of this incarnation that is not known to be removed.
 func (o Incarnation) MayRestart(r Replica) bool {
 	if !r.IsRecorded() || !r.IsOnOwnVolume() || !r.Volume.isUsable() {
@@ -209,22 +225,6 @@ func (o Incarnation) BootstrapReplicas() []Replica {
 		out = append(out, o.Find(name))
 	}
 	return out
-}
-
-// IncarnationID names one incarnation of a cluster: a short hash of the object's UID and a counter.
-func IncarnationID(uid string, counter int) string {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%s/%d", uid, counter)
-	return fmt.Sprintf("%08x", uint32(h.Sum64()^h.Sum64()>>32))
-}
-
-// BudgetFor is minAvailable for so many voters: a quorum of them and of those that were added by hand, whose Pods it
-// does not count. There is no budget for a single one, which could never be drained.
-func BudgetFor(o View, voters int) int {
-	if !o.Desired.HasBudget || voters < 2 {
-		return 0
-	}
-	return etcdutil.Quorum(voters + len(o.Membership.VotingStrangers()))
 }
 
 // Filter returns the items to keep. It makes room once: replicas are large, and each pass filters them often.

@@ -52,6 +52,8 @@ func (r Replica) WhyMoved(d Desired) string {
 	switch elsewhere := r.whyElsewhere(d); {
 	case r.IsUnwanted:
 		return "the annotation etcdsteward.dev/replace names it"
+	case r.IsDrained():
+		return r.Pod.Drain.Why
 	case elsewhere != "":
 		return elsewhere
 	case v == nil:
@@ -69,6 +71,10 @@ func (r Replica) WhyMoved(d Desired) string {
 	}
 	return ""
 }
+
+// IsDrained reports the member of a cluster of one that has to leave its node. A member of more is stopped by the
+// drain, and the others serve.
+func (r Replica) IsDrained() bool { return r.Pod != nil && r.Pod.Drain.Why != "" }
 
 // isTooLarge reports a volume for which the spec asked for more than it does now. What people or tools made of it is no
 // reason to move a member. One that has not grown yet takes that back. A size without room for the quota is none to

@@ -193,29 +193,6 @@ func (d Desired) IsMetBy(c Settings) bool {
 // IsAtTarget reports that the next stop is the version of the spec.
 func (d Desired) IsAtTarget() bool { return d.Target.IsZero() || d.Settings.Version == d.Target }
 
-// Settings are what a member's Pod is made from: the etcd version and everything else of the user's that needs a
-// restart. Inputs is canonical JSON, so that two Settings are the same exactly when they are equal. What follows it is
-// read from it.
-type Settings struct {
-	Version     etcdutil.Version
-	Inputs      string
-	QuotaBytes  int64  // size of the database at which etcd stops accepting keys
-	MemoryBytes int64  // limit of the container's memory; 0 for none
-	RestartedAt string // for what a person had the members restarted; empty for nothing
-	Sidecars    string // spec.pod.sidecars; empty for none
-	// Fixed is Inputs without the amounts of CPU and memory, which Kubernetes changes in a Pod that runs.
-	Fixed string
-	Trust Trust // the CAs that etcd reads at its start
-
-	Transport etcdutil.Transport // how the member is reached
-}
-
-// IsZero reports that no settings are written down.
-func (c Settings) IsZero() bool { return c == Settings{} }
-
-// IsLike reports settings that differ in nothing but amounts of CPU and memory, if at all.
-func (c Settings) IsLike(other Settings) bool { return c.Fixed != "" && c.Fixed == other.Fixed }
-
 // ObjectState says how an object that the cluster needs stands.
 type ObjectState string
 
@@ -324,6 +301,12 @@ const (
 // NeedData reports whether etcd starts from the data it has or not at all.
 func (f Flags) NeedData() bool { return f == FlagsSealed || f == FlagsComparing }
 
+// Drain is whether a Pod has to leave its node. The zero Drain is: that is not known.
+type Drain struct {
+	IsKnown bool
+	Why     string // as a part of a sentence; empty where it may stay
+}
+
 // Pod is a member's process.
 type Pod struct {
 	UID            string
@@ -337,6 +320,7 @@ type Pod struct {
 	NodeGone       string    // why its node will not come back; empty otherwise, and when nodes may not be read
 	NodeUnheard    time.Time // since when its kubelet is not heard of; zero while it is, and when nodes may not be read
 	NodeNotReady   string    // since when its node is not ready, and why in a word; empty otherwise; for display
+	Drain          Drain     // whether it has to leave its node; of the members of a cluster of one
 	Scheduled      bool
 	UnplacedFrom   time.Time // since when no node takes it, by the scheduler's clock; zero once one does
 	OtherScheduler bool      // than Kubernetes' own looks for its node: its words are not known

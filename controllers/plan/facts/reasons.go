@@ -132,6 +132,58 @@ const (
 	MemberFenced            = "Fenced"
 )
 
+// Cause says why a member stands so, in one noun. The set is closed.
+type Cause string
+
+// The causes, by kind: see Kind.
+const (
+	NoCause Cause = ""
+
+	CauseVolume   Cause = "Volume"   // the claim, or what is behind it, is gone or going
+	CausePod      Cause = "Pod"      // the Pod that held ephemeral data is gone
+	CauseDisk     Cause = "Disk"     // the disk fails, or what lies on it cannot be read
+	CauseNode     Cause = "Node"     // the node is gone, stopped answering, or does not take the Pod
+	CauseIdentity Cause = "Identity" // the data is of another cluster or of another member
+	CausePlace    Cause = "Place"    // no node that can use the volume takes the Pod as the spec is
+
+	CauseSettings Cause = "Settings" // a flag, a certificate, a version
+	CauseImage    Cause = "Image"    // the image cannot be had
+	CauseRoom     Cause = "Room"     // no node has room for the Pod
+	CauseSpace    Cause = "Space"    // the disk is full
+	CauseOutside  Cause = "Outside"  // something outside of the member holds its Pod back
+
+	CauseCorruption Cause = "Corruption" // its copy of the data differs from another member's
+
+	CauseUnknown Cause = "Unknown"
+)
+
+// Kind tells what a new member in the place of this one would meet.
+type Kind string
+
+// The kinds of causes.
+const (
+	OwnKind     Kind = "own"     // of this disk or node: a new member would not meet it
+	RecursKind  Kind = "recurs"  // a new member would meet it as well: it is told, and nobody is replaced for it
+	DoubtKind   Kind = "doubt"   // one member's word does not prove it: the others' evidence decides
+	UnknownKind Kind = "unknown" // time tells
+)
+
+// Kind is the kind of the cause; empty where there is none.
+func (c Cause) Kind() Kind {
+	switch c {
+	case CauseVolume, CausePod, CauseDisk, CauseNode, CauseIdentity, CausePlace:
+		return OwnKind
+	case CauseSettings, CauseImage, CauseRoom, CauseSpace, CauseOutside:
+		return RecursKind
+	case CauseCorruption:
+		return DoubtKind
+	case CauseUnknown:
+		return UnknownKind
+	case NoCause:
+	}
+	return ""
+}
+
 // How long a wait may last before it is called overdue. A wait is counted from a time on an object, and goes on after
 // it. That of a container which stopped, or cannot start, is counted from the creation of its Pod: see startTrouble.
 const (
@@ -191,45 +243,6 @@ func (o Observation) HasNoPlace(p *Pod) bool {
 		since = p.UnplacedFrom
 	}
 	return o.IsPast(since.Add(PlaceDeadline))
-}
-
-// PodChange is the last time that the Pod came, or its readiness changed. How often its container stops does not count:
-// a crash loop must not put a deadline off for ever.
-func PodChange(p *Pod) time.Time {
-	if p == nil {
-		return time.Time{}
-	}
-	last := p.Created
-	if ready := p.byServer(p.ReadySince); ready.After(last) {
-		last = ready
-	}
-	return last
-}
-
-// LastPodChange is the last time that something is known to have happened to any Pod, or that a volume was made.
-func (o Incarnation) LastPodChange() time.Time {
-	var last time.Time
-	for _, r := range o.Members {
-		if at := PodChange(r.Pod); at.After(last) {
-			last = at
-		}
-		if r.Volume != nil && r.Volume.Created.After(last) {
-			last = r.Volume.Created
-		}
-	}
-	return last
-}
-
-// LastStart is the last time that the Pod came, its readiness changed or its process began.
-func LastStart(p *Pod) time.Time {
-	last := PodChange(p)
-	if p == nil {
-		return last
-	}
-	if running := p.byServer(p.RunningSince); running.After(last) {
-		last = running
-	}
-	return last
 }
 
 // Alarms that etcd raises.

@@ -276,9 +276,6 @@ func (o Incarnation) KnownVoters() []string {
 // ended, so it is never given up for another one without a person. What of it is lost before it serves is made up for
 // later, as long as a quorum is left.
 
-// HasSwitchedOver reports whether a restore in place switched over to this incarnation.
-func (o Incarnation) HasSwitchedOver() bool { return len(o.Bootstrap.Former) > 0 }
-
 // IsZero reports that no backup is asked for.
 func (w WantedBackup) IsZero() bool { return w == WantedBackup{} }
 

@@ -1,6 +1,11 @@
 package facts
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Origin says where a CA comes from.
 type Origin string
@@ -91,4 +96,65 @@ func CAField(port Port) string {
 		return "spec.tls.peerCA"
 	}
 	return "spec.tls.clientCA"
+}
+
+// IsAnother reports a Secret that holds another CA than the one that members trust. Nothing is issued from it.
+func (o Object) IsAnother() bool {
+	return o.CA && o.State == ObjectCurrent && o.Trusted != "" && o.Trusted != o.Holds
+}
+
+// LostCAs are those that members live by, and that are not to be had: the Secret is gone, or holds another CA.
+func (o Observation) LostCAs() []Object {
+	isLived := (o.Current.IsAlive() || o.Current.HasSwitchedOver()) && o.Current.MayHaveCertificates()
+	return Filter(o.Objects, func(object Object) bool {
+		isGone := object.CA && object.State == ObjectAbsent && (isLived || object.Trusted != "")
+		return isGone || object.IsAnother()
+	})
+}
+
+// ReasonLost is the reason for which nothing is issued while these are lost.
+func ReasonLost(lost []Object) string {
+	if slices.ContainsFunc(lost, Object.IsAnother) {
+		return ReasonCAReplaced
+	}
+	return ReasonCALost
+}
+
+// HowLost says of each what became of it.
+func HowLost(lost []Object) string {
+	says := make([]string, 0, len(lost))
+	for _, object := range lost {
+		says = append(says, object.howLost())
+	}
+	return strings.Join(says, ", and ")
+}
+
+func (o Object) howLost() string {
+	switch {
+	case !o.IsAnother():
+		return fmt.Sprintf("Secret %s, which holds a CA of this cluster, is gone", o.Name)
+	case o.Holds == "":
+		return fmt.Sprintf("Secret %s holds no CA that can be read, and members trust the one with the SHA-256 %s",
+			o.Name, shortened(o.Trusted))
+	}
+	return fmt.Sprintf("Secret %s holds another CA (SHA-256 %s) than the one that members trust (SHA-256 %s)", o.Name,
+		shortened(o.Holds), shortened(o.Trusted))
+}
+
+// shortened is as much of a fingerprint as people compare.
+func shortened(fingerprint string) string {
+	const compared = len("01:23:45:67:89:AB:CD:EF")
+	if len(fingerprint) <= compared {
+		return fingerprint
+	}
+	return fingerprint[:compared] + "…"
+}
+
+// WhyNoCertificates says why new members get no certificates, or "".
+func (o Observation) WhyNoCertificates() string {
+	lost := o.LostCAs()
+	if !o.Desired.TLS || len(lost) == 0 {
+		return ""
+	}
+	return HowLost(lost) + "; put it back from a copy"
 }

@@ -68,7 +68,7 @@ func (o Incarnation) NextTransport(asked etcdutil.Transport) etcdutil.Transport 
 	case isPlain(least) != isPlain(most): // begun
 	case isPlain(least) == isPlain(asked):
 		return asked
-	case o.whyNotTurnPeers() != "":
+	case o.whyNotTurnPeers().Why != "":
 		return least
 	}
 	if asked.HasCertificates() {
@@ -101,40 +101,46 @@ func (o Observation) LacksFirstCertificates() bool {
 	})
 }
 
-// WhyTransportWaits says what keeps members from the next step, as a part of a sentence, or "".
-func (o View) WhyTransportWaits() string {
+// WhyTransportWaits says what keeps members from the next step.
+func (o View) WhyTransportWaits() Waiting {
 	all := o.transports()
 	isThere := func(t etcdutil.Transport) bool { return t == o.Desired.Settings.Transport }
 	if o.Desired.Settings.Transport == o.Desired.Transport || !o.IsAlive() || len(Filter(all, isThere)) < len(all) {
-		return ""
+		return Waiting{}
 	}
 	return o.whyNotTurnPeers()
 }
 
-// whyNotTurnPeers says why the scheme by which members dial each other cannot change now, or "". All are to serve: of
-// two that are dialled otherwise than they listen neither reaches the other.
-func (o Incarnation) whyNotTurnPeers() string {
+// whyNotTurnPeers says why the scheme by which members dial each other cannot change now. All are to serve: of two that
+// are dialled otherwise than they listen neither reaches the other.
+func (o Incarnation) whyNotTurnPeers() Waiting {
 	switch {
 	case !o.Membership.Known:
-		return "it is not known who is a member"
+		return Waiting{Why: "it is not known who is a member"}
 	case o.IsPreparing():
-		return "an EtcdRestore prepares other members"
+		return Waiting{Why: "an EtcdRestore prepares other members"}
 	case len(o.Membership.Strangers) > 0:
-		return "there is a member that the operator did not add"
+		return Waiting{Why: "there is a member that the operator did not add"}
 	case len(o.Learners()) > 0:
-		return o.Learners()[0].Name + " does not vote yet"
+		learner := o.Learners()[0].Name
+		return Waiting{Why: learner + " does not vote yet", Member: learner}
 	}
 	for _, r := range o.Voters() {
 		if !o.IsServing(r) || r.IsDoomed() {
-			return r.Name + " does not serve, or not on data that stays"
+			return Waiting{Why: r.Name + " does not serve, or not on data that stays", Member: r.Name}
 		}
 	}
-	return ""
+	return Waiting{}
 }
 
 // KeepsCertificates reports members that have certificates, or are to have them.
 func (o Incarnation) KeepsCertificates(asked etcdutil.Transport) bool {
 	return asked.HasCertificates() || slices.ContainsFunc(o.transports(), etcdutil.Transport.HasCertificates)
+}
+
+// NeedsCertificates reports who is a member, as far as anything says.
+func (o Incarnation) NeedsCertificates(r Replica) bool {
+	return r.Member != nil || !o.Membership.Known && r.IsRecorded()
 }
 
 // HolderOf is who shows the certificates in a Secret of the cluster, clients or the operator; false of other objects.

@@ -122,11 +122,6 @@ func (o Observation) IsRollingCA() bool {
 	return slices.ContainsFunc(o.Objects, func(object Object) bool { return object.CAs[1].Print != "" })
 }
 
-// NeedsCertificates reports who is a member, as far as anything says.
-func (o Incarnation) NeedsCertificates(r Replica) bool {
-	return r.Member != nil || !o.Membership.Known && r.IsRecorded()
-}
-
 // forMembers are the CAs that members are to trust: those that sign, or may.
 func (o Object) forMembers() []CA {
 	return Filter(o.CAs.Held(), func(ca CA) bool { return ca.HasKey || ca == o.CAs[0] })
@@ -240,6 +235,8 @@ type Waiting struct {
 	Why   string // the rest of a sentence; empty for nothing
 	Until time.Time
 	WayOn string // as sentences, what ends it where it does not end by itself; or empty
+	// Member is who does not run, or is not well: how it is says whether the wait ends by itself
+	Member string
 
 	isDown, toRestart bool // of a member: it does not run; it is still to be restarted
 }
@@ -281,6 +278,7 @@ func (o View) whyMembersHold(ca Object, turn Turn) Waiting {
 	for _, r := range o.Members {
 		if r.Member != nil && !r.IsHealthy(o.Membership) {
 			first.Why += ", and no member is restarted while " + r.Name + " is not well"
+			first.Member = r.Name
 			break
 		}
 	}
@@ -297,7 +295,7 @@ func (o View) whyMemberHolds(ca Object, turn Turn, r Replica) Waiting {
 	case r.Pod != nil && r.Pod.Terminating:
 		return leaves(r)
 	case !isRunning:
-		return Waiting{Why: r.Name + " does not run", isDown: true}
+		return Waiting{Why: r.Name + " does not run", Member: r.Name, isDown: true}
 	case turn == TurnSwap && !r.Pod.Settings.Trusts(ca.Port, ca.CAs[1]):
 		return Waiting{Why: r.Name + " was not restarted yet with trust in the CA that is to sign", toRestart: true}
 	case turn == TurnForget && r.Pod.Settings.Trusts(ca.Port, ca.CAs[1]):

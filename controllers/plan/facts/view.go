@@ -3,8 +3,8 @@ package facts
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -72,6 +72,13 @@ func incarnationsOf(uid string) []string {
 	return out
 }
 
+// IncarnationID names one incarnation of a cluster: a short hash of the object's UID and a counter.
+func IncarnationID(uid string, counter int) string {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s/%d", uid, counter)
+	return fmt.Sprintf("%08x", uint32(h.Sum64()^h.Sum64()>>32))
+}
+
 // OrdinalOf is the number in a member's name; 0 where there is none.
 func (o Observation) OrdinalOf(name string) int {
 	ordinal, _ := etcdutil.Ordinal(o.Cluster.Name, name)
@@ -87,6 +94,22 @@ func (o View) IsQuorumGone() bool {
 	voters := o.LastKnownVoters(o.IsGone)
 	left := Filter(voters, func(r Replica) bool { return !o.IsGone(r) })
 	return len(left) < len(voters) && len(left) < etcdutil.Quorum(len(voters))
+}
+
+// BudgetFor is minAvailable for so many voters: a quorum of them and of those that were added by hand, whose Pods it
+// does not count. An only voter has one while it is known that it may stay on its node. Then a drain is seen, and a new
+// member follows it elsewhere.
+func BudgetFor(o View, voters int) int {
+	if !o.Desired.HasBudget || voters < 1 || voters == 1 && !o.mayStay() {
+		return 0
+	}
+	return etcdutil.Quorum(voters + len(o.Membership.VotingStrangers()))
+}
+
+// mayStay reports an only voter of which it is known that it may stay on its node.
+func (o View) mayStay() bool {
+	voters := o.Voters()
+	return len(voters) == 1 && voters[0].Pod != nil && voters[0].Pod.Drain == Drain{IsKnown: true}
 }
 
 // NewBytes is the size of a new member's volume: that of the spec, or the largest that a voter has, whose data it may
@@ -227,67 +250,6 @@ func (o View) IsRelabelled(r Replica) bool {
 		r.Volume.UID != "" && o.Bootstrap.Volumes[r.Name] == r.Volume.UID
 }
 
-// IsAnother reports a Secret that holds another CA than the one that members trust. Nothing is issued from it.
-func (o Object) IsAnother() bool {
-	return o.CA && o.State == ObjectCurrent && o.Trusted != "" && o.Trusted != o.Holds
-}
-
-// LostCAs are those that members live by, and that are not to be had: the Secret is gone, or holds another CA.
-func (o Observation) LostCAs() []Object {
-	isLived := (o.Current.IsAlive() || o.Current.HasSwitchedOver()) && o.Current.MayHaveCertificates()
-	return Filter(o.Objects, func(object Object) bool {
-		isGone := object.CA && object.State == ObjectAbsent && (isLived || object.Trusted != "")
-		return isGone || object.IsAnother()
-	})
-}
-
-// ReasonLost is the reason for which nothing is issued while these are lost.
-func ReasonLost(lost []Object) string {
-	if slices.ContainsFunc(lost, Object.IsAnother) {
-		return ReasonCAReplaced
-	}
-	return ReasonCALost
-}
-
-// HowLost says of each what became of it.
-func HowLost(lost []Object) string {
-	says := make([]string, 0, len(lost))
-	for _, object := range lost {
-		says = append(says, object.howLost())
-	}
-	return strings.Join(says, ", and ")
-}
-
-func (o Object) howLost() string {
-	switch {
-	case !o.IsAnother():
-		return fmt.Sprintf("Secret %s, which holds a CA of this cluster, is gone", o.Name)
-	case o.Holds == "":
-		return fmt.Sprintf("Secret %s holds no CA that can be read, and members trust the one with the SHA-256 %s",
-			o.Name, shortened(o.Trusted))
-	}
-	return fmt.Sprintf("Secret %s holds another CA (SHA-256 %s) than the one that members trust (SHA-256 %s)", o.Name,
-		shortened(o.Holds), shortened(o.Trusted))
-}
-
-// shortened is as much of a fingerprint as people compare.
-func shortened(fingerprint string) string {
-	const compared = len("01:23:45:67:89:AB:CD:EF")
-	if len(fingerprint) <= compared {
-		return fingerprint
-	}
-	return fingerprint[:compared] + "…"
-}
-
-// WhyNoCertificates says why new members get no certificates, or "".
-func (o Observation) WhyNoCertificates() string {
-	lost := o.LostCAs()
-	if !o.Desired.TLS || len(lost) == 0 {
-		return ""
-	}
-	return HowLost(lost) + "; put it back from a copy"
-}
-
 // FirstEnd is when the first certificate ends that a member, a client or the operator has; zero where nothing tells.
 func (o Observation) FirstEnd() time.Time {
 	var ends []time.Time
@@ -325,5 +287,6 @@ type DataRef struct{ Kind, Name, UID string }
 // Values of the role label.
 const (
 	RoleVoter   = "voter"
+	RoleLeaving = "leaving" // a voter that clients are led away from, before it is removed
 	RoleLearner = "learner"
 )

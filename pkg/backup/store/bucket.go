@@ -44,10 +44,11 @@ func answered(ctx context.Context, err error) error {
 
 // Options is what a Config needs to be used, all of it files that the kubelet mounts.
 type Options struct {
-	CredentialsDir string        // empty: what the environment offers, such as a workload identity
-	CAFile         string        // PEM; the only CAs trusted for the store's certificate; empty: the system's
-	VolumeRoot     string        // where the volume of a Volume store is mounted
-	Stall          time.Duration // how long a request may stand still; 30 s by default
+	CredentialsDir    string        // empty: what the environment offers, such as a workload identity
+	CredentialsSecret string        // the name of the Secret that is mounted there, for messages; empty: of none
+	CAFile            string        // PEM; the only CAs trusted for the store's certificate; empty: the system's
+	VolumeRoot        string        // where the volume of a Volume store is mounted
+	Stall             time.Duration // how long a request may stand still; 30 s by default
 
 	mood *mood // of the store, as its answers show it
 }
@@ -58,6 +59,7 @@ type Bucket struct {
 	blob   *blob.Bucket
 	prefix string
 	named  string // what it is called, and where it is, as a part of a sentence; empty for a volume
+	opener opener // of a bucket
 	root   string // of a volume; otherwise empty
 	mood   mood
 
@@ -88,6 +90,7 @@ func Open(ctx context.Context, config Config, options Options) (*Bucket, error) 
 	_, _, prefix := config.place()
 	b := &Bucket{prefix: prefix, named: config.named(), manifestKey: key}
 	options.mood, options.CredentialsDir = &b.mood, identityDir(options.CredentialsDir)
+	b.opener = openerOf(options)
 	switch {
 	case config.S3 != nil:
 		b.s3Bucket = config.S3.Bucket
@@ -245,7 +248,8 @@ func (b *Bucket) List(ctx context.Context, below string, visit func(Object) erro
 	for {
 		object, err := b.next(ctx, objects)
 		if err != nil {
-			return fmt.Errorf("list %s in the store: %w", cmp.Or(below, "everything"), err)
+			advice, err := b.told(err)
+			return fmt.Errorf("list %s in the store: %w%s", cmp.Or(below, "everything"), err, advice)
 		}
 		if object == nil {
 			return nil
@@ -282,7 +286,8 @@ func (b *Bucket) Delete(ctx context.Context, key string) (err error) {
 	ctx, cancel := callContext(ctx)
 	defer cancel()
 	if err := answered(ctx, b.blob.Delete(ctx, key)); err != nil && !errors.Is(err, ErrNotFound) {
-		return fmt.Errorf("delete %s from the store: %w", key, err)
+		advice, err := b.told(err)
+		return fmt.Errorf("delete %s from the store: %w%s", key, err, advice)
 	}
 	if directory := path.Dir(key); b.root != "" && b.check(directory) == nil {
 		_ = os.Remove(filepath.Join(b.root, directory)) // one that is not empty stays

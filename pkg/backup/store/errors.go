@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,22 +36,73 @@ var (
 	ErrStore       = errors.New("the store failed")
 )
 
-// noBucket is ErrNotFound of the bucket itself, and so of all objects in it.
-type noBucket struct{ named string }
+// notFound is an ErrNotFound of which the store says what it is that is missing.
+type notFound string
 
-func (n noBucket) Error() string { return "there is no " + cmp.Or(n.named, "such bucket") }
+// The two of them: the bucket, and so all objects in it, or one object of a bucket that is there.
+const (
+	ErrNoBucket notFound = "there is no such bucket"
+	errNoObject notFound = "the bucket has no such object"
+)
+
+func (n notFound) Error() string { return string(n) }
 
 // Is says that it is an ErrNotFound.
-func (noBucket) Is(target error) bool { return target == ErrNotFound }
+func (notFound) Is(target error) bool { return target == ErrNotFound }
+
+// placed is a kind of error in words that name the bucket.
+type placed struct {
+	kind error
+	says string
+}
+
+func (p placed) Error() string { return p.says }
+
+func (p placed) Unwrap() error { return p.kind }
+
+// opener is what a bucket is opened with: what it is called, and what makes it one that opens, as parts of sentences.
+type opener struct{ called, helps string }
+
+func openerOf(o Options) opener {
+	switch {
+	case o.CredentialsDir == "":
+		return opener{"the identity that the environment gives", "Let it "}
+	case o.CredentialsSecret == "":
+		return opener{"the credentials", "Correct them, or let their account "}
+	}
+	return opener{"the credentials in Secret " + o.CredentialsSecret, "Correct the Secret, or let its account "}
+}
+
+// told names the bucket in an error, and what it was to be opened with, and says what a person can do, as a sentence
+// without its end, or "". S3 refuses an account that may not list a bucket what is not there as well.
+func (b *Bucket) told(err error) (advice string, _ error) {
+	var a answer
+	if b.named == "" || !errors.As(err, &a) {
+		return "", err
+	}
+	says := ""
+	switch {
+	case errors.Is(a.kind, ErrDenied):
+		says = b.named + " refuses " + b.opener.called
+		advice = ". " + b.opener.helps + "list the bucket, and read and write there"
+	case errors.Is(a.kind, ErrNoBucket):
+		says, advice = "there is no "+b.named, ". Make it, or correct its name in the store of the spec"
+	case errors.Is(a.kind, errNoObject):
+		says = b.named + " has no such object"
+	case errors.Is(a.kind, ErrNotFound):
+		says = b.named + " is not there, or has no such object"
+		advice = ". See whether there is such a bucket, and then whether it has this key"
+	default:
+		return "", err
+	}
+	a.kind = placed{a.kind, says}
+	return advice, a
+}
 
 // failed puts what went wrong with a key before what was being done with it: the key is long, and a text may be cut.
 func (b *Bucket) failed(err error, doing, key string) error {
-	var a answer
-	if errors.As(err, &a) && errors.Is(a.kind, noBucket{}) {
-		a.kind = noBucket{named: b.named}
-		err = a
-	}
-	return fmt.Errorf("%w, %s %s", err, doing, key)
+	advice, err := b.told(err)
+	return fmt.Errorf("%w, %s %s%s", err, doing, key, advice)
 }
 
 // fileDenied is ErrDenied of a volume, which knows users and no credentials.
@@ -166,7 +216,7 @@ var codes = map[string]error{
 	"ExpiredToken":       ErrDenied, "InvalidToken": ErrDenied, "TokenRefreshRequired": ErrDenied,
 	"AccountProblem":               ErrDenied,
 	"AuthorizationHeaderMalformed": ErrConfig, // it names the region that is wrong, and mostly the right one
-	"NoSuchBucket":                 noBucket{}, "NoSuchKey": ErrNotFound, "NotFound": ErrNotFound,
+	"NoSuchBucket":                 ErrNoBucket, "NoSuchKey": errNoObject, "NotFound": ErrNotFound,
 	"PreconditionFailed": ErrExists, "ConditionalRequestConflict": ErrExists,
 	"SlowDown": ErrThrottled, "Throttling": ErrThrottled, "ThrottlingException": ErrThrottled,
 	"TooManyRequests":      ErrThrottled,
@@ -194,7 +244,7 @@ func kindOfStatus(err error) error {
 	case errors.As(err, &google):
 		return statuses[google.Code]
 	case errors.As(err, &azure) && azure.ErrorCode == "ContainerNotFound":
-		return noBucket{}
+		return ErrNoBucket
 	case errors.As(err, &azure):
 		return statuses[azure.StatusCode]
 	}

@@ -103,8 +103,8 @@ func TestWhatAStoreAnsweredIsToldInWordsAndItsIDsAreForTheLog(t *testing.T) {
 	_, headErr := s3.Stat(ctx, s3.Key("x"))
 	_, getErr := s3.ReadSmall(ctx, s3.Key("x"), 10)
 	for err, want := range map[error]string{
-		headErr: "the store refuses the credentials: S3 answers HeadObject with 403 (Forbidden)",
-		getErr:  "the store refuses the credentials: S3 answers GetObject with 403 (AccessDenied: no)",
+		headErr: s3.named + " refuses the credentials: S3 answers HeadObject with 403 (Forbidden)",
+		getErr:  s3.named + " refuses the credentials: S3 answers GetObject with 403 (AccessDenied: no)",
 	} {
 		if !strings.HasPrefix(err.Error(), want+", ") {
 			t.Errorf("%v", err)
@@ -145,21 +145,91 @@ func TestWhatOtherStoresAnsweredIsToldInWords(t *testing.T) {
 	}
 }
 
-func TestABucketThatIsNotThereIsNamedAndAnObjectThatIsNotIsNoSuchBucket(t *testing.T) {
+// Who is on call has to know which bucket, which key and which Secret: none of them is in the answer.
+func TestARefusalNamesTheBucketTheKeyAndTheSecretAndSaysWhatToDo(t *testing.T) {
+	ctx := context.Background()
+	for name, tc := range map[string]struct {
+		secret, dir, refuses, helps string
+	}{
+		"credentials of a Secret": {"s3-credentials", credentials(t), "the credentials in Secret s3-credentials", "Correct the Secret, or let its account "},
+		"credentials of a file":   {"", credentials(t), "the credentials", "Correct them, or let their account "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := startFakeS3(t)
+			f.before = func(w http.ResponseWriter, _ *http.Request) bool {
+				refuse(w, http.StatusForbidden, "AccessDenied")
+				return true
+			}
+			bucket := open(t, f.config(), Options{CredentialsDir: tc.dir, CredentialsSecret: tc.secret})
+			key := bucket.Key("x")
+			_, statErr := bucket.Stat(ctx, key)
+			_, readErr := bucket.ReadSmall(ctx, key, 10)
+			for _, err := range []error{statErr, readErr, bucket.WriteSmall(ctx, key, []byte("x")), bucket.Delete(ctx, key), bucket.List(ctx, key, nil)} {
+				wantIs(t, err, ErrDenied)
+				says := err.Error()
+				if !strings.Contains(says, bucket.named+" refuses "+tc.refuses+": S3 answers ") || !strings.Contains(says, key) ||
+					!strings.HasSuffix(says, ". "+tc.helps+"list the bucket, and read and write there") {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+func TestTheIdentityOfThePodIsWhatIsRefusedWhereTheSecretHasNoCredentials(t *testing.T) {
+	f, dir := startFakeS3(t), t.TempDir()
+	f.before = func(w http.ResponseWriter, _ *http.Request) bool {
+		refuse(w, http.StatusForbidden, "AccessDenied")
+		return true
+	}
+	must(t, os.WriteFile(filepath.Join(dir, fileManifestKey), []byte(strings.Repeat("k", 32)), 0o600))
+	t.Setenv("AWS_ACCESS_KEY_ID", "of-the-pod")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
+	for _, options := range []Options{{}, {CredentialsDir: dir, CredentialsSecret: "only-signs"}} {
+		bucket := open(t, f.config(), options)
+		_, err := bucket.Stat(context.Background(), bucket.Key("x"))
+		wantIs(t, err, ErrDenied)
+		if !strings.HasPrefix(err.Error(), bucket.named+" refuses the identity that the environment gives: ") {
+			t.Error(err)
+		}
+	}
+}
+
+// The answer to HEAD has no body: S3 cannot say there which of the two is missing.
+func TestWhatIsMissingIsSaidAsFarAsTheStoreSaysIt(t *testing.T) {
 	t.Parallel()
-	says := func(code string) (said, bucket string) {
-		failing := answering(t, func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, code) })
-		_, err := failing.ReadSmall(context.Background(), failing.Key("x"), 10)
-		wantIs(t, err, ErrNotFound)
-		return err.Error(), failing.named
+	ctx := context.Background()
+	missing := func(code string) (bucket *Bucket, key, ofHead, ofGet string) {
+		bucket = answering(t, func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, code) })
+		key = bucket.Key("x")
+		_, headErr := bucket.Stat(ctx, key)
+		_, getErr := bucket.ReadSmall(ctx, key, 10)
+		for _, err := range []error{headErr, getErr} {
+			wantIs(t, err, ErrNotFound)
+			if strings.Count(err.Error(), key) != 1 {
+				t.Errorf("names the key otherwise than once: %v", err)
+			}
+		}
+		if isBucket := errors.Is(getErr, ErrNoBucket); isBucket != (code == "NoSuchBucket") || errors.Is(headErr, ErrNoBucket) {
+			t.Errorf("%s is taken for %v and %v", code, headErr, getErr)
+		}
+		return bucket, key, headErr.Error(), getErr.Error()
 	}
-	said, named := says("NoSuchBucket")
-	if !strings.HasPrefix(named, "bucket "+fakeBucket+" at http") || !strings.HasPrefix(said, "there is no "+named+": S3 answers GetObject with 404 (NoSuchBucket") ||
-		!strings.Contains(said, ", opening ") {
-		t.Errorf("of a bucket: %s", said)
+	bucket, key, ofHead, ofGet := missing("NoSuchBucket")
+	if !strings.HasPrefix(bucket.named, "bucket "+fakeBucket+" at http") {
+		t.Errorf("the bucket is called %s", bucket.named)
 	}
-	if said, _ := says("NoSuchKey"); strings.Contains(said, "there is no bucket") {
-		t.Errorf("of an object: %s", said)
+	if !strings.HasPrefix(ofGet, "there is no "+bucket.named+": S3 answers GetObject with 404 (NoSuchBucket") ||
+		!strings.HasSuffix(ofGet, ", opening "+key+". Make it, or correct its name in the store of the spec") {
+		t.Errorf("of a bucket: %s", ofGet)
+	}
+	if !strings.HasPrefix(ofHead, bucket.named+" is not there, or has no such object: S3 answers HeadObject with 404 (") ||
+		!strings.HasSuffix(ofHead, ", looking for "+key+". See whether there is such a bucket, and then whether it has this key") {
+		t.Errorf("of either: %s", ofHead)
+	}
+	if bucket, key, _, ofGet = missing("NoSuchKey"); !strings.HasPrefix(ofGet, bucket.named+" has no such object: S3 answers GetObject with 404 (NoSuchKey") ||
+		!strings.HasSuffix(ofGet, ", opening "+key) {
+		t.Errorf("of an object: %s", ofGet)
 	}
 }
 

@@ -41,6 +41,14 @@ func (c *Cluster) others(ctx context.Context) []string {
 	return slices.Compact(names)
 }
 
+// Cordon lets a node take no more Pods, until Uncordon or the end of the story.
+func (w *World) Cordon(ctx context.Context, node string) {
+	ginkgo.GinkgoHelper()
+	ginkgo.DeferCleanup(func(ctx context.Context) { w.Uncordon(ctx, node) })
+	out, err := w.Kubectl(ctx, "cordon", node)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred(), out)
+}
+
 // Uncordon lets a node take Pods again.
 func (w *World) Uncordon(ctx context.Context, node string) {
 	ginkgo.GinkgoHelper()

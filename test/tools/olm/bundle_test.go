@@ -33,7 +33,7 @@ func validated(directory string) (failures, warnings []errors.Error) {
 	if err != nil {
 		return []errors.Error{{Detail: err.Error()}}, nil
 	}
-	objects := []any{bundle, bundle.CSV, map[string]string{"k8s-version": "1.36"}}
+	objects := []any{bundle, bundle.CSV, map[string]string{"k8s-version": "1.37"}}
 	for _, crd := range bundle.V1CRDs {
 		objects = append(objects, crd)
 	}

@@ -61,7 +61,7 @@ func TestOnlyTheEtcdThatIsAskedForIsBuiltAndTheControlPlanes(t *testing.T) {
 	}
 }
 
-func TestAKubernetesIsChosenByItsMinorAndIsTheNewestOtherwise(t *testing.T) {
+func TestAKubernetesIsChosenByItsMinorAndIsTheDefaultOtherwise(t *testing.T) {
 	c := &Cache{Dir: t.TempDir()}
 	before := c.Binary("kubelet")
 	if !strings.Contains(before, "kubernetes-"+KubernetesVersion+"-") {
@@ -75,12 +75,12 @@ func TestAKubernetesIsChosenByItsMinorAndIsTheNewestOtherwise(t *testing.T) {
 		if !strings.Contains(path, "kubernetes-"+version+"-") || c.targets()[0].Directory != "kubernetes-"+version {
 			t.Errorf("%s is built as %s and taken from %s", version, c.targets()[0].Directory, path)
 		}
-		if isNewest := version == KubernetesVersion; isNewest != (path == before) {
+		if isDefault := version == KubernetesVersion; isDefault != (path == before) {
 			t.Errorf("%s is at %s", version, path)
 		}
 	}
 	for _, minor := range []string{"", "1", "1.33", "1.34.4", "v1.34"} {
-		if err := c.ChooseKubernetes(minor); err == nil || !strings.Contains(err.Error(), "1.34, 1.35, 1.36") {
+		if err := c.ChooseKubernetes(minor); err == nil || !strings.Contains(err.Error(), "1.34, 1.35, 1.36, 1.37") {
 			t.Errorf("%q is accepted, or not told what there is: %v", minor, err)
 		}
 	}

@@ -17,10 +17,10 @@ import (
 var modules embed.FS
 
 // KubernetesVersion is what `kubectl version` says of server and client, unless another minor is chosen.
-const KubernetesVersion = "1.36.3"
+const KubernetesVersion = "1.37.2"
 
 // kubernetesVersions are those that can be chosen by their minor: what docs/support.md promises.
-var kubernetesVersions = []string{"1.34.4", "1.35.4", KubernetesVersion}
+var kubernetesVersions = []string{"1.34.4", "1.35.4", "1.36.3", KubernetesVersion}
 
 // resizerVersion is that of kubernetes-csi/external-resizer.
 const resizerVersion = "2.3.0"

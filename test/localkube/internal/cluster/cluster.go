@@ -22,6 +22,8 @@ type Cluster struct {
 	Cache *cache.Cache
 	// Domain is the DNS domain of Services that is asked for; empty for that which is up, or layout.Domain.
 	Domain string
+	// FeatureGates and RuntimeConfig are asked for of the control plane; empty for those of what is up, or the defaults.
+	FeatureGates, RuntimeConfig string
 	// Progress gets a line for each step, with the seconds since Began.
 	Progress io.Writer
 	Began    time.Time
@@ -45,6 +47,9 @@ type State struct {
 	CSI bool `json:"csi,omitempty"`
 	// Kubernetes is its version. An earlier localkube wrote down none, and had the only one.
 	Kubernetes string `json:"kubernetes,omitempty"`
+	// FeatureGates and RuntimeConfig are what the control plane was started with beside Kubernetes' defaults.
+	FeatureGates  string `json:"featureGates,omitempty"`
+	RuntimeConfig string `json:"runtimeConfig,omitempty"`
 	// EtcdVersions are those that all nodes have images of.
 	EtcdVersions []string `json:"etcdVersions,omitempty"`
 	// MadeDirectories were not on this machine before.

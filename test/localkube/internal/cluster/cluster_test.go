@@ -51,10 +51,10 @@ func TestFamiliesOfAStateAreThoseThatItWasStartedWith(t *testing.T) {
 		if err != nil || strings.Join(s.nodes()[0].IPs, ",") != want {
 			t.Errorf("%s: %v, %v, want %s", text, s.nodes(), err, want)
 		}
-		if err := s.checkIs(0, nil, "", ""); err != nil {
+		if err := s.checkIs(State{}); err != nil {
 			t.Errorf("nothing else is asked for: %v", err)
 		}
-		if err := s.checkIs(3, layout.Families{layout.IPv4, layout.IPv6}, "", ""); err == nil {
+		if err := s.checkIs(State{Nodes: 3, Families: layout.Families{layout.IPv4, layout.IPv6}}); err == nil {
 			t.Errorf("%s is taken for one of IPv4 and IPv6", text)
 		}
 		if err := c.writeState(s); err != nil {
@@ -69,7 +69,7 @@ func TestFamiliesOfAStateAreThoseThatItWasStartedWith(t *testing.T) {
 // What is up keeps its Kubernetes: its programs are run, also by commands that name no version, and another is refused.
 func TestTheKubernetesOfAStateIsTheOneThatItWasStartedWith(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"nodes": 3}`: "1.36.3", `{"nodes": 3, "kubernetes": "1.34.4"}`: "1.34.4",
+		`{"nodes": 3}`: cache.KubernetesVersion, `{"nodes": 3, "kubernetes": "1.34.4"}`: "1.34.4",
 	} {
 		c := newCluster(t)
 		c.Cache = &cache.Cache{Dir: t.TempDir()}
@@ -84,10 +84,10 @@ func TestTheKubernetesOfAStateIsTheOneThatItWasStartedWith(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.checkIs(0, nil, "", want); err != nil {
+		if err := s.checkIs(State{Kubernetes: want}); err != nil {
 			t.Errorf("%s: what it has is asked for: %v", text, err)
 		}
-		if err := s.checkIs(0, nil, "", "1.35.4"); err == nil || !strings.Contains(err.Error(), want) {
+		if err := s.checkIs(State{Kubernetes: "1.35.4"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is taken for 1.35.4: %v", text, err)
 		}
 	}
@@ -96,6 +96,31 @@ func TestTheKubernetesOfAStateIsTheOneThatItWasStartedWith(t *testing.T) {
 	c.Follow()
 	if c.Cache.Kubernetes != "" {
 		t.Errorf("without a state it follows %s", c.Cache.Kubernetes)
+	}
+}
+
+// An API that is behind a gate is there or not: who asks for it does not get a localkube without it.
+func TestOneThatIsUpIsNotTakenForOneWithOtherGatesOrAPIs(t *testing.T) {
+	c := newCluster(t)
+	c.Cache, c.FeatureGates, c.RuntimeConfig = &cache.Cache{Dir: t.TempDir()}, "EvictionRequestAPI=true", "lifecycle.k8s.io/v1alpha1=true"
+	if err := c.writeState(c.asked(3, nil)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.readState()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fine := range []State{{}, {FeatureGates: c.FeatureGates, RuntimeConfig: c.RuntimeConfig}} {
+		if err := s.checkIs(fine); err != nil {
+			t.Errorf("%+v: what it has is asked for: %v", fine, err)
+		}
+	}
+	for want, other := range map[string]State{
+		c.FeatureGates: {FeatureGates: "PodsAPI=true"}, c.RuntimeConfig: {RuntimeConfig: "api/all=true"},
+	} {
+		if err := s.checkIs(other); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("it is taken for %+v, or does not say what it has: %v", other, err)
+		}
 	}
 }
 

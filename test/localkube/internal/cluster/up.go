@@ -33,7 +33,7 @@ func (c *Cluster) Up(ctx context.Context, count int, families layout.Families, f
 		return fmt.Errorf("a localkube has 1 to %d nodes, not %d", layout.MaxNodes, count)
 	}
 	if state, isUp := c.running(ctx); isUp && !fresh {
-		if err := state.checkIs(count, families, c.Domain, c.Cache.Kubernetes); err != nil {
+		if err := state.checkIs(c.asked(count, families)); err != nil {
 			return err
 		}
 		c.say("it is up already")
@@ -52,20 +52,32 @@ func (c *Cluster) Up(ctx context.Context, count int, families layout.Families, f
 	return c.start(ctx, cmp.Or(count, defaultNodes), families)
 }
 
+// asked is what was asked for; what is empty there is as it is.
+func (c *Cluster) asked(count int, families layout.Families) State {
+	return State{Nodes: count, Families: families, Domain: c.Domain, Kubernetes: c.Cache.Kubernetes,
+		FeatureGates: c.FeatureGates, RuntimeConfig: c.RuntimeConfig}
+}
+
 // checkIs returns an error if another localkube is asked for than the one that is up.
-func (s State) checkIs(count int, families layout.Families, domain, kubernetes string) error {
+func (s State) checkIs(asked State) error {
 	const first = ": `localkube down` first, or `up --fresh`"
-	if count != 0 && count != s.Nodes {
+	if asked.Nodes != 0 && asked.Nodes != s.Nodes {
 		return fmt.Errorf("it is up with %d nodes"+first, s.Nodes)
 	}
-	if has := s.Families.Names(); len(families) > 0 && !slices.Equal(families.Names(), has) {
+	if has := s.Families.Names(); len(asked.Families) > 0 && !slices.Equal(asked.Families.Names(), has) {
 		return fmt.Errorf("it is up with %s"+first, strings.Join(has, " before "))
 	}
-	if has := cmp.Or(s.Kubernetes, cache.KubernetesVersion); kubernetes != "" && kubernetes != has {
+	if has := cmp.Or(s.Kubernetes, cache.KubernetesVersion); asked.Kubernetes != "" && asked.Kubernetes != has {
 		return fmt.Errorf("it is up with Kubernetes %s"+first, has)
 	}
-	if domain != "" && domain != s.Domain {
+	if asked.Domain != "" && asked.Domain != s.Domain {
 		return fmt.Errorf("it is up with the domain %s"+first, s.Domain)
+	}
+	if asked.FeatureGates != "" && asked.FeatureGates != s.FeatureGates {
+		return fmt.Errorf("it is up with the feature gates %q"+first, s.FeatureGates)
+	}
+	if asked.RuntimeConfig != "" && asked.RuntimeConfig != s.RuntimeConfig {
+		return fmt.Errorf("it is up with the runtime config %q"+first, s.RuntimeConfig)
 	}
 	return nil
 }
@@ -134,8 +146,9 @@ func (c *Cluster) start(ctx context.Context, count int, families layout.Families
 
 // begin notes all that has to be undone before it is done.
 func (c *Cluster) begin(ctx context.Context, count int, families layout.Families) (State, error) {
-	state := State{Nodes: count, Families: families, Domain: c.Domain, EtcdVersions: c.Cache.EtcdVersions,
-		Kubernetes: cmp.Or(c.Cache.Kubernetes, cache.KubernetesVersion), KernelSettings: host.ReadSettings()}
+	state := c.asked(count, families)
+	state.Kubernetes = cmp.Or(c.Cache.Kubernetes, cache.KubernetesVersion)
+	state.EtcdVersions, state.KernelSettings = c.Cache.EtcdVersions, host.ReadSettings()
 	for _, d := range node.Directories {
 		if !isThere(d) {
 			state.MadeDirectories = append(state.MadeDirectories, d)
@@ -170,7 +183,8 @@ func (c *Cluster) keepDataInMemory(ctx context.Context) error {
 }
 
 func (c *Cluster) startHosts(families layout.Families, nodes []layout.Node) (controlplane.ControlPlane, error) {
-	plane := controlplane.ControlPlane{Paths: c.Paths, Cache: c.Cache, Families: families, Nodes: nodes, Domain: c.Domain}
+	plane := controlplane.ControlPlane{Paths: c.Paths, Cache: c.Cache, Families: families, Nodes: nodes, Domain: c.Domain,
+		FeatureGates: c.FeatureGates, RuntimeConfig: c.RuntimeConfig}
 	if err := network.Up(families, nodes); err != nil {
 		return plane, err
 	}

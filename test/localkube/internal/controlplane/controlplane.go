@@ -45,6 +45,8 @@ type ControlPlane struct {
 	Nodes    []layout.Node
 	// Domain is the DNS domain of Services.
 	Domain string
+	// FeatureGates and RuntimeConfig are values of the flags of that name; empty: Kubernetes' own defaults.
+	FeatureGates, RuntimeConfig string
 }
 
 // Runner starts and stops the nodes of this control plane.

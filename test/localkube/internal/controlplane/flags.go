@@ -50,6 +50,8 @@ func (c ControlPlane) apiServerArgs() []string {
 		"--audit-log-path=" + c.Paths.AuditLog(),
 		"--audit-log-maxsize=2000",
 		"--profiling=false",
+		"--feature-gates=" + c.FeatureGates,
+		"--runtime-config=" + c.RuntimeConfig,
 	}
 }
 
@@ -70,6 +72,7 @@ func (c ControlPlane) controllerManagerArgs() []string {
 		"--kube-api-qps=200",
 		"--kube-api-burst=400",
 		"--profiling=false",
+		"--feature-gates=" + c.FeatureGates,
 	}
 }
 
@@ -81,5 +84,6 @@ func (c ControlPlane) schedulerArgs() []string {
 		"--authorization-kubeconfig=" + kubeconfig,
 		"--leader-elect=false",
 		"--profiling=false",
+		"--feature-gates=" + c.FeatureGates,
 	}
 }

@@ -8,7 +8,32 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
+
+// Settings are what a member's Pod is made from: the etcd version and everything else of the user's that needs a
+// restart. Inputs is canonical JSON, so that two Settings are the same exactly when they are equal. What follows it is
+// read from it.
+type Settings struct {
+	Version     etcdutil.Version
+	Inputs      string
+	QuotaBytes  int64  // size of the database at which etcd stops accepting keys
+	MemoryBytes int64  // limit of the container's memory; 0 for none
+	RestartedAt string // for what a person had the members restarted; empty for nothing
+	Sidecars    string // spec.pod.sidecars; empty for none
+	// Fixed is Inputs without the amounts of CPU and memory, which Kubernetes changes in a Pod that runs.
+	Fixed string
+	Trust Trust // the CAs that etcd reads at its start
+
+	Transport etcdutil.Transport // how the member is reached
+}
+
+// IsZero reports that no settings are written down.
+func (c Settings) IsZero() bool { return c == Settings{} }
+
+// IsLike reports settings that differ in nothing but amounts of CPU and memory, if at all.
+func (c Settings) IsLike(other Settings) bool { return c.Fixed != "" && c.Fixed == other.Fixed }
 
 // fieldsOfSpec are the settings that are called otherwise in the spec.
 var fieldsOfSpec = map[string]string{

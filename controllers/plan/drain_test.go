@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+)
+
+const cordoned = "node worker-0 is cordoned"
+
+func mayStay(r *facts.Replica) { r.Pod.Drain = facts.Drain{IsKnown: true} }
+
+func drainedFrom(r *facts.Replica) { r.Pod.Drain = facts.Drain{IsKnown: true, Why: cordoned} }
+
+func olderThan(age time.Duration) func(*facts.Replica) {
+	return func(r *facts.Replica) { r.Pod.Created = now.Add(-age) }
+}
+
+func TestAnOnlyMemberIsFollowedByANewOneBeforeItsNodeIsDrained(t *testing.T) {
+	only := settledWorld(1).edit(0, mayStay)
+	guarded := only.budgeting(1)
+	drained := guarded.edit(0, drainedFrom)
+	noPlace := drained.with(starting(1)).edit(1, tied("no room")).edit(1, olderThan(6*time.Minute))
+	voting := drained.with(voter(1)).edit(1, mayStay).budgeting(2)
+	follows := voting
+	follows.Current.Membership.Leader = 2
+	held, silent0 := noWay(drained), drained.edit(0, deadFor(3*time.Minute)).blind()
+	for _, row := range []row{
+		{"a budget holds drains back", only, Act, "budget", "", "SetBudget", "minAvailable of the disruption budget to 1"},
+		{"and stays", guarded, Settled, RuleSettled, facts.ReasonSettled, "", ""},
+		{"also while the size grows", guarded.sized(3), Act, "grow", "", "PrepareMember", "spec.size is 3"},
+		{"not where nodes may not be read: no drain would be seen", settledWorld(1).budgeting(1), Act, "budget", "", "SetBudget",
+			"Delete the disruption budget"},
+		{"once its node is drained a new member joins first", drained, Act, "grow", "", "PrepareMember",
+			"it will take the place of demo-0 (" + cordoned + ")"},
+		{"at any time: a drain does not wait for a window", closed(drained), Act, "grow", "", "PrepareMember", cordoned},
+		{"also of data in its Pod", inMemory(drained), Act, "grow", "", "PrepareMember", cordoned},
+		{"also while a change of the spec is held", held, Act, "grow", "", "PrepareMember", cordoned},
+		{"with a budget from then on, where there was none", drained.budgeting(0), Act, "budget", "", "SetBudget",
+			cordoned + ", and a new member follows demo-0 first"},
+		{"then the old one hands over", voting, Act, "shrink", "", "MoveLeader", "demo-0 will be removed"},
+		{"loses its clients", follows, Act, "shrink", "", "LabelRole", "a new member has its place: " + cordoned},
+		{"and its vote", follows.edit(0, unlabelled), Act, "shrink", "", "RemoveMember", cordoned},
+		{"uncordoned in between, the new one is given up", guarded.with(starting(1)), Act, "abandon-learner", "", "RemoveMember",
+			"the size does not ask for it"},
+		{"where no node takes the new one, the drain goes on", noPlace, Act, "budget", "", "SetBudget",
+			cordoned + ", and no node takes demo-1, which is to follow demo-0. A drain stops demo-0"},
+		{"and does so while that is so", noPlace.budgeting(0), Refuse, "promote", facts.ReasonUnschedulable, "", "demo-1"},
+		{"where the spec is refused, no new member is made, and the drain goes on", refusing(drained), Act, "budget", "", "SetBudget",
+			cordoned + ", and the spec is refused, so no new member can follow it. A drain stops demo-0."},
+		{"nor does one join while an alarm stands", raising(drained, 90, noSpace), Act, "budget", "", "SetBudget", "etcd has raised an alarm"},
+		{"nor one that has been silent for longer than a start", silent0, Act, "budget", "", "SetBudget", "demo-0 does not serve"},
+		{"one that is silent for a moment is not let go", drained.edit(0, deadFor(time.Minute)).blind(), Wait, "membership",
+			facts.ReasonMembershipUnknown, "", "no member answers"},
+		{"data that ends with the Pod is not let go", inMemory(noPlace).edit(0, ofMemory).edit(1, ofMemory), Refuse, "promote",
+			facts.ReasonUnschedulable, "", "demo-1"},
+		{"and its Pod starts again as soon as a node takes it", refusing(drained.budgeting(0)).edit(0, noPod), Act, "pods", "",
+			"StartPods", "demo-0"},
+		{"a cluster without a budget moves it all the same", desire(drained.budgeting(0), func(d *facts.Desired) { d.HasBudget = false }),
+			Act, "grow", "", "PrepareMember", cordoned},
+	} {
+		t.Run(row.name, row.check)
+	}
+}
+
+// A drain that evicts one of two voters takes the quorum. So the one that is to go stays in the budget until it has no
+// vote, also where clients are led away from it before.
+func TestAVoterThatIsToGoStaysInTheBudgetUntilItHasNoVote(t *testing.T) {
+	for _, world := range []scene{settledWorld(2).sized(1), settledWorld(5).sized(3)} {
+		label, ok := Decide(world.Observation).Change.(changes.LabelRole)
+		if !ok || label.Role != facts.RoleLeaving {
+			t.Errorf("%+v", label)
+		}
+		gone := world.edit(len(world.Current.Members)-1, func(r *facts.Replica) { r.Pod.Role = facts.RoleLeaving })
+		if removal, ok := Decide(gone.Observation).Change.(changes.RemoveMember); !ok {
+			t.Errorf("%+v", removal)
+		}
+	}
+	stays := Decide(settledWorld(3).edit(2, func(r *facts.Replica) { r.Pod.Role = facts.RoleLeaving }).Observation)
+	if label, ok := stays.Change.(changes.LabelRole); !ok || label.Role != facts.RoleVoter {
+		t.Errorf("it stays after all: %+v", stays)
+	}
+}
+
+// The budget of an only member is there for drains. The operator goes past it, for what a person asks of the spec.
+func TestARollOfAnOnlyMemberPassesItsBudget(t *testing.T) {
+	for bound, isPast := range map[int]bool{0: false, 1: true} {
+		only := wanting(settledWorld(1).edit(0, mayStay).edit(0, adopted), other).budgeting(bound)
+		only.Desired.HasBudget = bound > 0
+		decision := Decide(only.Observation)
+		if evict, ok := decision.Change.(changes.EvictPod); !ok || evict.PastBudget != isPast {
+			t.Errorf("minAvailable %d: %s: %+v", bound, decision.Message, evict)
+		}
+	}
+}
