@@ -14,7 +14,7 @@ import (
 const module = "github.com/etcdsteward/etcd-steward"
 
 // modules are the ones of the tree that are tested from their own directory, the longest path first.
-var modules = []string{"test/localkube", "test/gitops", "test/tools"}
+var modules = []string{"test/histories", "test/localkube", "test/gitops", "test/tools"}
 
 // phase is one target that was run.
 type phase struct {
