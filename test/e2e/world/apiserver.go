@@ -45,7 +45,7 @@ type APIServer struct {
 // etcdAccess is how an API server reaches its etcd.
 type etcdAccess struct {
 	urls   []string
-	bundle map[string][]byte // files with the certificates; none where etcd has no TLS
+	files  map[string][]byte // the certificates; none where etcd has no TLS
 	domain string            // below it names of Services are looked up first; empty where there are none
 }
 
@@ -56,9 +56,9 @@ func (c *Cluster) StartAPIServer(ctx context.Context, version APIServerVersion) 
 	object, err := c.Get(ctx)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	gomega.Expect(object.Status.Endpoints).NotTo(gomega.BeEmpty(), "the URL of the client Service")
-	bundle, err := c.bundle(ctx)
+	files, err := c.etcdFiles(ctx)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	return c.startAPIServer(ctx, version, etcdAccess{object.Status.Endpoints, bundle, c.Domain(ctx)})
+	return c.startAPIServer(ctx, version, etcdAccess{object.Status.Endpoints, files, c.Domain(ctx)})
 }
 
 func (w *World) startAPIServer(ctx context.Context, version APIServerVersion, etcd etcdAccess) *APIServer {
@@ -76,7 +76,7 @@ func (w *World) startAPIServer(ctx context.Context, version APIServerVersion, et
 	// The names of Services are looked up below the domain first, as in a Pod.
 	resolv := fmt.Sprintf("nameserver %s\nsearch %s\noptions ndots:5\n", dnsAddress, etcd.domain)
 	gomega.Expect(a.writeFiles(map[string][]byte{"resolv.conf": []byte(resolv)})).To(gomega.Succeed())
-	gomega.Expect(a.writeFiles(etcd.bundle)).To(gomega.Succeed())
+	gomega.Expect(a.writeFiles(etcd.files)).To(gomega.Succeed())
 	a.args = append([]string{program}, a.flags(version, etcd)...)
 	if etcd.domain != "" {
 		a.args = slices.Concat(withDNS, []string{a.file("resolv.conf")}, a.args)
@@ -90,6 +90,17 @@ func (w *World) startAPIServer(ctx context.Context, version APIServerVersion, et
 	})
 	a.Start(ctx)
 	return a
+}
+
+func (a *APIServer) file(name string) string { return filepath.Join(a.dir, name) }
+
+func (a *APIServer) writeFiles(files map[string][]byte) error {
+	for name, data := range files {
+		if err := os.WriteFile(a.file(name), data, 0o600); err != nil {
+			return fmt.Errorf("writing a file of the API server: %w", err)
+		}
+	}
+	return nil
 }
 
 // issue makes the certificates that the API server serves with, knows its clients by, and signs tokens with, and
@@ -128,8 +139,8 @@ func (a *APIServer) issue(now time.Time) (*rest.Config, error) {
 	}, a.writeFiles(files)
 }
 
-// bundle is what the Secret for clients of etcd holds, as files of an API server.
-func (c *Cluster) bundle(ctx context.Context) (map[string][]byte, error) {
+// etcdFiles is what the Secret for clients of etcd holds, as files of an API server.
+func (c *Cluster) etcdFiles(ctx context.Context) (map[string][]byte, error) {
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: c.Namespace, Name: resources.ClientSecret(c.Name)}
 	if err := c.Client.Get(ctx, key, secret); err != nil {
@@ -158,7 +169,7 @@ func (a *APIServer) flags(version APIServerVersion, etcd etcdAccess) []string {
 		"--service-account-signing-key-file=" + a.file("tokens.key"),
 		"--authorization-mode=RBAC",
 	}
-	if len(etcd.bundle) > 0 {
+	if len(etcd.files) > 0 {
 		flags = append(flags, "--etcd-cafile="+a.file("etcd-ca.crt"),
 			"--etcd-certfile="+a.file("etcd.crt"), "--etcd-keyfile="+a.file("etcd.key"))
 	}

@@ -309,7 +309,9 @@ func (t *APITraffic) end() {
 	t.watching.Wait()
 }
 
-func (t *APITraffic) report() { ginkgo.AddReportEntry("the client of the API server, "+t.title, t.String()) }
+func (t *APITraffic) report() {
+	ginkgo.AddReportEntry("the client of the API server, "+t.title, t.String())
+}
 
 func (t *APITraffic) String() string {
 	t.mu.Lock()
