@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -23,6 +24,9 @@ type PlainEtcd struct {
 	dir     string
 	members []*plainMember
 }
+
+// answerTimeout is longer than etcd itself takes to give up.
+const answerTimeout = 10 * time.Second
 
 type plainMember struct {
 	name, client, peer string // the latter two are addresses
@@ -64,7 +68,8 @@ func (p *PlainEtcd) StartAPIServer(ctx context.Context, version APIServerVersion
 // leads.
 func (p *PlainEtcd) RestartEach(ctx context.Context) {
 	ginkgo.GinkgoHelper()
-	leader, _ := p.leader(ctx)
+	leader := 0
+	gomega.Eventually(ctx, func(g gomega.Gomega) { leader, _ = p.leader(ctx, g) }).WithTimeout(Patience).Should(gomega.Succeed())
 	for _, m := range slices.Concat(p.members[:leader], p.members[leader+1:], p.members[leader:leader+1]) {
 		p.handOver(ctx, m)
 		m.process.stop()
@@ -109,10 +114,10 @@ func (p *PlainEtcd) awaitServing(ctx context.Context) {
 }
 
 // leader is the place of the member that leads, and the ID of each.
-func (p *PlainEtcd) leader(ctx context.Context) (place int, ids []uint64) {
-	ginkgo.GinkgoHelper()
+func (p *PlainEtcd) leader(ctx context.Context, g gomega.Gomega) (place int, ids []uint64) {
+	place = -1
 	for i, m := range p.members {
-		gomega.Expect(m.ask(ctx, func(ctx context.Context, etcd *clientv3.Client) error {
+		g.Expect(m.ask(ctx, func(ctx context.Context, etcd *clientv3.Client) error {
 			status, err := etcd.Status(ctx, m.client)
 			if err != nil {
 				return err
@@ -124,25 +129,28 @@ func (p *PlainEtcd) leader(ctx context.Context) (place int, ids []uint64) {
 			return nil
 		})).To(gomega.Succeed())
 	}
+	g.Expect(place).NotTo(gomega.Equal(-1), "no member leads")
 	return place, ids
 }
 
-// handOver has another member lead, if this one does.
+// handOver has another member lead, if this one does. On a busy machine etcd may give up, and is asked again.
 func (p *PlainEtcd) handOver(ctx context.Context, m *plainMember) {
 	ginkgo.GinkgoHelper()
-	leader, ids := p.leader(ctx)
-	if p.members[leader] != m {
-		return
-	}
-	gomega.Expect(m.ask(ctx, func(ctx context.Context, etcd *clientv3.Client) error {
-		_, err := etcd.MoveLeader(ctx, ids[(leader+1)%len(ids)])
-		return err
-	})).To(gomega.Succeed())
+	gomega.Eventually(ctx, func(g gomega.Gomega) {
+		leader, ids := p.leader(ctx, g)
+		if p.members[leader] != m {
+			return
+		}
+		g.Expect(m.ask(ctx, func(ctx context.Context, etcd *clientv3.Client) error {
+			_, err := etcd.MoveLeader(ctx, ids[(leader+1)%len(ids)])
+			return err
+		})).To(gomega.Succeed())
+	}).WithTimeout(Patience).Should(gomega.Succeed(), "another member leads")
 }
 
 // ask asks one member, which may not be there.
 func (m *plainMember) ask(ctx context.Context, what func(context.Context, *clientv3.Client) error) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	etcd, err := clientv3.New(clientv3.Config{Endpoints: []string{m.client}, Logger: zap.NewNop()})
 	if err != nil {
