@@ -17,7 +17,7 @@ import (
 // byHandRounds have the members of the floor stopped about as often as those of the cluster.
 const byHandRounds = 6
 
-var _ = Describe("A Kubernetes control plane whose only etcd is such a cluster", Label("versions", "control-plane", "s3"),
+var _ = Describe("A Kubernetes control plane whose only etcd is such a cluster,", Label("versions", "control-plane", "s3"),
 	Serial, func() {
 		BeforeEach(func() { kube.NeedLocalkube() })
 		ownNamespace()
@@ -25,16 +25,21 @@ var _ = Describe("A Kubernetes control plane whose only etcd is such a cluster",
 		for _, row := range []struct {
 			world.APIServerVersion
 			streams bool // reads lists as streams, where etcd can
+			beside  bool // has a CoreDNS beside it that reads from the same etcd
 		}{
-			{world.APIServerVersion{Kubernetes: "1.36"}, false},
-			{world.APIServerVersion{Kubernetes: "1.37", FeatureGates: "EtcdRangeStream=true"}, true},
+			{world.APIServerVersion{Kubernetes: "1.36"}, false, false},
+			{world.APIServerVersion{Kubernetes: "1.37", FeatureGates: "EtcdRangeStream=true"}, true, true},
 		} {
-			It("of Kubernetes "+row.Kubernetes+" lives through minors up and back, a roll, a replacement, a drain and a restore, "+
-				"and 200 watches miss nothing", NodeTimeout(15*time.Minute), func(ctx context.Context) {
+			It("with a kube-apiserver of "+row.Kubernetes+" lives through minors up and back, a roll, a replacement, a drain and "+
+				"a restore, and 200 watches miss nothing", NodeTimeout(15*time.Minute), func(ctx context.Context) {
 				cluster := story.Create(ctx, "only", 3, world.Version("3.5.35"))
 				cluster.AwaitReady(ctx, 3)
 				server := cluster.StartAPIServer(ctx, row.APIServerVersion)
 				Expect(server.Streamed(ctx)).To(BeZero(), "etcd 3.5 has no such lists")
+				var beside *world.CoreDNS
+				if row.beside {
+					beside = cluster.StartCoreDNS(ctx)
+				}
 				up := goesUp(ctx, cluster, server)
 
 				server.Kill() // one that is started on 3.7 tries what that can
@@ -48,6 +53,9 @@ var _ = Describe("A Kubernetes control plane whose only etcd is such a cluster",
 				goes(ctx, cluster, "3.5.35", "3.5.0")
 				back.Flow(ctx)
 				back.Rest(ctx)
+				if row.beside {
+					beside.Finish()
+				}
 
 				after := goesBackUnder(ctx, cluster, server, back)
 				server.Kill() // it writes by itself, too

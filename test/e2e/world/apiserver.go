@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -73,13 +72,11 @@ func (w *World) startAPIServer(ctx context.Context, version APIServerVersion, et
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	a.client, err = kubernetes.NewForConfig(a.config)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	// The names of Services are looked up below the domain first, as in a Pod.
-	resolv := fmt.Sprintf("nameserver %s\nsearch %s\noptions ndots:5\n", dnsAddress, etcd.domain)
-	gomega.Expect(a.writeFiles(map[string][]byte{"resolv.conf": []byte(resolv)})).To(gomega.Succeed())
-	gomega.Expect(a.writeFiles(etcd.files)).To(gomega.Succeed())
+	gomega.Expect(writeFiles(a.dir, etcd.files)).To(gomega.Succeed())
 	a.args = append([]string{program}, a.flags(version, etcd)...)
 	if etcd.domain != "" {
-		a.args = slices.Concat(withDNS, []string{a.file("resolv.conf")}, a.args)
+		a.args, err = withDNS(a.dir, etcd.domain, a.args)
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	}
 	ginkgo.DeferCleanup(func() {
 		a.Kill()
@@ -93,15 +90,6 @@ func (w *World) startAPIServer(ctx context.Context, version APIServerVersion, et
 }
 
 func (a *APIServer) file(name string) string { return filepath.Join(a.dir, name) }
-
-func (a *APIServer) writeFiles(files map[string][]byte) error {
-	for name, data := range files {
-		if err := os.WriteFile(a.file(name), data, 0o600); err != nil {
-			return fmt.Errorf("writing a file of the API server: %w", err)
-		}
-	}
-	return nil
-}
 
 // issue makes the certificates that the API server serves with, knows its clients by, and signs tokens with, and
 // returns how an administrator connects.
@@ -136,7 +124,7 @@ func (a *APIServer) issue(now time.Time) (*rest.Config, error) {
 		TLSClientConfig: rest.TLSClientConfig{
 			CAData: ca.CertPEM(), CertData: pairs["admin"].Cert, KeyData: pairs["admin"].Key,
 		},
-	}, a.writeFiles(files)
+	}, writeFiles(a.dir, files)
 }
 
 // etcdFiles is what the Secret for clients of etcd holds, as files of an API server.
@@ -177,13 +165,6 @@ func (a *APIServer) flags(version APIServerVersion, etcd etcdAccess) []string {
 		flags = append(flags, "--feature-gates="+version.FeatureGates)
 	}
 	return flags
-}
-
-// withDNS runs a program in mounts of its own, where another file says who knows names. Each step replaces the process
-// by the next one, so that it stays the one that was started.
-var withDNS = []string{
-	"unshare", "--mount", "--propagation", "private", "--",
-	"/bin/sh", "-ec", `mount --bind "$1" /etc/resolv.conf; shift; exec "$@"`, "sh",
 }
 
 // Start runs it, and waits until it serves.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
 )
@@ -61,4 +62,25 @@ func (p *process) checkRunning() error {
 	default:
 		return nil
 	}
+}
+
+// withDNS has a program that has files in a directory look names up where Pods do, the names of Services below the
+// domain first: in mounts of its own another file says who knows names. Each step replaces the process by the next one, so
+// that it stays the one that was started.
+func withDNS(dir, domain string, args []string) ([]string, error) {
+	resolv := fmt.Sprintf("nameserver %s\nsearch %s\noptions ndots:5\n", dnsAddress, domain)
+	err := writeFiles(dir, map[string][]byte{"resolv.conf": []byte(resolv)})
+	return append([]string{
+		"unshare", "--mount", "--propagation", "private", "--",
+		"/bin/sh", "-ec", `mount --bind "$1" /etc/resolv.conf; shift; exec "$@"`, "sh", filepath.Join(dir, "resolv.conf"),
+	}, args...), err
+}
+
+func writeFiles(dir string, files map[string][]byte) error {
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return fmt.Errorf("writing a file of a program: %w", err)
+		}
+	}
+	return nil
 }
