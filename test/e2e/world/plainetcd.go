@@ -16,8 +16,8 @@ import (
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
-// PlainEtcd is an etcd of three processes of this machine that no operator has to do with. What its clients notice is
-// what nobody can spare them.
+// PlainEtcd is an etcd of three processes of this machine, without an operator. What its clients notice of a restart is
+// what etcd costs by itself.
 type PlainEtcd struct {
 	world   *World
 	program string
