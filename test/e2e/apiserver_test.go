@@ -111,6 +111,7 @@ func isReplaced(ctx context.Context, cluster *world.Cluster) {
 	Eventually(ctx, func() any { return cluster.Identities(ctx) }).WithTimeout(world.Patience).ShouldNot(HaveKey(victim))
 	cluster.AwaitReady(ctx, 3)
 	expectReplaced(ctx, cluster, before, victim)
+	Eventually(ctx, func() any { return volumes(ctx, cluster) }).Should(HaveLen(3))
 }
 
 func isDrained(ctx context.Context, cluster *world.Cluster) {

@@ -8,11 +8,13 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
+	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Streamed is how many lists the API server read from etcd as one stream since it was started.
+// Streamed is how many lists the API server has read from etcd as one stream since it was started, without those that
+// failed.
 func (a *APIServer) Streamed(ctx context.Context) int {
 	ginkgo.GinkgoHelper()
 	text, err := a.client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
@@ -20,15 +22,20 @@ func (a *APIServer) Streamed(ctx context.Context) int {
 	families, err := read(bytes.NewReader(text))
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	gomega.Expect(families).To(gomega.HaveKey("etcd_requests_total"))
-	streamed := 0
-	for _, metric := range families["etcd_requests_total"].GetMetric() {
+	return streams(families["etcd_requests_total"]) - streams(families["etcd_request_errors_total"])
+}
+
+// streams is how much a family counts of requests for streams. One that is not there has counted nothing.
+func streams(family *dto.MetricFamily) int {
+	counted := 0
+	for _, metric := range family.GetMetric() {
 		for _, label := range metric.GetLabel() {
 			if label.GetName() == "operation" && label.GetValue() == "listStream" {
-				streamed += int(metric.GetCounter().GetValue())
+				counted += int(metric.GetCounter().GetValue())
 			}
 		}
 	}
-	return streamed
+	return counted
 }
 
 // MakeMarker creates a ConfigMap of this name, beside those of clients that write.
