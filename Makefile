@@ -531,9 +531,11 @@ on-operator = $(call on-cluster,[ -z "$${LOCALKUBE:-}" ] || $(SUBMAKE) localkube
 
 .PHONY: test-stories
 test-stories: export FULL = 1
-test-stories: $(LOCALKUBE) $(S3_SERVER) $(MORE_SERVERS) $(GITOPS) bin/prometheus $(E2E_TEST) bin/ginkgo bin/helm
+test-stories: $(LOCALKUBE) $(S3_SERVER) $(MORE_SERVERS) $(GITOPS) bin/prometheus bin/consumers/coredns $(E2E_TEST) bin/ginkgo bin/helm
 	@$(if $(PICTURES),go build -C test/tools -o /dev/null ./dashboards; export PICTURES="$$(realpath -m -- "$$PICTURES")";) \
-	$(call on-operator,[ -z "$${LOCALKUBE:-}" ] || $(LOCALKUBE) build --csi; $(GINKGO) --timeout=175m --label-filter="$$GROUP" --focus="$$STORY" $(E2E_TEST))
+	$(call on-operator,[ -z "$${LOCALKUBE:-}" ] || { $(LOCALKUBE) build --csi; $(BUILD_PLANES); }; $(GINKGO) --timeout=175m --label-filter="$$GROUP" --focus="$$STORY" $(E2E_TEST))
+# The older of the two API servers that are control planes on top of a cluster.
+BUILD_PLANES = [ -n "$$STORY" ] || ! echo "$${GROUP:-versions}" | grep -Eq 'versions|control-plane' || $(LOCALKUBE) build --kubernetes 1.36
 GINKGO = bin/ginkgo --fail-on-empty --procs=$(PROCS) --poll-progress-after=120s --output-dir=test/reports --json-report=stories.json
 
 # Those that a Kubernetes of IPv4 alone skips.

@@ -54,7 +54,7 @@ func commands() []command {
 		{"csi-node", []string{"<node>"}, "be the CSI driver of a node; `csi` starts this", csiNode},
 		{"dns", []string{"<Corefile>"}, "answer names; `up` starts this", serveDNS},
 		{"serve-images", []string{"<directory>", "<certificate>", "<key>", "<address>", "..."}, "be the registry; `up` starts this", serveImages},
-		{"binary", []string{"<name>"}, "print the path of a program of Kubernetes in the cache", binary},
+		{"binary", []string{"[--kubernetes 1.37]", "[--etcd 3.6.16]", "<name>"}, "print the path of a program of Kubernetes or etcd in the cache", binary},
 		{"pid", []string{"<namespace>", "<pod>", "<container>"}, "print the process ID, on this machine, of a container", pid},
 	}
 }
@@ -294,9 +294,24 @@ func serveDNS(ctx context.Context, _ *cluster.Cluster, args []string) error {
 }
 
 func binary(_ context.Context, c *cluster.Cluster, args []string) error {
-	path := c.Cache.Binary(args[0])
+	flags := flag.NewFlagSet("binary", flag.ContinueOnError)
+	flags.Func("kubernetes", "minor version of Kubernetes; that which is up, or "+cache.KubernetesVersion, c.Cache.ChooseKubernetes)
+	release := flags.String("etcd", "", "version of etcd whose program it is, and not one of Kubernetes")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() != 1 {
+		return fmt.Errorf("binary takes one name, not %q", flags.Args())
+	}
+	path := c.Cache.Binary(flags.Arg(0))
+	if *release != "" {
+		if err := c.Cache.Choose(*release); err != nil {
+			return err
+		}
+		path = c.Cache.EtcdBinary(*release, flags.Arg(0))
+	}
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("there is no %s: `localkube build` first: %w", args[0], err)
+		return fmt.Errorf("there is no %s: `localkube build` first: %w", flags.Arg(0), err)
 	}
 	_, err := fmt.Println(path)
 	return err

@@ -15,7 +15,7 @@ func TestACommandRefusesTooFewAndTooManyArguments(t *testing.T) {
 		"load": false, "load a.tar": true, "load a.tar b.tar": true, "push": true, "push a.tar b.tar": true,
 		"cut": false, "cut node-1": true, "cut node-1 node-2": false,
 		"kubectl": true, "kubectl get pods -A": true,
-		"binary": false, "binary kube-apiserver": true,
+		"binary": false, "binary kube-apiserver": true, "binary --kubernetes 1.36 kube-apiserver": true, "binary --etcd 3.6.16 etcd": true,
 		"pid ns pod": false, "pid ns pod etcd": true,
 	} {
 		words := strings.Fields(line)

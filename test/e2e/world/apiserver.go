@@ -5,59 +5,79 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/pkg/pki"
+	"github.com/etcdsteward/etcd-steward/test/needs"
 	"github.com/etcdsteward/etcd-steward/test/s3server"
 )
 
 // dnsAddress is where a process of this machine finds the names of a localkube's Services.
 const dnsAddress = "198.18.0.2"
 
+// APIServerVersion is which kube-apiserver a story starts: that of a minor version of Kubernetes that localkube can build,
+// with feature gates.
+type APIServerVersion struct{ Kubernetes, FeatureGates string }
+
 // APIServer is a kube-apiserver of the story's own, a process of this machine whose only etcd is one cluster.
 type APIServer struct {
 	client  *kubernetes.Clientset
-	dir     string // of its certificates, keys and log
+	config  *rest.Config // of an administrator
+	dir     string       // of its certificates, keys and log
 	address string
-	process *exec.Cmd
-	ended   chan struct{} // closed when the process has ended
+	args    []string // its program, and what it is started with
+	process *process
 }
 
-// StartAPIServer starts the kube-apiserver that the localkube has, reaches etcd by the URL of the status and the bundle
-// for clients, as users do, and waits until it serves. It is killed after the story at the latest; its log is printed
-// when the story failed.
-func (c *Cluster) StartAPIServer(ctx context.Context) *APIServer {
+// etcdAccess is how an API server reaches its etcd.
+type etcdAccess struct {
+	urls   []string
+	files  map[string][]byte // the certificates; none where etcd has no TLS
+	domain string            // below it names of Services are looked up first; empty where there are none
+}
+
+// StartAPIServer starts a kube-apiserver that reaches etcd by the URL of the status and the bundle for clients, as users
+// do, and waits until it serves. It is killed after the story at the latest; its log is printed when the story failed.
+func (c *Cluster) StartAPIServer(ctx context.Context, version APIServerVersion) *APIServer {
 	ginkgo.GinkgoHelper()
-	c.NeedLocalkube()
-	a := &APIServer{
-		dir: ginkgo.GinkgoT().TempDir(), address: s3server.FreeAddress(ginkgo.GinkgoTB()), ended: make(chan struct{}),
-	}
-	config, err := a.issue(time.Now())
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	a.client, err = kubernetes.NewForConfig(config)
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	gomega.Expect(a.writeBundle(ctx, c)).To(gomega.Succeed())
 	object, err := c.Get(ctx)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	gomega.Expect(object.Status.Endpoints).NotTo(gomega.BeEmpty(), "the URL of the client Service")
-	program, err := c.localkube(ctx, "binary", "kube-apiserver")
+	files, err := c.etcdFiles(ctx)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	gomega.Expect(a.start(program, c.Domain(ctx), object.Status.Endpoints)).To(gomega.Succeed())
+	return c.startAPIServer(ctx, version, etcdAccess{object.Status.Endpoints, files, c.Domain(ctx)})
+}
+
+func (w *World) startAPIServer(ctx context.Context, version APIServerVersion, etcd etcdAccess) *APIServer {
+	ginkgo.GinkgoHelper()
+	w.NeedLocalkube()
+	program, err := w.localkube(ctx, "binary", "--kubernetes", version.Kubernetes, "kube-apiserver")
+	if err != nil {
+		needs.Missing(ginkgo.GinkgoT(), "make localkube-build KUBERNETES="+version.Kubernetes+": "+err.Error())
+	}
+	a := &APIServer{dir: ginkgo.GinkgoT().TempDir(), address: s3server.FreeAddress(ginkgo.GinkgoTB())}
+	a.config, err = a.issue(time.Now())
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	a.client, err = kubernetes.NewForConfig(a.config)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	gomega.Expect(writeFiles(a.dir, etcd.files)).To(gomega.Succeed())
+	a.args = append([]string{program}, a.flags(version, etcd)...)
+	if etcd.domain != "" {
+		a.args, err = withDNS(a.dir, etcd.domain, a.args)
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	}
 	ginkgo.DeferCleanup(func() {
 		a.Kill()
 		if ginkgo.CurrentSpecReport().Failed() {
@@ -65,20 +85,11 @@ func (c *Cluster) StartAPIServer(ctx context.Context) *APIServer {
 			ginkgo.GinkgoWriter.Printf("\n---- the story's API server\n%s\n", linesWith(string(log), "", 200))
 		}
 	})
-	gomega.Eventually(ctx, a.checkServing).WithTimeout(Patience).Should(gomega.Succeed(), "the API server serves")
+	a.Start(ctx)
 	return a
 }
 
 func (a *APIServer) file(name string) string { return filepath.Join(a.dir, name) }
-
-func (a *APIServer) writeFiles(files map[string][]byte) error {
-	for name, data := range files {
-		if err := os.WriteFile(a.file(name), data, 0o600); err != nil {
-			return fmt.Errorf("writing a file of the API server: %w", err)
-		}
-	}
-	return nil
-}
 
 // issue makes the certificates that the API server serves with, knows its clients by, and signs tokens with, and
 // returns how an administrator connects.
@@ -109,33 +120,31 @@ func (a *APIServer) issue(now time.Time) (*rest.Config, error) {
 	}
 	return &rest.Config{
 		Host: "https://" + a.address, UserAgent: "etcd-steward-stories", QPS: 200, Burst: 400,
+		ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
 		TLSClientConfig: rest.TLSClientConfig{
 			CAData: ca.CertPEM(), CertData: pairs["admin"].Cert, KeyData: pairs["admin"].Key,
 		},
-	}, a.writeFiles(files)
+	}, writeFiles(a.dir, files)
 }
 
-// writeBundle writes what the Secret for clients of etcd holds.
-func (a *APIServer) writeBundle(ctx context.Context, c *Cluster) error {
+// etcdFiles is what the Secret for clients of etcd holds, as files of an API server.
+func (c *Cluster) etcdFiles(ctx context.Context) (map[string][]byte, error) {
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: c.Namespace, Name: resources.ClientSecret(c.Name)}
 	if err := c.Client.Get(ctx, key, secret); err != nil {
-		return fmt.Errorf("reading the clients' bundle: %w", err)
+		return nil, fmt.Errorf("reading the clients' bundle: %w", err)
 	}
-	return a.writeFiles(map[string][]byte{
+	return map[string][]byte{
 		"etcd-ca.crt": secret.Data["ca.crt"],
 		"etcd.crt":    secret.Data[corev1.TLSCertKey],
 		"etcd.key":    secret.Data[corev1.TLSPrivateKeyKey],
-	})
+	}, nil
 }
 
-func (a *APIServer) flags(etcd []string) []string {
+func (a *APIServer) flags(version APIServerVersion, etcd etcdAccess) []string {
 	host, port, _ := strings.Cut(a.address, ":")
-	return []string{
-		"--etcd-servers=" + strings.Join(etcd, ","),
-		"--etcd-cafile=" + a.file("etcd-ca.crt"),
-		"--etcd-certfile=" + a.file("etcd.crt"),
-		"--etcd-keyfile=" + a.file("etcd.key"),
+	flags := []string{
+		"--etcd-servers=" + strings.Join(etcd.urls, ","),
 		"--bind-address=" + host,
 		"--secure-port=" + port,
 		"--advertise-address=" + hostAddress, // it refuses to publish one that only this machine reaches
@@ -148,68 +157,35 @@ func (a *APIServer) flags(etcd []string) []string {
 		"--service-account-signing-key-file=" + a.file("tokens.key"),
 		"--authorization-mode=RBAC",
 	}
+	if len(etcd.files) > 0 {
+		flags = append(flags, "--etcd-cafile="+a.file("etcd-ca.crt"),
+			"--etcd-certfile="+a.file("etcd.crt"), "--etcd-keyfile="+a.file("etcd.key"))
+	}
+	if version.FeatureGates != "" {
+		flags = append(flags, "--feature-gates="+version.FeatureGates)
+	}
+	return flags
 }
 
-// withDNS runs a program in mounts of its own, where another file says who knows names. Each step replaces the process
-// by the next one, so that it stays the one that was started.
-var withDNS = []string{
-	"unshare", "--mount", "--propagation", "private", "--",
-	"/bin/sh", "-ec", `mount --bind "$1" /etc/resolv.conf; shift; exec "$@"`, "sh",
-}
-
-// start runs the program, which ends with this process at the latest.
-func (a *APIServer) start(program, domain string, etcd []string) error {
-	// The names of Services are looked up below the domain first, as in a Pod.
-	resolv := fmt.Sprintf("nameserver %s\nsearch %s\noptions ndots:5\n", dnsAddress, domain)
-	if err := a.writeFiles(map[string][]byte{"resolv.conf": []byte(resolv)}); err != nil {
-		return err
-	}
-	log, err := os.Create(a.file("log"))
-	if err != nil {
-		return fmt.Errorf("making the API server's log: %w", err)
-	}
-	args := slices.Concat(withDNS, []string{a.file("resolv.conf"), program}, a.flags(etcd))
-	a.process = exec.Command(args[0], args[1:]...)
-	a.process.Stdout, a.process.Stderr = log, log
-	a.process.Env = []string{"PATH=" + os.Getenv("PATH")} // and no proxy of this machine's between it and etcd
-	a.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	started := make(chan error)
-	go func() {
-		defer log.Close()
-		// The death signal comes when the thread that started it ends, so that thread has to stay (golang/go#27505).
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := a.process.Start()
-		started <- err
-		if err == nil {
-			_ = a.process.Wait()
-		}
-		close(a.ended)
-	}()
-	if err := <-started; err != nil {
-		return fmt.Errorf("starting %s: %w", program, err)
-	}
-	return nil
+// Start runs it, and waits until it serves.
+func (a *APIServer) Start(ctx context.Context) {
+	ginkgo.GinkgoHelper()
+	var err error
+	a.process, err = startProcess(a.file("log"), a.args)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	gomega.Eventually(ctx, a.checkServing).WithTimeout(Patience).Should(gomega.Succeed(), "the API server serves")
 }
 
 // Kill ends the process; ending one that is ended does nothing.
 func (a *APIServer) Kill() {
-	_ = a.process.Process.Kill()
-	<-a.ended
-}
-
-func (a *APIServer) checkRunning() error {
-	select {
-	case <-a.ended:
-		return fmt.Errorf("the API server ended: %s", a.process.ProcessState)
-	default:
-		return nil
+	if a.process != nil {
+		a.process.kill()
 	}
 }
 
 // checkServing says what is missing until the API server serves, and has the namespace that it makes by itself.
 func (a *APIServer) checkServing(ctx context.Context) error {
-	if err := a.checkRunning(); err != nil {
+	if err := a.process.checkRunning(); err != nil {
 		return gomega.StopTrying("it does not start").Wrap(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)

@@ -1,6 +1,13 @@
 package world
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
 
 func TestAWatchHasToTellOfEachWriteOnceAndInOrder(t *testing.T) {
 	for name, row := range map[string]struct {
@@ -18,6 +25,19 @@ func TestAWatchHasToTellOfEachWriteOnceAndInOrder(t *testing.T) {
 	} {
 		if err := checkSeen(row.acknowledged, row.seen); (err == nil) != row.fine {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWhatAttemptsAreToldIsCountedByItsKind(t *testing.T) {
+	conflict := apierrors.NewInternalError(errors.New("dial tcp 127.0.0.1:2379: connect: connection refused"))
+	for said, err := range map[string]error{
+		"no answer in time": fmt.Errorf("Post https://127.0.0.1:1: %w", context.DeadlineExceeded),
+		"500 Internal error occurred: dial tcp …: connect: connection refused": fmt.Errorf("watching: %w", conflict),
+		"etcd … has no … at …": errors.New("etcd 10.0.0.7 has no written-x7k2p at 5000000123"),
+	} {
+		if kind := kindOf(err); kind != said {
+			t.Errorf("%v is counted as %q", err, kind)
 		}
 	}
 }

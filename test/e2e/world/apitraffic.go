@@ -3,10 +3,8 @@ package world
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
@@ -33,17 +31,21 @@ const (
 	numberKey         = "number"
 )
 
-// APITraffic is a client of an API server: it creates and changes ConfigMaps, one request after the other, and watches
-// them meanwhile.
+// watchesPerClient is how many informers of one kind a node or two have.
+const watchesPerClient = 200
+
+// APITraffic is a client of an API server: it creates and changes ConfigMaps in a namespace of its own, one request after
+// the other, and has many watches of them meanwhile.
 type APITraffic struct {
 	server     *APIServer
+	title      string
 	configMaps typedcorev1.ConfigMapInterface
+	watches    []*apiWatch
 
 	stopWriting, stopWatching context.CancelFunc
 	writing, watching         sync.WaitGroup
 
 	current *corev1.ConfigMap // as it was acknowledged last; nil until one is
-	resume  string            // the version that the next watch goes on from
 
 	mu           sync.Mutex
 	acknowledged []string          // the versions that writes made, in order
@@ -51,36 +53,60 @@ type APITraffic struct {
 	last         time.Time         // when a write was acknowledged
 	gap          time.Duration     // the longest without one
 	failed       []string          // what the requests were told that no retry mended
-	problems     map[string]int    // what attempts and watches were told
-	seen         []string          // the versions that the watch told, in order
-	watches      int               // how often it began
-	missed       error             // why it cannot go on from where it was
+	told         told              // what attempts were told that were not acknowledged
 }
 
-// Write starts a client and waits until it writes. It ends with the story at the latest.
-func (a *APIServer) Write(ctx context.Context) *APITraffic {
+// Write starts a client and waits until it writes. It ends with the story at the latest. Its report has the title.
+func (a *APIServer) Write(ctx context.Context, title string) *APITraffic {
 	ginkgo.GinkgoHelper()
+	namespace := a.makeNamespace(ctx)
 	t := &APITraffic{
-		server: a, configMaps: a.client.CoreV1().ConfigMaps(metav1.NamespaceDefault),
-		last: time.Now(), stored: map[string]string{}, problems: map[string]int{},
+		server: a, title: title, configMaps: a.connect().ConfigMaps(namespace),
+		last: time.Now(), stored: map[string]string{}, told: told{},
 	}
 	list, err := t.configMaps.List(ctx, metav1.ListOptions{})
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	gomega.Expect(list.Items).To(gomega.BeEmpty(), "only the writer makes ConfigMaps")
-	t.resume = list.ResourceVersion
 	var writing, watching context.Context
 	writing, t.stopWriting = context.WithCancel(context.Background())
 	watching, t.stopWatching = context.WithCancel(context.Background())
-	t.watching.Go(func() { t.watch(watching) })
+	watched := a.connect().ConfigMaps(namespace) // the rate of one client is limited, and watches are not to hold writes up
+	for range watchesPerClient {
+		w := &apiWatch{configMaps: watched, resume: list.ResourceVersion, told: told{}}
+		t.watches = append(t.watches, w)
+		t.watching.Go(func() { w.run(watching) })
+	}
 	t.writing.Go(func() { t.write(writing) })
 	ginkgo.DeferCleanup(func() {
 		t.end()
 		if ginkgo.CurrentSpecReport().Failed() {
-			ginkgo.GinkgoWriter.Printf("\n---- the client of the API server\n%s\n", t)
+			ginkgo.GinkgoWriter.Printf("\n---- the client of the API server, %s\n%s\n", t.title, t)
 		}
 	})
 	t.Flow(ctx)
 	return t
+}
+
+// connect is a client with a rate of its own. All of them share connections.
+func (a *APIServer) connect() typedcorev1.CoreV1Interface {
+	ginkgo.GinkgoHelper()
+	clients, err := kubernetes.NewForConfig(a.config)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	return clients.CoreV1()
+}
+
+// makeNamespace tries until the API server writes: its etcd may only just be there again.
+func (a *APIServer) makeNamespace(ctx context.Context) string {
+	ginkgo.GinkgoHelper()
+	var namespace *corev1.Namespace
+	gomega.Eventually(ctx, func() (err error) {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		defer cancel()
+		wanted := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "written-"}}
+		namespace, err = a.client.CoreV1().Namespaces().Create(ctx, wanted, metav1.CreateOptions{})
+		return err
+	}).WithTimeout(Patience).Should(gomega.Succeed(), "the API server writes")
+	return namespace.Name
 }
 
 // write issues requests until ctx ends. The last one is still brought to its end: whether a request was stored that is
@@ -115,7 +141,7 @@ func (t *APITraffic) request(ctx context.Context, object *corev1.ConfigMap) {
 		}
 		if ctx.Err() == nil || told == nil { // else it is only told that its time is over
 			told = err
-			t.problem(err)
+			t.refused(err)
 		}
 		pause(ctx)
 	}
@@ -165,84 +191,54 @@ func (t *APITraffic) fail(object *corev1.ConfigMap, told error) {
 	t.failed = append(t.failed, fmt.Sprintf("%s with number %s: %v", object.Name, object.Data[numberKey], told))
 }
 
-func (t *APITraffic) problem(err error) {
+func (t *APITraffic) refused(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.problems[err.Error()]++
+	t.told.add(err)
 }
 
-// watch begins a new watch whenever one ends, from the version it saw last. It gives up where the API server does not
-// know any more what came after that.
-func (t *APITraffic) watch(ctx context.Context) {
-	for ctx.Err() == nil {
-		err := t.follow(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
-			t.mu.Lock()
-			t.missed = err
-			t.mu.Unlock()
-			return
-		case err != nil:
-			t.problem(err)
-		}
-		pause(ctx)
-	}
-}
-
-// follow watches once, until the watch ends.
-func (t *APITraffic) follow(ctx context.Context) error {
-	events, err := t.configMaps.Watch(ctx, metav1.ListOptions{ResourceVersion: t.resume})
-	if err != nil {
-		return fmt.Errorf("watching: %w", err)
-	}
-	defer events.Stop()
-	t.mu.Lock()
-	t.watches++
-	t.mu.Unlock()
-	for event := range events.ResultChan() {
-		if event.Type == watch.Error {
-			return fmt.Errorf("the watch was told: %w", apierrors.FromObject(event.Object))
-		}
-		object, ok := event.Object.(*corev1.ConfigMap)
-		if !ok {
-			return fmt.Errorf("the watch was told %s of a %T", event.Type, event.Object)
-		}
-		t.resume = object.ResourceVersion
-		t.mu.Lock()
-		t.seen = append(t.seen, object.ResourceVersion)
-		t.mu.Unlock()
-	}
-	return nil
-}
-
-// Flow waits until writes go on now, and the watch tells of them.
+// Flow waits until writes go on now, and each watch tells of them.
 func (t *APITraffic) Flow(ctx context.Context) {
 	ginkgo.GinkgoHelper()
-	before, _ := t.counts()
-	gomega.Eventually(ctx, func() int {
-		acknowledged, seen := t.counts()
-		return min(acknowledged, seen)
-	}).WithTimeout(Patience).Should(gomega.BeNumerically(">=", before+flow), "writes and the watch do not go on")
+	before := t.counted()
+	gomega.Eventually(ctx, t.counted).WithTimeout(Patience).Should(gomega.BeNumerically(">=", before+flow),
+		"writes and watches do not go on")
 }
 
-func (t *APITraffic) counts() (acknowledged, seen int) {
+// counted is how many writes are acknowledged and told by each watch.
+func (t *APITraffic) counted() int {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.acknowledged), len(t.seen)
+	least := len(t.acknowledged)
+	t.mu.Unlock()
+	for _, w := range t.watches {
+		least = min(least, w.count())
+	}
+	return least
 }
 
-// Finish ends the writing and expects that a retry mended each request that failed, that the watch told of each write
-// once and in order, and that what is stored is what was acknowledged.
-func (t *APITraffic) Finish(ctx context.Context) {
+// Rest ends the writing and expects that a retry mended each request that failed, that each watch told of each write
+// once and in order, and that what is stored is what was acknowledged. The watches stay.
+func (t *APITraffic) Rest(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	t.stopWriting()
 	t.writing.Wait()
-	defer func() { ginkgo.AddReportEntry("the client of the API server", t.String()) }()
+	defer t.report()
 	gomega.Expect(t.failed).To(gomega.BeEmpty(), "requests that no retry mended")
-	gomega.Eventually(ctx, t.checkWatch).WithTimeout(Patience).Should(gomega.Succeed())
+	gomega.Eventually(ctx, t.checkWatches).WithTimeout(Patience).Should(gomega.Succeed())
+	t.ExpectStored(ctx)
+	gomega.Expect(t.server.process.checkRunning()).To(gomega.Succeed())
+}
+
+// Finish is Rest, and ends the watches.
+func (t *APITraffic) Finish(ctx context.Context) {
+	ginkgo.GinkgoHelper()
+	t.Rest(ctx)
 	t.end()
+}
+
+// ExpectStored expects what was acknowledged to be there.
+func (t *APITraffic) ExpectStored(ctx context.Context) {
+	ginkgo.GinkgoHelper()
 	list, err := t.configMaps.List(ctx, metav1.ListOptions{})
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	found := map[string]string{}
@@ -250,16 +246,35 @@ func (t *APITraffic) Finish(ctx context.Context) {
 		found[object.Name] = object.ResourceVersion
 	}
 	gomega.Expect(found).To(gomega.Equal(t.stored), "the ConfigMaps and their versions")
-	gomega.Expect(t.server.checkRunning()).To(gomega.Succeed())
 }
 
-func (t *APITraffic) checkWatch() error {
+// AwaitExpired waits until each watch was told that what came after its version is not known any more, so that a client
+// lists again. It says how the watches came to that.
+func (t *APITraffic) AwaitExpired(ctx context.Context) {
+	ginkgo.GinkgoHelper()
+	defer t.report()
+	gomega.Eventually(ctx, func() int {
+		unaware := 0
+		for _, w := range t.watches {
+			if !w.isExpired() {
+				unaware++
+			}
+		}
+		return unaware
+	}).WithTimeout(Patience).Should(gomega.BeZero(), "watches that do not know that the history is another one")
+	t.end()
+}
+
+func (t *APITraffic) checkWatches() error {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.missed != nil {
-		return gomega.StopTrying("the watch cannot go on from where it was").Wrap(t.missed)
+	acknowledged := slices.Clone(t.acknowledged)
+	t.mu.Unlock()
+	for i, w := range t.watches {
+		if err := w.check(acknowledged); err != nil {
+			return fmt.Errorf("watch %d: %w", i, err)
+		}
 	}
-	return checkSeen(t.acknowledged, t.seen)
+	return nil
 }
 
 // checkSeen says what speaks against a watch that told of each write once, in the order in which etcd stored them.
@@ -294,14 +309,27 @@ func (t *APITraffic) end() {
 	t.watching.Wait()
 }
 
+func (t *APITraffic) report() {
+	ginkgo.AddReportEntry("the client of the API server, "+t.title, t.String())
+}
+
 func (t *APITraffic) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var text strings.Builder
-	fmt.Fprintf(&text, "acknowledged %d, failed %d, longest gap %s; the watch told of %d, began %d times, missed: %v",
-		len(t.acknowledged), len(t.failed), t.gap.Round(time.Millisecond), len(t.seen), t.watches, t.missed)
-	for _, told := range slices.Sorted(maps.Keys(t.problems)) {
-		fmt.Fprintf(&text, "\n  %d × %s", t.problems[told], told)
+	return fmt.Sprintf("writes: %d acknowledged, %d failed, longest gap %s; attempts were told:%s\n%s",
+		len(t.acknowledged), len(t.failed), t.gap.Round(time.Millisecond), t.told, summarize(t.watches))
+}
+
+// OnlyTold are the kinds of errors that attempts to write were told, and none of those of another client.
+func OnlyTold(than *APITraffic, clients ...*APITraffic) []string {
+	var kinds []string
+	for _, t := range clients {
+		for kind := range t.told {
+			if than.told[kind] == 0 {
+				kinds = append(kinds, kind)
+			}
+		}
 	}
-	return text.String()
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
 }

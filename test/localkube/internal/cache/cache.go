@@ -128,6 +128,11 @@ func (c *Cache) Binary(name string) string {
 	return filepath.Join(c.targetDir(kubernetesTarget(c.kubernetes())), name)
 }
 
+// EtcdBinary is the path of a program of a release of etcd.
+func (c *Cache) EtcdBinary(version, name string) string {
+	return filepath.Join(c.targetDir(etcdTarget(version)), name)
+}
+
 // FillDriver makes what only the CSI driver needs.
 func (c *Cache) FillDriver(ctx context.Context) error { return c.build(ctx, resizerTarget()) }
 
@@ -135,9 +140,7 @@ func (c *Cache) FillDriver(ctx context.Context) error { return c.build(ctx, resi
 func (c *Cache) Resizer() string { return filepath.Join(c.targetDir(resizerTarget()), "csi-resizer") }
 
 // Etcd is the etcd that the control plane runs.
-func (c *Cache) Etcd() string {
-	return filepath.Join(c.targetDir(etcdTarget(controlPlaneEtcd)), "etcd")
-}
+func (c *Cache) Etcd() string { return c.EtcdBinary(controlPlaneEtcd, "etcd") }
 
 // once makes a directory by filling a temporary one beside it and renaming that: there is no half-made directory under
 // its final name, even if this process is killed.
