@@ -191,9 +191,7 @@ func (k *keyring) judge(ctx context.Context, name string, certificates []resourc
 			if end := endOf(secret.Data, c.CertKey); object.NotAfter.IsZero() || end.Before(object.NotAfter) {
 				object.NotAfter = end
 			}
-			if made := c.Made(secret.Data); made.After(object.Made) {
-				object.Made = made
-			}
+			object.Made = object.Made.With(k.port(c.CA), c.Made(secret.Data))
 			object.Names = object.Names.With(k.port(c.CA), pki.Fingerprints(secret.Data[c.CAKey]))
 		}
 	}

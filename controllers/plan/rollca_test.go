@@ -40,10 +40,11 @@ func holding(o scene, cas facts.CAs, read ...string) scene {
 		}
 	}
 	o.Objects = append(o.Objects, facts.Object{Kind: "Secret", Name: "demo-client-tls", State: facts.ObjectCurrent,
-		Names: facts.Trust{}.With(facts.ForClients, clients), Made: now.Add(-48 * time.Hour)})
+		Names: facts.Trust{}.With(facts.ForClients, clients), Made: facts.Made{Clients: now.Add(-48 * time.Hour)}})
 	for i := range o.Current.Members {
 		o = o.edit(i, func(r *facts.Replica) {
-			r.Secret.Names, r.Secret.Made = facts.Trust{}.With(facts.ForClients, members), now.Add(-time.Hour)
+			r.Secret.Names = facts.Trust{}.With(facts.ForClients, members)
+			r.Secret.Made = facts.Made{Clients: now.Add(-time.Hour)}
 			r.Pod.Settings.Trust = facts.Trust{}.With(facts.ForClients, read)
 			r.Volume.Settings = r.Pod.Settings
 		})
@@ -75,10 +76,10 @@ func readingFirstAlone(r *facts.Replica) { r.Pod.Settings.Trust = facts.Trust{} 
 func readingBoth(r *facts.Replica) {
 	r.Pod.Settings.Trust = facts.Trust{}.With(facts.ForClients, []string{ownCA, otherCA})
 }
-func justIssued(r *facts.Replica)      { r.Secret.Made = now.Add(-time.Minute) }
+func justIssued(r *facts.Replica)      { r.Secret.Made.Clients = now.Add(-time.Minute) }
 func onUnheardNode(r *facts.Replica)   { r.Pod.NodeUnheard = now.Add(-time.Minute) }
 func outOfDate(r *facts.Replica)       { r.Secret.State = facts.ObjectDrifted }
-func justRead(secret *facts.Object)    { secret.Made = now.Add(-time.Hour) }
+func justRead(secret *facts.Object)    { secret.Made.Clients = now.Add(-time.Hour) }
 func namingFirst(secret *facts.Object) { secret.Names = facts.Trust{Clients: ownCA} }
 
 func rollCARows() []row {
@@ -234,6 +235,29 @@ func TestBothCAsOfAClusterAreReplacedByOneRollOfMembers(t *testing.T) {
 	o.Objects[0].CAs[1] = nextCA // the one for clients was widened a moment ago
 	d := Decide(o.Observation)
 	if turn, isTurn := d.Change.(changes.TurnCA); !isTurn || turn.CA != "demo-ca-peer" || turn.Turn != facts.TurnWiden {
+		t.Errorf("%s %s", d.Rule, d.Message)
+	}
+}
+
+// The certificates that members show to clients are issued anew when the CA for clients is retired. That is no reason to
+// wait with the CA for peers, and to restart members once for each of them.
+func TestBothCAsOfAClusterAreRetiredBeforeMembersAreRestartedWithoutThem(t *testing.T) {
+	o := swapped()
+	peers := o.Objects[0]
+	peers.Name, peers.Port = "demo-ca-peer", facts.ForPeers
+	o.Objects = append(o.Objects, peers)
+	o.Objects[0].CAs[1] = keyless(firstCA) // the one for clients was retired a moment ago
+	for i := range o.Current.Members {
+		o = o.edit(i, func(r *facts.Replica) {
+			both := facts.Trust{}.With(facts.ForClients, []string{ownCA, otherCA}).With(facts.ForPeers, []string{ownCA, otherCA})
+			r.Pod.Settings.Trust, r.Volume.Settings.Trust = both, both
+			r.Secret.Names = facts.Trust{}.With(facts.ForClients, []string{otherCA}).With(facts.ForPeers, []string{ownCA, otherCA})
+			r.Secret.Made = facts.Made{Clients: now.Add(-time.Second), Peers: now.Add(-4 * time.Minute)}
+		})
+	}
+	o.Desired.Settings.Trust = o.Current.TrustOf(o.Objects)
+	d := Decide(o.Observation)
+	if turn, isTurn := d.Change.(changes.TurnCA); !isTurn || turn.CA != "demo-ca-peer" || turn.Turn != facts.TurnNarrow {
 		t.Errorf("%s %s", d.Rule, d.Message)
 	}
 }

@@ -225,7 +225,7 @@ type Object struct {
 	Source         CASource  // of a CA: where the spec wants it from
 	Awaits         Awaited   // of certificates: what is to be signed elsewhere
 	Names          Trust     // of certificates: the CAs beside them, which their holder trusts
-	Made           time.Time // of certificates: when the last of them was issued; zero when there is none
+	Made           Made      // of certificates: when the last of them was issued
 	NotAfter       time.Time // end of the certificate in it; zero when there is none
 }
 

@@ -59,6 +59,29 @@ func (t Trust) With(port Port, prints []string) Trust {
 	return t
 }
 
+// Made is when the last certificate for each port was issued, by the CA of that port; zero where there is none.
+type Made struct{ Clients, Peers time.Time }
+
+// On is that of one port.
+func (m Made) On(port Port) time.Time {
+	if port == ForPeers {
+		return m.Peers
+	}
+	return m.Clients
+}
+
+// With is the same with another certificate for one port.
+func (m Made) With(port Port, at time.Time) Made {
+	last := &m.Clients
+	if port == ForPeers {
+		last = &m.Peers
+	}
+	if at.After(*last) {
+		*last = at
+	}
+	return m
+}
+
 // Trusts reports settings of which a process reads this CA at its start.
 func (c Settings) Trusts(port Port, ca CA) bool {
 	read := c.Trust.On(port)
@@ -303,9 +326,9 @@ func (o View) whyMemberHolds(ca Object, turn Turn, r Replica) Waiting {
 	case turn == TurnNarrow && !r.Pod.NodeUnheard.IsZero():
 		return Waiting{Why: "the kubelet of " + r.Name + " is not heard of, and may not have given it its certificate",
 			WayOn: r.Pod.WayOn()}
-	case turn == TurnNarrow && o.Now.Sub(r.Secret.Made) < settledFor:
+	case turn == TurnNarrow && o.Now.Sub(r.Secret.Made.On(ca.Port)) < settledFor:
 		return Waiting{Why: r.Name + " may still show its certificate of the earlier CA",
-			Until: r.Secret.Made.Add(settledFor)}
+			Until: r.Secret.Made.On(ca.Port).Add(settledFor)}
 	}
 	return Waiting{}
 }
@@ -334,9 +357,9 @@ func (o View) whyClientsHold(ca Object, turn Turn) Waiting {
 			return Waiting{Why: "Secret " + secret.Name + " is about to be written"}
 		case turn == TurnSwap && !slices.Contains(secret.Names.On(ca.Port), ca.CAs[1].Print):
 			return Waiting{Why: "Secret " + secret.Name + " does not name the CA that is to sign"}
-		case isNews && o.Now.Sub(secret.Made) < overlap:
+		case isNews && o.Now.Sub(secret.Made.On(ca.Port)) < overlap:
 			return Waiting{Why: "clients have yet to read what Secret " + secret.Name + " holds by now",
-				Until: secret.Made.Add(overlap)}
+				Until: secret.Made.On(ca.Port).Add(overlap)}
 		}
 	}
 	return Waiting{}

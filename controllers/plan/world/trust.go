@@ -156,7 +156,7 @@ func (w *World) observeCertificates(from objects, name string, secret *facts.Obj
 		return
 	}
 	has := from.trusts[name]
-	secret.Made, secret.Names = has.made, facts.Trust{}.With(facts.ForPeers, has.named)
+	secret.Made, secret.Names = facts.Made{Peers: has.made}, facts.Trust{}.With(facts.ForPeers, has.named)
 	if from.made["demo-ca"] && w.trusted(from) == from.ca &&
 		(from.secrets[name] != from.ca || !slices.Equal(has.named, from.members())) {
 		secret.State = facts.ObjectDrifted
