@@ -80,11 +80,12 @@ type EtcdClusterSpec struct {
 
 	// Version is the etcd version to run, such as "3.6.16". A leading "v" is
 	// accepted. Versions that lose data are refused, and so are minors that the
-	// operator does not know. Another version is reached one member at a time, and
-	// one minor at a time, up or down. It may be changed again on the way.
+	// operator does not know. The pre-release 3.8.0-alpha.0 is accepted for tests.
+	// Another version is reached one member at a time, and one minor at a time, up
+	// or down. It may be changed again on the way.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})$')",message="spec.version must be a released version of etcd with three numbers, such as 3.6.16",messageExpression="'spec.version is \"' + self + '\"; it must be a released version of etcd with three numbers, such as 3.6.16'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^v?((0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})|3[.]8[.]0-alpha[.]0)$')",message="spec.version must be a released version of etcd with three numbers, such as 3.6.16",messageExpression="'spec.version is \"' + self + '\"; it must be a released version of etcd with three numbers, such as 3.6.16'"
 	Version string `json:"version"`
 
 	// Image says where the etcd image comes from. Default: gcr.io/etcd-development/etcd:v<version>, or what flags of

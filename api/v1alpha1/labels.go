@@ -149,6 +149,9 @@ const (
 	// AnnotationStorageSize is spec.storage.size as it was when a volume was made; on the PVC. People and tools may ask
 	// for more on the claim itself.
 	AnnotationStorageSize = Group + "/storage-size"
+	// AnnotationAttributesClass is the VolumeAttributesClass that the spec asked for last; on each claim that it was
+	// asked of. People may ask for another one on the claim itself.
+	AnnotationAttributesClass = Group + "/volume-attributes-class"
 	// AnnotationWAL names the claim of the member's write-ahead log by its UID, as JSON; on the PVC of the data. It
 	// also says what the spec asked for when that was made. Absent: the log lies beside the data.
 	AnnotationWAL = Group + "/wal"

@@ -114,7 +114,7 @@ type ImageSpec struct {
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^(0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})$'))",message="spec.image.digests must have versions without a leading v as keys, such as 3.6.16"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^((0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})[.](0|[1-9][0-9]{0,3})|3[.]8[.]0-alpha[.]0)$'))",message="spec.image.digests must have versions without a leading v as keys, such as 3.6.16"
 	Digests map[string]Digest `json:"digests,omitempty"`
 
 	// PullPolicy is when nodes pull the image: Always, IfNotPresent (default) or Never.
@@ -139,7 +139,7 @@ type Digest string
 
 // StorageSpec says where members keep their data.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.ephemeral) || !has(self.size) && !has(self.storageClassName) && !has(self.accessMode) && !has(self.wal)",message="spec.storage.ephemeral cannot be given together with size, storageClassName, accessMode or wal: those describe a volume, and an ephemeral member has none",reason=FieldValueForbidden,fieldPath=".ephemeral"
+// +kubebuilder:validation:XValidation:rule="!has(self.ephemeral) || !has(self.size) && !has(self.storageClassName) && !has(self.volumeAttributesClassName) && !has(self.accessMode) && !has(self.wal)",message="spec.storage.ephemeral cannot be given together with size, storageClassName, volumeAttributesClassName, accessMode or wal: those describe a volume, and an ephemeral member has none",reason=FieldValueForbidden,fieldPath=".ephemeral"
 type StorageSpec struct {
 	// Size is the size of each member's volume. Default 8Gi. At least twice
 	// spec.etcd.quotaBackendBytes and 1Gi more, so that defragmentation and snapshots
@@ -160,6 +160,15 @@ type StorageSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="spec.storage.storageClassName must be the name of a StorageClass",messageExpression="'spec.storage.storageClassName is \"' + self + '\"; it must be the name of a StorageClass: lower-case letters, digits, \"-\" and \".\"'"
 	StorageClassName *string `json:"storageClassName,omitempty"`
+
+	// VolumeAttributesClassName says how fast members' volumes are, where their CSI
+	// driver can change that: it names a VolumeAttributesClass. A change is made to
+	// volumes in use, one at a time, and no member stops. Default: what the
+	// StorageClass gives. Volumes that have a class keep it where none is named here.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="spec.storage.volumeAttributesClassName must be the name of a VolumeAttributesClass",messageExpression="'spec.storage.volumeAttributesClassName is \"' + self + '\"; it must be the name of a VolumeAttributesClass: lower-case letters, digits, \"-\" and \".\"'"
+	VolumeAttributesClassName string `json:"volumeAttributesClassName,omitempty"`
 
 	// AccessMode is ReadWriteOnce (default), or ReadWriteOncePod if the CSI driver
 	// supports it. A change moves members to new volumes, one at a time.

@@ -25,6 +25,14 @@ type WALSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="spec.storage.wal.storageClassName must be the name of a StorageClass",messageExpression="'spec.storage.wal.storageClassName is \"' + self + '\"; it must be the name of a StorageClass: lower-case letters, digits, \"-\" and \".\"'"
 	StorageClassName *string `json:"storageClassName,omitempty"`
+
+	// VolumeAttributesClassName says how fast these volumes are, as
+	// spec.storage.volumeAttributesClassName does for those of the data. Default: that
+	// one, unless storageClassName is given here.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$')",message="spec.storage.wal.volumeAttributesClassName must be the name of a VolumeAttributesClass",messageExpression="'spec.storage.wal.volumeAttributesClassName is \"' + self + '\"; it must be the name of a VolumeAttributesClass: lower-case letters, digits, \"-\" and \".\"'"
+	VolumeAttributesClassName string `json:"volumeAttributesClassName,omitempty"`
 }
 
 // WAL is the volume that each member's write-ahead log is to have for itself, with its StorageClass; nil for none.
@@ -32,6 +40,18 @@ func (s *EtcdClusterSpec) WAL() *WALSpec {
 	if s.IsEphemeral() || s.Storage == nil || s.Storage.WAL == nil {
 		return nil
 	}
-	return &WALSpec{Size: s.Storage.WAL.Size,
-		StorageClassName: cmp.Or(s.Storage.WAL.StorageClassName, s.Storage.StorageClassName)}
+	wal := s.Storage.WAL.DeepCopy()
+	if wal.StorageClassName == nil {
+		wal.StorageClassName = s.Storage.StorageClassName
+		wal.VolumeAttributesClassName = cmp.Or(wal.VolumeAttributesClassName, s.Storage.VolumeAttributesClassName)
+	}
+	return wal
+}
+
+// VolumeAttributesClass is the class that volumes of data are to have; empty where the spec names none.
+func (s *EtcdClusterSpec) VolumeAttributesClass() string {
+	if s.IsEphemeral() || s.Storage == nil {
+		return ""
+	}
+	return s.Storage.VolumeAttributesClassName
 }

@@ -63,11 +63,8 @@ func (r *Reconciler) inEtcd(ctx context.Context, c *v1alpha1.EtcdClient, seen vi
 func changeEtcd(ctx context.Context, seen view, change accessplan.Change) error {
 	member := seen.member
 	switch change := change.(type) {
-	case accessplan.MakeRole:
-		if err := member.AddRole(ctx, change.Role); err != nil {
-			return err
-		}
-		return grant(ctx, member, change.Role, change.Rights)
+	case accessplan.MakeBoth:
+		return makeBoth(ctx, member, change)
 	case accessplan.Grant:
 		return grant(ctx, member, change.Role, change.Rights)
 	case accessplan.Revoke:
@@ -76,6 +73,8 @@ func changeEtcd(ctx context.Context, seen view, change accessplan.Change) error 
 		})
 	case accessplan.MakeUser:
 		return makeUser(ctx, member, change)
+	case accessplan.GiveRole:
+		return member.GrantRole(ctx, change.User, change.Role)
 	case accessplan.SetPassword:
 		return setPassword(ctx, member, seen.password, change)
 	case accessplan.DeleteUser:
@@ -103,24 +102,37 @@ func each(rights []accessplan.Right, do func(etcd.Permission) error) error {
 	return nil
 }
 
-// makeUser makes the user, and gives it the role. What is in the role meanwhile says that the operator is at it:
-// where it is interrupted, it knows its user again by that. Where another one made a user of that name since the
-// look, it is taken back.
-func makeUser(ctx context.Context, member etcd.Client, change accessplan.MakeUser) error {
-	if change.Exists {
-		return member.GrantRole(ctx, change.User, change.Role)
+// makeBoth makes the role right before the user, and gives it rights right after the user has it. Meanwhile it lets no
+// key be read, which says that the operator is at it: where it is interrupted, it knows its user again by that. Each
+// change of users and rights costs etcd a commit to its disk and a look at all users, so there is none beside these.
+func makeBoth(ctx context.Context, member etcd.Client, change accessplan.MakeBoth) error {
+	if err := member.AddRole(ctx, change.Role); err != nil {
+		return err
 	}
+	err := newUser(ctx, member, change.User, change.Role, change.Password)
+	switch {
+	case errors.Is(err, etcd.ErrUserExists):
+		return takenBack(member.DeleteRole(ctx, change.Role))
+	case err != nil:
+		return err
+	}
+	if err := member.GrantRole(ctx, change.User, change.Role); err != nil {
+		return err
+	}
+	return grant(ctx, member, change.Role, change.Rights)
+}
+
+// makeUser makes the user of a role that has its rights, and gives it the role. A mark in the role says meanwhile that
+// the operator is at it.
+func makeUser(ctx context.Context, member etcd.Client, change accessplan.MakeUser) error {
 	making := etcd.Permission(accessplan.Making)
 	if err := member.GrantPermission(ctx, change.Role, making); err != nil {
 		return err
 	}
-	err := newUser(ctx, member, change)
+	err := newUser(ctx, member, change.User, change.Role, change.Password)
 	switch {
 	case errors.Is(err, etcd.ErrUserExists):
-		if err := member.RevokePermission(ctx, change.Role, making); err != nil {
-			return err
-		}
-		return apply.ErrStale
+		return takenBack(member.RevokePermission(ctx, change.Role, making))
 	case err != nil:
 		return err
 	}
@@ -130,17 +142,26 @@ func makeUser(ctx context.Context, member etcd.Client, change accessplan.MakeUse
 	return member.RevokePermission(ctx, change.Role, making)
 }
 
-// newUser makes the user. One that is to have a password gets one that is drawn and forgotten, so that it never has an
-// empty one. The role says so before.
-func newUser(ctx context.Context, member etcd.Client, change accessplan.MakeUser) error {
-	if !change.Password {
-		return member.NewUser(ctx, change.User)
-	}
-	mark := etcd.Permission(accessplan.PasswordMark(""))
-	if err := member.GrantPermission(ctx, change.Role, mark); err != nil {
+// takenBack asks to look again after what said that a user was being made is gone: another one made a user of that name
+// since the look, and that user is not the operator's.
+func takenBack(err error) error {
+	if err != nil {
 		return err
 	}
-	return member.NewUserWithPassword(ctx, change.User, resources.NewPassword())
+	return apply.ErrStale
+}
+
+// newUser makes the user. One that is to have a password gets one that is drawn and forgotten, so that it never has an
+// empty one. The role says so before.
+func newUser(ctx context.Context, member etcd.Client, user, role string, hasPassword bool) error {
+	if !hasPassword {
+		return member.NewUser(ctx, user)
+	}
+	mark := etcd.Permission(accessplan.PasswordMark(""))
+	if err := member.GrantPermission(ctx, role, mark); err != nil {
+		return err
+	}
+	return member.NewUserWithPassword(ctx, user, resources.NewPassword())
 }
 
 // setPassword gives the user the password of the Secret, and then the role the mark of that. Where it is interrupted it

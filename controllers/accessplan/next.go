@@ -15,8 +15,7 @@
 //     if it were deleted.
 //  4. What a person has to put right: user-reserved, user-claimed, secret-claimed.
 //  5. Whether there is a cluster to ask: cluster, secret-taken, etcd-unknown.
-//  6. What has to be so in etcd, from the role to the user: user-taken, hold, remake-user, make-role, grant, revoke,
-//     make-user.
+//  6. What has to be so in etcd: user-taken, hold, remake-user, give-role, make-both, grant, revoke, make-user.
 //     Rights that are missing come before rights that are too many, so that a client which moves to other keys never
 //     has none.
 //  7. What is handed out, and only while authentication limits what it may do: auth-off, ca, ask-issuer, signing,
@@ -25,8 +24,10 @@
 // # Whose a user is
 //
 // etcd has no labels. So the role says it: RoleName names client and user, and a user that has its role is the
-// operator's. Between the making of a user and that, the role has the right Making. A user without any role, beside a
-// role without that right, is another's, and is never touched. Nothing is decided from the status.
+// operator's. Between the making of a user and that, the role lets no key be read, since it is made right before and
+// gets its rights afterwards. A user that is made for a role with rights is marked by the right Making. A user without
+// any role, beside a role with rights and without that one, is another's, and is never touched. Nothing is decided from
+// the status.
 package accessplan
 
 import (
@@ -52,10 +53,12 @@ type (
 	Hold struct{}
 	// Release takes the finalizer off.
 	Release struct{}
-	// MakeRole makes the role, and gives it rights.
-	MakeRole struct {
-		Role   string
-		Rights []Right
+	// MakeBoth makes the role and the user, gives the user the role, and then the role its rights. In this order it
+	// takes etcd the fewest changes. With a password that is one that is drawn and forgotten.
+	MakeBoth struct {
+		User, Role string
+		Rights     []Right
+		Password   bool
 	}
 	// Grant gives the role rights.
 	Grant struct {
@@ -67,12 +70,13 @@ type (
 		Role   string
 		Rights []Right
 	}
-	// MakeUser makes the user, if it is not there, and gives it the role. Exists says that it was there.
-	// With a password that is one that is drawn and forgotten.
+	// MakeUser makes the user of a role that has its rights, and gives it the role.
 	MakeUser struct {
-		User, Role       string
-		Exists, Password bool
+		User, Role string
+		Password   bool
 	}
+	// GiveRole gives the role to the user, whose making was interrupted.
+	GiveRole struct{ User, Role string }
 	// SetPassword gives the user the password of the Secret, which has this digest.
 	SetPassword struct{ User, Role, Digest string }
 	// DeleteUser deletes the user.
@@ -108,7 +112,7 @@ var rules = []func(Observation) *Decision{
 	notWatched, notAllowed,
 	userReserved, userClaimed, secretClaimed,
 	cluster, secretTaken, etcdUnknown,
-	userTaken, hold, remakeUser, makeRole, grant, revoke, makeUser,
+	userTaken, hold, remakeUser, giveRole, makeBoth, grant, revoke, makeUser,
 	authOff, ca, askIssuer, awaitIssuer, writeSecret, setPassword, keysNotAllowed, granted,
 }
 
@@ -206,11 +210,20 @@ func remakeUser(o Observation) *Decision {
 		"later nor takes it away.")
 }
 
-func makeRole(o Observation) *Decision {
-	if o.Etcd.Role.Exists {
+// giveRole comes before the rights: until the user has the role, the role must not look like one that is in use.
+func giveRole(o Observation) *Decision {
+	if !o.Etcd.User.Exists || o.hasRole() {
 		return nil
 	}
-	return act(MakeRole{o.role(), o.Client.Wants}, "The role is made in etcd.")
+	return act(GiveRole{o.Client.User, o.role()}, "The user gets the role.")
+}
+
+// makeBoth is also what goes on where it was interrupted before there was a user.
+func makeBoth(o Observation) *Decision {
+	if o.Etcd.User.Exists || !o.isRoleUnused() || len(o.excess()) > 0 {
+		return nil
+	}
+	return act(MakeBoth{o.Client.User, o.role(), o.Client.Wants, o.Client.Password}, "Role and user are made in etcd.")
 }
 
 func grant(o Observation) *Decision {
@@ -227,12 +240,12 @@ func revoke(o Observation) *Decision {
 	return nil
 }
 
+// makeUser is for a user that people deleted, or a restore took away, beside its role.
 func makeUser(o Observation) *Decision {
-	if o.hasRole() {
+	if o.Etcd.User.Exists {
 		return nil
 	}
-	return act(MakeUser{o.Client.User, o.role(), o.Etcd.User.Exists, o.Client.Password},
-		"The user is made in etcd, and gets the role.")
+	return act(MakeUser{o.Client.User, o.role(), o.Client.Password}, "The user is made in etcd, and gets the role.")
 }
 
 // authOff hands out no certificate that may do everything. One that was handed out before stays: to take it would

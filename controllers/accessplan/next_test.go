@@ -87,10 +87,15 @@ func TestWhatIsDoneNextForAClient(t *testing.T) {
 		{"another operator looks after the cluster", settled(func(o *Observation) { o.Cluster.Operator = "other/one" }), "Ignored", ""},
 
 		{"the finalizer comes before anything in etcd", settled(fresh), "Hold", ""},
-		{"the role comes first in etcd", settled(func(o *Observation) { o.Etcd.Role, o.Etcd.User = Role{}, User{} }), "MakeRole", role},
-		{"rights come before the user", settled(rights(one), func(o *Observation) { o.Etcd.User = User{} }), "Grant", "shop/"},
-		{"the user comes once the role has its rights", settled(func(o *Observation) { o.Etcd.User = User{} }), "MakeUser", "false"},
-		{"a user whose making was interrupted gets its role", settled(user(), rights(one, below, Making)), "MakeUser", "true"},
+		{"role and user are made together", settled(func(o *Observation) { o.Etcd.Role, o.Etcd.User = Role{}, User{} }), "MakeBoth", role},
+		{"so they are where the role has no right yet", settled(rights(), func(o *Observation) { o.Etcd.User = User{} }), "MakeBoth", "shop/"},
+		{"and where it only says that the user is to have a password", settled(logging, rights(PasswordMark("")), func(o *Observation) { o.Etcd.User = User{} }), "MakeBoth", "true}"},
+		{"a role that says which password its user had gets its rights first", settled(logging, rights(PasswordMark("d1")), func(o *Observation) { o.Etcd.User = User{} }), "Grant", "shop/"},
+		{"a user whose making was interrupted gets its role before that gets rights", settled(user(), rights()), "GiveRole", role},
+		{"so does one that is to have a password", settled(logging, user(), rights(PasswordMark(""))), "GiveRole", role},
+		{"a role that has rights gets the others before its user is made anew", settled(rights(one), func(o *Observation) { o.Etcd.User = User{} }), "Grant", "shop/"},
+		{"a user that people deleted comes once the role has its rights", settled(func(o *Observation) { o.Etcd.User = User{} }), "MakeUser", "false"},
+		{"where that was interrupted it gets its role", settled(user(), rights(one, below, Making)), "GiveRole", role},
 		{"the mark of that goes once the user has its role", settled(rights(one, below, Making)), "Revoke", Making.Key},
 		{"a right that is missing is granted", settled(rights(below)), "Grant", "currency"},
 		{"a right that is too many is taken away", settled(rights(one, below, Right{Key: "z", Read: true})), "Revoke", "{z "},
@@ -104,6 +109,8 @@ func TestWhatIsDoneNextForAClient(t *testing.T) {
 		{"a user of people is not touched", settled(fresh, user("admin")), ReasonUserTaken, "does not touch it"},
 		{"nor one without a role, where the operator was not at it", settled(fresh, user()), ReasonUserTaken, "etcdctl"},
 		{"nor one that was made while the operator was away", settled(user()), ReasonUserTaken, ""},
+		{"nor one with other roles beside a role without rights", settled(user("admin"), rights()), ReasonUserTaken, ""},
+		{"nor one that was made beside a role with some of its rights", settled(user(), rights(one)), ReasonUserTaken, ""},
 		{"nor one with other roles beside the mark", settled(user("admin"), rights(one, below, Making)), ReasonUserTaken, ""},
 		{"root is the operator", settled(fresh, called("root")), ReasonUserReserved, "operator"},
 		{"the shared certificate has a user", settled(fresh, called("demo-client")), ReasonUserReserved, "demo-client-tls"},
@@ -114,7 +121,7 @@ func TestWhatIsDoneNextForAClient(t *testing.T) {
 		{"a Secret of people is not touched, and no user is made for it", settled(fresh, func(o *Observation) { o.Secret.State = SecretForeign }), ReasonSecretTaken, "does not touch it"},
 		{"a Secret that is being deleted is waited for", settled(func(o *Observation) { o.Secret.State = SecretTerminating }), ReasonSecretTaken, "once it is gone"},
 
-		{"a client of another namespace has a role with that in its name", settled(outside, func(o *Observation) { o.Etcd.User, o.Etcd.Role = User{}, Role{} }), "MakeRole", "etcdsteward.dev/team/shop/team.shop"},
+		{"a client of another namespace has a role with that in its name", settled(outside, func(o *Observation) { o.Etcd.User, o.Etcd.Role = User{}, Role{} }), "MakeBoth", "etcdsteward.dev/team/shop/team.shop"},
 		{"a client of another namespace has a user of that", settled(outside, fresh, called("shop-user")), ReasonUserReserved, "team."},
 		{"a user is no longer than a certificate can name", settled(fresh, called(strings.Repeat("u", 65))), ReasonUserReserved, "64"},
 		{"a namespace that the cluster does not allow gets no user", settled(unallowed, fresh), ReasonNamespaceNotAllowed, "spec.access.namespaces"},
@@ -165,7 +172,8 @@ func TestWhatIsDoneNextForAClient(t *testing.T) {
 		{"deleted: the user goes first", settled(leaving), "DeleteUser", "shop-user"},
 		{"deleted: then the role", settled(leaving, func(o *Observation) { o.Etcd.User = User{} }), "DeleteRole", role},
 		{"deleted: then the object", settled(leaving, func(o *Observation) { o.Etcd.User, o.Etcd.Role = User{}, Role{} }), "Release", ""},
-		{"deleted while its user was being made", settled(leaving, user(), rights(Making)), "DeleteUser", ""},
+		{"deleted while its user was being made", settled(leaving, user(), rights()), "DeleteUser", ""},
+		{"deleted while its user was being made anew", settled(leaving, user(), rights(one, Making)), "DeleteUser", ""},
 		{"deleted beside a user of people: that stays", settled(leaving, user("admin"), rights()), "DeleteRole", ""},
 		{"deleted where people gave its user more: it goes all the same", settled(leaving, user(role, "theirs")), "DeleteUser", ""},
 		{"deleted while authentication is off", settled(leaving, func(o *Observation) { o.Etcd.AuthOn = false }), "DeleteUser", ""},
@@ -203,8 +211,14 @@ func carryOut(o *Observation, change Change) {
 		o.Client.Held = true
 	case Release:
 		o.Client.Held = false
-	case MakeRole:
-		o.Etcd.Role.Exists = true // and its rights are still missing, as where that is interrupted
+	case MakeBoth:
+		o.Etcd.Role.Exists = true // and the user has no role yet, as where that is interrupted
+		o.Etcd.User = User{Exists: true}
+		if c.Password && !slices.Contains(o.Etcd.Role.Rights, PasswordMark("")) {
+			o.Etcd.Role.Rights = append(append([]Right{}, o.Etcd.Role.Rights...), PasswordMark(""))
+		}
+	case GiveRole:
+		o.Etcd.User.Roles = append(o.Etcd.User.Roles, c.Role)
 	case Grant:
 		o.Etcd.Role.Rights = append(append([]Right{}, o.Etcd.Role.Rights...), c.Rights...)
 	case Revoke:
@@ -221,10 +235,8 @@ func carryOut(o *Observation, change Change) {
 		o.Etcd.Role.Rights = left
 	case MakeUser:
 		o.Etcd.User = User{Exists: true, Roles: []string{c.Role}}
-		if !c.Exists {
-			o.Etcd.Role.Rights = append(append([]Right{}, o.Etcd.Role.Rights...), Making)
-		}
-		if !c.Exists && c.Password {
+		o.Etcd.Role.Rights = append(append([]Right{}, o.Etcd.Role.Rights...), Making)
+		if c.Password {
 			o.Etcd.Role.Rights = append(o.Etcd.Role.Rights, PasswordMark(""))
 		}
 	case SetPassword:

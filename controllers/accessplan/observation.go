@@ -123,8 +123,8 @@ func IsRoleName(name string) (from string, isOurs bool) {
 	return from, isOurs
 }
 
-// Making is a right of a role whose user is about to be made. It stands there from just before the user is made until
-// the user has the role, and lets no key be read that is there.
+// Making is a right of a role that has its rights already, and whose user is about to be made. It stands there from
+// just before the user is made until the user has the role, and lets no key be read that is there.
 var Making = Right{Key: rolePrefix + "making-a-user", Read: true}
 
 // passwordMarks is how the keys of rights begin that say which password the user of a role has.
@@ -153,8 +153,13 @@ func (o Observation) isPasswordGiven() bool {
 // isOwn reports a user that the operator made for this client. Either it has the client's role, or it has none and
 // the role says that the operator was about to make it: then that was interrupted.
 func (o Observation) isOwn() bool {
-	isBegun := len(o.Etcd.User.Roles) == 0 && slices.Contains(o.Etcd.Role.Rights, Making)
+	isBegun := len(o.Etcd.User.Roles) == 0 && (o.isRoleUnused() || slices.Contains(o.Etcd.Role.Rights, Making))
 	return o.Etcd.Role.Exists && o.Etcd.User.Exists && (o.hasRole() || isBegun)
+}
+
+// isRoleUnused reports a role that lets no key be read, or none at all. Such is one whose user is about to be made.
+func (o Observation) isRoleUnused() bool {
+	return !slices.ContainsFunc(o.Etcd.Role.Rights, func(r Right) bool { return !r.IsMark() })
 }
 
 func (o Observation) hasRole() bool { return slices.Contains(o.Etcd.User.Roles, o.role()) }

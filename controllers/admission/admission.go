@@ -233,10 +233,11 @@ func validateSize(spec *v1alpha1.EtcdClusterSpec, at *field.Path) field.ErrorLis
 
 func validateVersion(version string, at *field.Path) field.ErrorList {
 	v, err := etcdutil.ParseVersion(version)
-	if err != nil {
+	verdict := etcdutil.Judge(v)
+	switch isRefused := verdict.Tier == etcdutil.TierRefuse; {
+	case err != nil, isRefused && v.Pre != "":
 		return invalid(at, version, "it must be a released version of etcd with three numbers, such as 3.6.16")
-	}
-	if verdict := etcdutil.Judge(v); verdict.Tier == etcdutil.TierRefuse {
+	case isRefused:
 		return field.ErrorList{field.Invalid(at, version, fmt.Sprintf("%s Use %s", verdict.Reason, verdict.Waypoint))}
 	}
 	return nil

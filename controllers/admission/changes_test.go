@@ -69,6 +69,8 @@ var changes = []change{
 
 	{"the storage class changes", "spec: {storage: {storageClassName: a}}", "spec: {storage: {storageClassName: b}}", "", ""},
 	{"the storage class is put back", "spec: {storage: {storageClassName: b}}", "spec: {storage: {storageClassName: a}}", "", ""},
+	{"the class of attributes changes", "spec: {storage: {volumeAttributesClassName: a}}", "spec: {storage: {volumeAttributesClassName: b}}", "", ""},
+	{"the class of attributes is removed", "spec: {storage: {volumeAttributesClassName: a}}", "", "", ""},
 	{"a storage class is added", "", "spec: {storage: {storageClassName: a}}", "", ""},
 	{"the empty storage class is added", "spec: {storage: {}}", `spec: {storage: {storageClassName: ""}}`, "", ""},
 	{"the storage class is removed", "spec: {storage: {storageClassName: a}}", "spec: {storage: {}}", "", ""},

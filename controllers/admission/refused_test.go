@@ -8,7 +8,7 @@ const (
 	// alike marks a row of which the operator says what the schema says.
 	alike = "="
 
-	volumeFields = "spec.storage.ephemeral cannot be given together with size, storageClassName, accessMode or wal: " +
+	volumeFields = "spec.storage.ephemeral cannot be given together with size, storageClassName, volumeAttributesClassName, accessMode or wal: " +
 		"those describe a volume, and an ephemeral member has none"
 	operatorLabels = "spec.pod.labels must not contain labels that the operator sets: the prefix etcdsteward.dev/, and " +
 		"app.kubernetes.io/name, instance, managed-by and component"
@@ -113,6 +113,10 @@ var refusedNames = []refusal{
 	{"a version in words", "spec: {version: latest}", "spec.version", `spec.version is "latest"` + versionSentence, alike},
 	{"a version of two numbers", `spec: {version: "3.6"}`, "spec.version", `spec.version is "3.6"` + versionSentence, alike},
 	{"a version before its release", `spec: {version: "3.7.0-rc.1"}`, "spec.version", `spec.version is "3.7.0-rc.1"` + versionSentence, alike},
+	{"another pre-release than the one that is known", `spec: {version: "3.8.0-alpha.1"}`, "spec.version",
+		`spec.version is "3.8.0-alpha.1"` + versionSentence, alike},
+	{"a release of a minor of which only a pre-release is known", `spec: {version: "3.8.0"}`, "spec.version", "",
+		"etcd 3.8.0 is of a minor of which this operator knows only 3.8.0-alpha.0, which is for tests. Use 3.7.3"},
 	{"a version with a leading zero", `spec: {version: "3.06.1"}`, "spec.version", `spec.version is "3.06.1"` + versionSentence, alike},
 	{"an empty version", `spec: {version: ""}`, "spec.version", `spec.version is ""` + versionSentence, alike},
 	{"a version that loses data", `spec: {version: "3.5.13"}`, "spec.version", "",
@@ -171,6 +175,11 @@ var refusedStorage = []refusal{
 	{"a deletion policy that does not exist", "spec: {storage: {deletionPolicy: Recycle}}", "spec.storage.deletionPolicy",
 		`supported values: "Retain", "Delete"`, ""},
 	{"ephemeral data with the size of a volume", "spec: {storage: {ephemeral: {}, size: 8Gi}}", "spec.storage.ephemeral", volumeFields, ""},
+	{"a class of attributes that cannot be a name", "spec: {storage: {volumeAttributesClassName: Fast_SSD}}",
+		"spec.storage.volumeAttributesClassName", `spec.storage.volumeAttributesClassName is "Fast_SSD"; it must be the name of a VolumeAttributesClass`, ""},
+	{"a class of attributes of the log that cannot be a name", "spec: {storage: {wal: {size: 1Gi, volumeAttributesClassName: Fast_SSD}}}",
+		"spec.storage.wal.volumeAttributesClassName", `spec.storage.wal.volumeAttributesClassName is "Fast_SSD"; it must be the name of a VolumeAttributesClass`, ""},
+	{"ephemeral data with a class of attributes", "spec: {storage: {ephemeral: {}, volumeAttributesClassName: fast}}", "spec.storage.ephemeral", volumeFields, ""},
 	{"ephemeral data with a storage class", "spec: {storage: {ephemeral: {}, storageClassName: fast}}", "spec.storage.ephemeral", volumeFields, ""},
 	{"ephemeral data with an access mode", "spec: {storage: {ephemeral: {}, accessMode: ReadWriteOnce}}", "spec.storage.ephemeral", volumeFields, ""},
 	{"a medium that does not exist", "spec: {storage: {ephemeral: {medium: HugePages}}}", "spec.storage.ephemeral.medium",
@@ -232,6 +241,9 @@ var refusedEtcd = []refusal{
 		"spec.etcd.extraArgs must have values of one line", `spec.etcd.extraArgs: extra flag "max-txn-ops": its value must be one line`},
 	{"an extra flag that the version does not know", `spec: {etcd: {extraArgs: {max-txn-opps: "256"}}}`, "spec.etcd.extraArgs[max-txn-opps]", "",
 		`spec.etcd.extraArgs: extra flag "max-txn-opps": etcd 3.6 does not know it and would not start; remove it`},
+	{"an extra flag that the next minor drops", `spec: {version: "3.8.0-alpha.0", etcd: {extraArgs: {max-snapshots: "9"}}}`,
+		"spec.etcd.extraArgs[max-snapshots]", "", `spec.etcd.extraArgs: extra flag "max-snapshots": etcd 3.8 does not know it ` +
+			"and would not start; remove it"},
 	{"an extra flag of an older version", `spec: {version: "3.7.3", etcd: {extraArgs: {experimental-watch-progress-notify-interval: 10s}}}`,
 		"spec.etcd.extraArgs[experimental-watch-progress-notify-interval]", "",
 		`spec.etcd.extraArgs: extra flag "experimental-watch-progress-notify-interval": etcd 3.7 does not know it and would not start; remove it`},

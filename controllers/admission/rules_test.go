@@ -195,8 +195,8 @@ func TestAComparisonThatMayNeverHappenIsWarnedOf(t *testing.T) {
 }
 
 func TestKnownVulnerabilitiesAreNamedWithThePatchThatEndsThem(t *testing.T) {
-	want := "etcd 3.6.13 has known vulnerabilities: GHSA-xg4h-6gfc-h4m8, GHSA-6vch-q96h-7gc3. They are fixed in 3.6.14. Set " +
-		"spec.version to 3.6.16."
+	want := "etcd 3.6.13 has known vulnerabilities: GHSA-xg4h-6gfc-h4m8, GHSA-6vch-q96h-7gc3, GHSA-w67g-5rqw-f597 " +
+		"(gorilla/websocket), CVE-2026-56852 (golang.org/x/text). They are fixed in 3.6.15. Set spec.version to 3.6.16."
 	c := typed(t, cluster(t, `spec: {version: "3.6.13"}`))
 	if got := admission.Warnings(c); !slices.Contains(got, want) {
 		t.Errorf("%q", got)
@@ -212,8 +212,9 @@ func TestWhatIsAcceptedAndNotWiseIsWarnedOf(t *testing.T) {
 		want         int
 	}{
 		{"the newest patch needs no warning", "", 0},
-		{"a patch with known defects is warned of", `spec: {version: "3.6.14"}`, 1},
+		{"a patch with known defects is warned of", `spec: {version: "3.6.15"}`, 1},
 		{"a patch with known vulnerabilities is warned of them, too", `spec: {version: "3.6.13"}`, 2},
+		{"a pre-release is warned of", `spec: {version: "3.8.0-alpha.0"}`, 1},
 		{"digests that lack the version are warned of", `spec: {image: {digests: {"3.6.15": "` + someDigest + `"}}}`, 1},
 		{"digests that have the version need no warning", `spec: {version: "v3.6.16", image: {digests: {"3.6.16": "` + someDigest + `"}}}`, 0},
 		{"a quota of 8Gi needs no warning", "spec: {etcd: {quotaBackendBytes: 8Gi}}", 0},

@@ -144,6 +144,8 @@ func (s step) carryOut(ctx context.Context, change changes.Change) error {
 		return s.stopPods(ctx, c)
 	case changes.ExpandVolume:
 		return s.expandVolume(ctx, c)
+	case changes.ModifyVolume:
+		return s.modifyVolume(ctx, c)
 	case changes.DeleteVolumes:
 		return s.deleteVolumes(ctx, c)
 	case changes.DeleteSecret:
@@ -248,6 +250,7 @@ const (
 	RejectedQuota       = "QuotaExceeded"
 	RejectedPodSecurity = "PodSecurity"
 	RejectedExpansion   = "VolumeNotExpandable"
+	RejectedModifying   = "VolumeNotModifiable"
 	RejectedAdmission   = "AdmissionRefused" // by a webhook or a policy
 	RejectedForbidden   = "Forbidden"
 	RejectedInvalid     = "Invalid"

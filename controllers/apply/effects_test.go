@@ -362,6 +362,24 @@ func memberEffects() []effect {
 			},
 		},
 		{
+			name: "have a claim ask for another VolumeAttributesClass, and say on it what the spec asks for", again: 1,
+			world: func(t *testing.T, w *world) {
+				wholeCluster(t, w)
+				w.cluster.Spec.Storage = &v1alpha1.StorageSpec{VolumeAttributesClassName: "fast"}
+			},
+			change: func(t *testing.T, w *world) changes.Change {
+				volume := w.volume(t, "demo-1")
+				return changes.ModifyVolume{Volume: facts.VolumeRef{Name: volume.Name, UID: string(volume.UID)}, Class: "fast"}
+			},
+			holds: func(t *testing.T, w *world) {
+				volume := w.volume(t, "demo-1")
+				asked, said := volume.Spec.VolumeAttributesClassName, volume.Annotations[v1alpha1.AnnotationAttributesClass]
+				if asked == nil || *asked != "fast" || said != "fast" {
+					t.Errorf("it asks for %v, and says that the spec asked for %q", asked, said)
+				}
+			},
+		},
+		{
 			name: "adopt what an earlier cluster left",
 			world: func(t *testing.T, w *world) {
 				wholeCluster(t, w)

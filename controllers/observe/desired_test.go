@@ -14,8 +14,9 @@ import (
 )
 
 // onTheWay are what members are asked for, and what the planner makes of the size: see atStop, grownFrom, plan.Decide.
-// WAL cannot be asked for beside Ephemeral: see TestTheTwoHalvesOfAVolumeAreOne.
-var onTheWay = []string{"WAL", "NextSettings", "AtTarget", "Needs", "LeftOut", "Held", "NoWay", "GrownFrom",
+// What is of volumes cannot be asked for beside Ephemeral: see TestTheTwoHalvesOfAVolumeAreOne, and
+// TestAVolumeSaysHowFarItIsWithItsVolumeAttributesClass.
+var onTheWay = []string{"WAL", "Attributes", "NextSettings", "AtTarget", "Needs", "LeftOut", "Held", "NoWay", "GrownFrom",
 	"StorageFrom", "Sleep"}
 
 // A field that stays zero is a wish that the planner never hears of, and nothing else would say so.

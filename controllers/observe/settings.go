@@ -38,6 +38,7 @@ func desiredOf(cluster *v1alpha1.EtcdCluster, fault string, restore facts.Wanted
 		Target:       version,
 		StorageBytes: resources.StorageBytes(cluster),
 		StorageClass: resources.AskedClass(cluster),
+		Attributes:   cluster.Spec.VolumeAttributesClass(),
 		AccessMode:   string(resources.AskedMode(cluster)),
 		WAL:          walOf(cluster),
 		LeavesFirst:  cluster.Spec.Storage != nil && cluster.Spec.Storage.Replace == v1alpha1.ReplaceInPlace,
@@ -224,7 +225,7 @@ func (s survey) desired(ctx context.Context, cluster *v1alpha1.EtcdCluster, aske
 	seen.Now = s.began
 	s.addVersions(ctx, asked.Target, seen.Current.Members)
 	desired := desiredBy(cluster, s.images, asked, seen)
-	if desired.Needs == etcdutil.NeedCover {
+	if desired.Needs.CountsSnapshots() {
 		s.addSnapshots(ctx, seen.Current.Members)
 		desired = desiredBy(cluster, s.images, asked, seen)
 	}

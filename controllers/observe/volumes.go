@@ -41,6 +41,7 @@ func volumeOf(cluster *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim
 		Bytes:        size.Value(),
 		Capacity:     claim.Status.Capacity.Storage().Value(),
 		Growth:       growthOf(claim),
+		Attributes:   attributesOf(claim),
 		AskedBytes:   resources.SizeOf(claim),
 		Class:        class,
 		MadeFor:      resources.ClassOf(cluster, claim),

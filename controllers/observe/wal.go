@@ -30,7 +30,8 @@ func walOf(cluster *v1alpha1.EtcdCluster) facts.WAL {
 	if asked == nil {
 		return facts.WAL{}
 	}
-	return facts.WAL{Bytes: asked.Bytes(), StorageClass: asked.StorageClass}
+	return facts.WAL{Bytes: asked.Bytes(), StorageClass: asked.StorageClass,
+		Attributes: cluster.Spec.WAL().VolumeAttributesClassName}
 }
 
 // walOf is the other half of the volume of a claim, where it is there, and what the claim says of it.
@@ -159,7 +160,7 @@ func addHalf(v *facts.Volume, half *corev1.PersistentVolumeClaim) {
 	v.WAL.Bytes = cmp.Or(resources.SizeOf(half), v.WAL.Bytes)
 	v.Half = facts.Half{VolumeRef: facts.VolumeRef{Name: half.Name, UID: string(half.UID)},
 		Bytes: half.Spec.Resources.Requests.Storage().Value(), Capacity: half.Status.Capacity.Storage().Value(),
-		Growth: growthOf(half)}
+		Attributes: attributesOf(half), Growth: growthOf(half)}
 	if half.Spec.StorageClassName != nil {
 		v.Half.Class = *half.Spec.StorageClassName
 	}

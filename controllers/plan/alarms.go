@@ -228,11 +228,12 @@ func largest(members []facts.Replica, size func(facts.Replica) int64) int64 {
 // spec.etcd.snapshotCount.
 const entriesPerPass = 1_500
 
-// coverLog adds entries to raft's log until every voter wrote a snapshot past what etcd 3.5 may have left in it. How
-// far each one was is written down before, by recordMembers. A roll comes first: a Pod made anew begins this anew.
+// coverLog adds entries to raft's log until every voter wrote a snapshot past what the next etcd cannot read in it. On
+// the way up, how far each one was is written down before, by recordMembers. A roll comes first: a Pod made anew begins
+// this anew.
 func coverLog(o pass) *proposal {
 	leader := o.Leader()
-	if o.Desired.Needs != etcdutil.NeedCover || leader.Answer == nil || !isReadyToLeave(o) {
+	if !o.Desired.Needs.CountsSnapshots() || leader.Answer == nil || !isReadyToLeave(o) {
 		return nil
 	}
 	saysNothing := func(r facts.Replica) bool { return r.Answer.Snapshots == nil }
@@ -240,9 +241,13 @@ func coverLog(o pass) *proposal {
 		return wait(facts.ReasonCoverLog, "%s does not say how many snapshots it wrote; it is asked again. Look "+
 			"whether etcd answers /metrics on its client port.", mute[0].Name)
 	}
+	why := fmt.Sprintf("etcd %s cannot read what 3.5 may have left there", o.Desired.Target)
+	if o.Desired.Needs == etcdutil.NeedSave {
+		why = "a member did not say that it wrote a snapshot, and a lower etcd cannot read what a higher one may " +
+			"have left there"
+	}
 	return act(changes.AppendEntries{Until: leader.Answer.Applied + entriesPerPass},
-		"etcd %s cannot read what 3.5 may have left there. It goes on until every member wrote a snapshot, and "+
-			"clients are served meanwhile.", o.Desired.Target)
+		"%s. It goes on until every member wrote a snapshot, and clients are served meanwhile.", why)
 }
 
 // wakeFor is for how long entries are added each time that a member may be waiting for one.

@@ -119,6 +119,50 @@ func TestEntriesAreAddedUntilEachVoterWroteASnapshot(t *testing.T) {
 	}
 }
 
+// toSave is a cluster of 3.7 on its way down to 3.6: etcd lowered all, and each member saved a snapshot as it did.
+func toSave(size int) scene {
+	o := desire(settledWorld(size), func(d *facts.Desired) {
+		d.Settings, d.AtTarget, d.Target, d.Needs = newer, settings, settings.Version, etcdutil.NeedSave
+	})
+	for i := range size {
+		o = o.edit(i, inNewer(itsMinor)).edit(i, func(r *facts.Replica) {
+			r.Answer.Versions = facts.Versions{Cluster: itsMinor, Storage: itsMinor, Downgrade: itsMinor}
+			r.Answer.Snapshots = new(uint64(1))
+		})
+	}
+	return o
+}
+
+// unsaved is a member whose etcd was restarted since.
+func unsaved(r *facts.Replica) { r.Answer.Snapshots = new(uint64(0)) }
+
+func TestALogIsSavedOnceTheEtcdOfEachVoterWroteASnapshot(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		world   scene
+		isSaved bool
+	}{
+		{"each did", toSave(3), true},
+		{"one was restarted since, and wrote none", toSave(3).edit(1, unsaved), false},
+		{"one was not asked", toSave(3).edit(1, func(r *facts.Replica) { r.Answer.Snapshots = nil }), false},
+		{"one does not answer", toSave(3).edit(1, silent), false},
+		{"a learner that never answered has no log", toSave(3).with(added(3)), true},
+		{"the list is not known", toSave(3).blind(), false},
+	} {
+		if got := row.world.Current.IsLogSaved(); got != row.isSaved {
+			t.Errorf("%s: %v", row.name, got)
+		}
+	}
+}
+
+func TestEntriesAreAddedOnTheWayDownUntilEachVoterWroteASnapshot(t *testing.T) {
+	d := Decide(toSave(3).edit(1, unsaved).Observation)
+	leader := toSave(3).Current.Members[0].Answer.Applied
+	if d.Rule != "cover-log" || d.Change != (changes.AppendEntries{Until: leader + entriesPerPass}) {
+		t.Errorf("%s: %s", d.Rule, d.Message)
+	}
+}
+
 // guardedLogs are rows of what etcd 3.7 cannot read.
 func guardedLogs() []guardRow {
 	raise := changes.WriteSettings{Volumes: []facts.VolumeRef{{Name: "demo-2", UID: "volume-demo-2"}}, Settings: newer}
@@ -133,6 +177,7 @@ func guardedLogs() []guardRow {
 	older := said
 	older.Applied--
 	of35 := anew.edit(2, func(r *facts.Replica) { r.Answer.Version = etcdutil.Version{Major: 3, Minor: 5, Patch: 35} })
+	lower := changes.WriteSettings{Volumes: []facts.VolumeRef{{Name: "demo-2", UID: "volume-demo-2"}}, Settings: settings}
 	cover, one := changes.AppendEntries{Until: 100}, changes.AppendEntries{}
 	return []guardRow{
 		{"no member goes to 3.7 before its log is covered", toCover(3), raise, toCover(3).edit(1, unmarked), raise,
@@ -141,6 +186,11 @@ func guardedLogs() []guardRow {
 			settledWorld(3), raise, "may still hold what etcd 3.5 wrote"},
 		{"a mark is what the member says now", anew, mark(said), anew, mark(older), "how far it is"},
 		{"and is written only while each voter runs 3.6", anew, mark(said), of35, mark(said), "how far it is"},
+		{"no member goes down to 3.6 before each saved its log", toSave(3), lower, toSave(3).edit(1, unsaved), lower,
+			"may still hold what"},
+		{"but where another one is there already", toSave(3).edit(1, unsaved).edit(0, func(r *facts.Replica) {
+			r.Answer.Version, r.Volume.Record.Version = settings.Version, settings.Version
+		}), lower, toSave(3).edit(1, unsaved), lower, "may still hold what"},
 		{"entries are added while every voter answers", toCover(3), cover, toCover(3).edit(1, silent), cover,
 			"every voter answers"},
 		{"one entry may be added beside one that does not", toCover(3).edit(1, silent), one, toCover(3).blind(), one,

@@ -61,9 +61,9 @@
 //  11. replace, shrink, grow, wake-member, move-leader, pod-metadata. A doomed voter does not count, so grow also makes
 //     its successor.
 //  12. fence-member: what a person asks of one member.
-//  13. What the spec asks of members that run: (expand-volume, ask-issuer, ca-source,) roll-ca, tls-mode, check-minor,
-//     resize, roll, enable-downgrade, cover-log, authentication. Then room, where all members serve: compact,
-//     defragment; then member-health, maintenance-window, settled.
+//  13. What the spec asks of members that run: (expand-volume,) modify-volume, (ask-issuer, ca-source,) roll-ca,
+//     tls-mode, check-minor, resize, roll, enable-downgrade, cover-log, authentication. Then room, where all members
+//     serve: compact, defragment; then member-health, maintenance-window, settled.
 //
 // # When later rules are asked
 //
@@ -120,7 +120,7 @@
 //   - rollout.go: pod-metadata, resize, roll, cancel-downgrade, enable-downgrade, check-minor
 //   - auth.go: authentication. trust.go: ca-source, roll-ca. issuer.go: ask-issuer, signing
 //   - transport.go: peer-url, tls-mode
-//   - growth.go: expand-volume, and whose claim is next
+//   - growth.go: expand-volume, and whose claim is next. attributes.go: modify-volume, the same
 //   - upkeep.go: compact, defragment. health.go: member-health. window.go: maintenance-window. decide.go: settled
 //   - due.go: no rule, but who is restarted or resized next. succession.go: who is succeeded instead. joining.go: who
 //     leaves or joins, and why

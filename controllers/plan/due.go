@@ -39,6 +39,7 @@ type Due struct {
 	Drained   facts.Replica   // the only voter, where its node is drained; the only member, where no list is known
 
 	Expand facts.Replica // the voter whose claim asks for the size of the spec next: see growth.go
+	Modify facts.Replica // the same of its VolumeAttributesClass: see attributes.go
 
 	Unplaced    facts.Replica // a learner that no node takes
 	Dispensable facts.Replica // the doomed voter that the others can do without
@@ -84,7 +85,7 @@ func dueOf(o judge.Judged) *Due {
 	d.Restart = d.nextOf(o, d.Restarts)
 	d.Resize = d.nextOf(o, toResize(o, outdated))
 	d.OtherVersion = d.otherVersion(o)
-	d.Expand = toExpand(o)
+	d.Expand, d.Modify = toExpand(o), toModify(o)
 	d.Succeeded = d.succeeded(o)
 	d.Drained = drained(o)
 	d.Replace = toReplace(o)

@@ -25,7 +25,7 @@ type guardRow struct {
 
 func TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt(t *testing.T) {
 	for _, row := range slices.Concat(guardedMembership(), guardedApprovals(), guardedReturns(), guardedLogs(),
-		guardedTakeovers(), guardedTrust(), guardedTurns(), guardedTransports(), guardedSources(), guardedRequests(), guardedDowngrades(), guardedSeals(), guardedUpkeep(), guardedSleep(), guardedGrowth(),
+		guardedTakeovers(), guardedTrust(), guardedTurns(), guardedTransports(), guardedSources(), guardedRequests(), guardedDowngrades(), guardedSeals(), guardedUpkeep(), guardedSleep(), guardedGrowth(), guardedAttributes(),
 		guardedHalves(), guardedAuth()) {
 		t.Run(row.name, row.check)
 	}

@@ -735,6 +735,8 @@ func rows() []row {
 			"", "AppendEntries", "demo-3 runs and does not answer yet"},
 		{"before 3.7 entries are added until snapshots cover what 3.5 wrote", toCover(3), Act, "cover-log",
 			"", "AppendEntries", "Add entries that change no key to etcd's log: etcd 3.7.3 cannot read what 3.5"},
+		{"before 3.6 they are added where a member does not say that it saved its log", toSave(3).edit(1, unsaved), Act,
+			"cover-log", "", "AppendEntries", "a lower etcd cannot read what a higher one may have left there"},
 		{"a step ends when etcd moved the cluster version", needing(etcdutil.NeedCluster, newer.Version),
 			Wait, "member-health", facts.ReasonVersions, "", "etcd moves the cluster version to it"},
 		{"and the data followed", needing(etcdutil.NeedStorage, newer.Version),
@@ -1222,7 +1224,7 @@ func silences() []row {
 func allRows() []row {
 	return slices.Concat(rows(), returns(), rolls(), deaths(), silences(), restores(), inPlace(), moves(), losses(),
 		mislabelled(), sidecarRows(), alarmRows(), crowdedRows(), beginningRows(), clockRows(), corruptionRows(),
-		compareRows(), phaseRows(), trustRows(), rollCARows(), transportRows(), caSourceRows(), issuerRows(), waysBack(), upkeepRows(), windowRows(), sleepRows(), growthRows(),
+		compareRows(), phaseRows(), trustRows(), rollCARows(), transportRows(), caSourceRows(), issuerRows(), waysBack(), upkeepRows(), windowRows(), sleepRows(), growthRows(), attributesRows(),
 		leadRows(), fencedRows(), authenticated())
 }
 

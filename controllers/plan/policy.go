@@ -270,7 +270,12 @@ var onRequest = []rule{
 // follow: what the spec asks of members that run. The last two prepare the next minor once all members are at this one;
 // then roll goes there.
 var follow = []rule{
-	ruleExpandVolume, ruleAskIssuer, ruleCASource,
+	ruleExpandVolume,
+	{"modify-volume",
+		"Volumes in use get the VolumeAttributesClass of the spec, one at a time. What cannot be had is told, and " +
+			"taken back with the spec.",
+		modifyVolume, givesWay},
+	ruleAskIssuer, ruleCASource,
 	{"roll-ca",
 		"A CA is replaced while members run: all trust both, then the new one signs, then the old one goes. No " +
 			"step leaves a member or a client without trust in one that it meets.",
@@ -290,7 +295,8 @@ var follow = []rule{
 	{"enable-downgrade", "A downgrade of etcd is enabled by one minor at a time, once every member serves.",
 		enableDowngrade, givesWay},
 	{"cover-log",
-		"Before 3.7, which cannot read what 3.5 wrote to raft's log, every member writes a snapshot past that.",
+		"Before 3.7, which cannot read what 3.5 wrote to raft's log, every member writes a snapshot past that. So it " +
+			"does before it goes down to 3.6, which cannot read what raised the cluster version.",
 		coverLog, givesWay},
 	{"authentication",
 		"etcd's authentication is turned on once every member serves and the users of operator and clients are " +

@@ -63,9 +63,7 @@ func dueForDefrag(o judge.Judged) (facts.Replica, string) {
 	if slices.ContainsFunc(voters, func(r facts.Replica) bool { return isUnstarted(o, r) }) {
 		return facts.Replica{}, ""
 	}
-	slices.SortFunc(voters, func(a, b facts.Replica) int {
-		return cmp.Or(cmp.Compare(leads(o.Incarnation, a), leads(o.Incarnation, b)), cmp.Compare(b.Ordinal, a.Ordinal))
-	})
+	slices.SortFunc(voters, leaderLast(o.Incarnation))
 	for _, r := range voters {
 		if why := whyDefrag(o, r); why != "" {
 			return r, why
@@ -84,6 +82,13 @@ func isUnstarted(o judge.Judged, r facts.Replica) bool {
 func hasJustFailed(o judge.Judged, r facts.Replica) bool {
 	p := r.Defragmenting
 	return p != nil && p.HasFailed() && o.Now.Sub(endOf(p)) < restAfterDefrag
+}
+
+// leaderLast is the order in which something is done to voters that serve.
+func leaderLast(o facts.Incarnation) func(a, b facts.Replica) int {
+	return func(a, b facts.Replica) int {
+		return cmp.Or(cmp.Compare(leads(o, a), leads(o, b)), cmp.Compare(b.Ordinal, a.Ordinal))
+	}
 }
 
 func leads(o facts.Incarnation, r facts.Replica) int {

@@ -48,7 +48,7 @@ func getsLessMemory(o judge.Judged, r facts.Replica) bool {
 
 // isHeldByWindow reports that the spec asks for what no member is stopped for before the next window opens.
 func isHeldByWindow(o pass) bool {
-	isNext := o.Desired.Needs == etcdutil.NeedDowngrade || o.Desired.Needs == etcdutil.NeedCover
+	isNext := o.Desired.Needs == etcdutil.NeedDowngrade || o.Desired.Needs.CountsSnapshots()
 	return o.Desired.Window.IsClosed && (len(o.due.Waiting) > 0 || isNext)
 }
 

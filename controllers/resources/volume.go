@@ -51,6 +51,7 @@ func BuildVolume(c *v1alpha1.EtcdCluster, v Volume) *corev1.PersistentVolumeClai
 		claim.Annotations[v1alpha1.AnnotationRequest] = v.Request
 	}
 	nameWAL(c, claim, v.WAL)
+	AskAttributes(claim, c.Spec.VolumeAttributesClass(), c.Spec.VolumeAttributesClass())
 	if storage := c.Spec.Storage; storage != nil {
 		claim.Spec.StorageClassName = storage.StorageClassName
 	}
@@ -86,6 +87,22 @@ func SizeOf(claim *corev1.PersistentVolumeClaim) int64 {
 		return 0
 	}
 	return asked.Value()
+}
+
+// AskAttributes has a claim ask for a VolumeAttributesClass, and say which one the spec asks for; empty for none.
+func AskAttributes(claim *corev1.PersistentVolumeClaim, class, asked string) {
+	claim.Spec.VolumeAttributesClassName = nil
+	if class != "" {
+		claim.Spec.VolumeAttributesClassName = &class
+	}
+	if asked == "" {
+		delete(claim.Annotations, v1alpha1.AnnotationAttributesClass)
+		return
+	}
+	if claim.Annotations == nil {
+		claim.Annotations = map[string]string{}
+	}
+	claim.Annotations[v1alpha1.AnnotationAttributesClass] = asked
 }
 
 // AskedClass is the StorageClass that the spec asks for, as a volume says what it was made for; empty for the default

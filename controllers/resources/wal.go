@@ -105,6 +105,7 @@ func BuildWAL(c *v1alpha1.EtcdCluster, v Volume) *corev1.PersistentVolumeClaim {
 	if v.Operator != "" {
 		claim.Annotations[v1alpha1.AnnotationOperator] = v.Operator
 	}
+	AskAttributes(claim, asked.VolumeAttributesClassName, asked.VolumeAttributesClassName)
 	return dress(c, claim)
 }
 

@@ -66,6 +66,34 @@ func TestTheLogHasTheClassOfTheDataUnlessTheSpecNamesAnother(t *testing.T) {
 	}
 }
 
+func TestNewClaimsNameTheVolumeAttributesClassOfTheSpecAndSayThatItAskedForThat(t *testing.T) {
+	for name, row := range map[string]struct {
+		edit      func(*v1alpha1.StorageSpec)
+		data, log string
+	}{
+		"none": {func(*v1alpha1.StorageSpec) {}, "", ""},
+		"one for both": {func(s *v1alpha1.StorageSpec) {
+			s.VolumeAttributesClassName, s.WAL.StorageClassName = "gold", nil
+		}, "gold", "gold"},
+		"not for a log of another StorageClass": {func(s *v1alpha1.StorageSpec) {
+			s.VolumeAttributesClassName = "gold"
+		}, "gold", ""},
+		"its own for the log": {func(s *v1alpha1.StorageSpec) {
+			s.VolumeAttributesClassName, s.WAL.VolumeAttributesClassName = "gold", "platinum"
+		}, "gold", "platinum"},
+	} {
+		c := cluster(logged)
+		row.edit(c.Spec.Storage)
+		v := Volume{Name: "demo-0", Incarnation: incarnation}
+		for claim, want := range map[*corev1.PersistentVolumeClaim]string{BuildVolume(c, v): row.data, BuildWAL(c, v): row.log} {
+			got, said := claim.Spec.VolumeAttributesClassName, claim.Annotations[v1alpha1.AnnotationAttributesClass]
+			if said != want || (got == nil) != (want == "") || got != nil && *got != want {
+				t.Errorf("%s: %s names %v and says %q, and not %q", name, claim.Name, got, said, want)
+			}
+		}
+	}
+}
+
 func TestAMemberThatLostItsLabelsGetsThoseOfItsMemberOnBothClaims(t *testing.T) {
 	c := cluster(logged)
 	log := BuildWAL(c, Volume{Name: "demo-0", Incarnation: incarnation})

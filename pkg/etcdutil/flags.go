@@ -244,7 +244,7 @@ type names struct{ flags, gates []string }
 // nameTables reads flagData once, by minor. A minor without a list of gates has none.
 var nameTables = sync.OnceValue(func() map[string]names {
 	tables := map[string]names{}
-	for _, minor := range KnownMinors() {
+	for _, minor := range ListedMinors() {
 		flags, err := flagData.ReadFile("flagdata/" + minor + ".txt")
 		if err != nil {
 			panic("a known minor has no list of flags: " + err.Error()) // the lists are part of the program

@@ -8,9 +8,9 @@ import (
 )
 
 var (
-	v35 = Version{3, 5, 35}
-	v36 = Version{3, 6, 16}
-	v37 = Version{3, 7, 3}
+	v35 = release(3, 5, 35)
+	v36 = release(3, 6, 16)
+	v37 = release(3, 7, 3)
 )
 
 func TestFlagsThatOnlySomeMinorsKnow(t *testing.T) {
@@ -36,7 +36,7 @@ func TestFlagsThatOnlySomeMinorsKnow(t *testing.T) {
 }
 
 func TestAnUnknownMinorIsReadAsItsNearest(t *testing.T) {
-	if !KnownFlag(Version{3, 4, 45}, "enable-v2") || KnownFlag(Version{3, 9, 0}, "enable-v2") {
+	if !KnownFlag(release(3, 4, 45), "enable-v2") || KnownFlag(release(3, 9, 0), "enable-v2") {
 		t.Error("3.4 reads as 3.5 and 3.9 as 3.7")
 	}
 }
@@ -193,7 +193,7 @@ func FuzzAcceptedExtraArgsAreSafeToPassOn(f *testing.F) {
 }
 
 func TestOfAUsersFlagsAVersionGetsThoseThatItKnows(t *testing.T) {
-	v35, v36, v37 := Version{3, 5, 35}, Version{3, 6, 16}, Version{3, 7, 3}
+	v35, v36, v37 := release(3, 5, 35), release(3, 6, 16), release(3, 7, 3)
 	for _, row := range []struct {
 		name string
 		at   Version

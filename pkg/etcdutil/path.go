@@ -37,6 +37,8 @@ type Progress struct {
 	Late bool
 	// Covered: what etcd 3.5 wrote lies behind a snapshot of raft's state on every voter.
 	Covered bool
+	// Saved: the etcd that each voter runs wrote a snapshot of raft's state to a file since it started.
+	Saved bool
 }
 
 // Need is what has to be done, or waited for, before a cluster leaves a stop.
@@ -48,9 +50,13 @@ const (
 	NeedCluster     Need = "ClusterVersion" // that etcd moves the cluster version to the members' minor
 	NeedStorage     Need = "StorageVersion" // that every member moves the format of its data
 	NeedCover       Need = "CoverLog"       // that what 3.5 wrote goes behind a snapshot, since 3.7 cannot read it
+	NeedSave        Need = "SaveLog"        // that a snapshot in a file covers what 3.6 cannot read, on the way down
 	NeedDowngrade   Need = "Downgrade"      // that a downgrade is enabled
 	NeedNoDowngrade Need = "NoDowngrade"    // that a downgrade ends, or is cancelled where it leads elsewhere
 )
+
+// CountsSnapshots reports a need that is met by snapshots that members write.
+func (n Need) CountsSnapshots() bool { return n == NeedCover || n == NeedSave }
 
 // Stop is the next stop of a cluster.
 type Stop struct {
@@ -80,10 +86,10 @@ func Path(at Progress, target Version) []Version {
 
 // arrived is a cluster that runs one version, and of which nothing is left to be done before it goes on to a target.
 func arrived(at, target Version) Progress {
-	minor := Version{at.Major, at.Minor, 0}
-	done := Progress{Members: []Version{at}, Cluster: minor, Storage: minor, Covered: true}
+	minor := release(at.Major, at.Minor, 0)
+	done := Progress{Members: []Version{at}, Cluster: minor, Storage: minor, Covered: true, Saved: true}
 	if target.Minor < at.Minor {
-		lower := Version{at.Major, at.Minor - 1, 0}
+		lower := release(at.Major, at.Minor-1, 0)
 		done.Cluster, done.Storage, done.Downgrade = lower, lower, lower
 	}
 	return done
@@ -97,8 +103,10 @@ type minorFloor struct {
 
 // leaveFrom are the least patches from which a minor may be left for the next one.
 var leaveFrom = []minorFloor{
-	{Version{3, 5, 32}, "etcd-io/website:content/en/docs/v3.6/upgrades/upgrade_3_6.md"},
-	{Version{3, 6, 11}, "etcd-io/website:content/en/docs/v3.7/upgrades/upgrade_3_7.md"},
+	{release(3, 5, 32), "etcd-io/website:content/en/docs/v3.6/upgrades/upgrade_3_6.md"},
+	{release(3, 6, 11), "etcd-io/website:content/en/docs/v3.7/upgrades/upgrade_3_7.md"},
+	// a member that comes back finds no snapshot in a file, and 3.7.1 reads its log from there
+	{release(3, 7, 2), "etcd-io/etcd#22201"},
 }
 
 // NextStop names the version that the members of a cluster are to run next on the way to the target. Without members
@@ -155,7 +163,7 @@ func meet(low, high, target Version) (Stop, error) {
 	if high.Minor-low.Minor > 2 || !mayLeave(low) {
 		return Stop{}, fmt.Errorf("members run %s and %s, which are more than one minor apart", low, high)
 	}
-	return enter(Version{low.Major, low.Minor + 1, 0}, target)
+	return enter(release(low.Major, low.Minor+1, 0), target)
 }
 
 // mixed is the stop of members of two minors: the higher one where that leads to the target, else the lower one. A
@@ -181,7 +189,12 @@ func (at Progress) mixed(low, high, target Version) (stop Stop, err error) {
 
 // FirstBlind is the first minor that cannot read what 3.5 wrote to raft's log: it fails on kinds of entries that it
 // does not know (etcd-io/etcd:server/etcdserver/apply/apply.go).
-var FirstBlind = Version{3, 7, 0}
+var FirstBlind = release(3, 7, 0)
+
+// lastFiled is the last minor that starts from a snapshot in a file. What lies past it in raft's log must not have
+// raised the cluster version above that minor: etcd panics on it (etcd-io/etcd:server/etcdserver/version/downgrade.go).
+// Where the cluster version goes down, 3.7 writes such a file at once. 3.8 writes none (etcd-io/etcd#22263).
+var lastFiled = release(3, 6, 0)
 
 // up is the next stop of members of one minor below that of the target.
 func (at Progress) up(low, high, target Version) (Stop, error) {
@@ -191,7 +204,7 @@ func (at Progress) up(low, high, target Version) (Stop, error) {
 	if need := at.unmoved(high); need != NeedNothing {
 		return Stop{Version: high, Needs: need}, nil
 	}
-	next := Version{high.Major, high.Minor + 1, 0}
+	next := release(high.Major, high.Minor+1, 0)
 	if next.SameMinor(FirstBlind) && !at.Covered {
 		return Stop{Version: high, Needs: NeedCover}, nil
 	}
@@ -216,7 +229,7 @@ func passThrough(entered, target Version) (Stop, error) {
 
 // down is the next stop of members of one minor above that of the target.
 func (at Progress) down(high, target Version) (Stop, error) {
-	next := Version{high.Major, high.Minor - 1, 0}
+	next := release(high.Major, high.Minor-1, 0)
 	switch {
 	case at.Late && !at.Uneven && at.Downgrade.IsZero() && at.Cluster.SameMinor(next):
 		return enter(next, target) // all say that etcd did not move the cluster version: the lower minor still starts
@@ -229,6 +242,8 @@ func (at Progress) down(high, target Version) (Stop, error) {
 		return Stop{Version: high, Needs: NeedCluster}, nil
 	case !at.Storage.SameMinor(next), at.Uneven:
 		return Stop{Version: high, Needs: NeedStorage}, nil
+	case next == lastFiled && !at.Saved:
+		return Stop{Version: high, Needs: NeedSave}, nil
 	}
 	return enter(next, target)
 }

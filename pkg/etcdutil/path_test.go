@@ -18,6 +18,8 @@ func progress(t *testing.T, text string) Progress {
 			at.Blind = true
 		case !isSaid && word == "late":
 			at.Late = true
+		case !isSaid && word == "saved":
+			at.Saved = true
 		case !isSaid && word == "uneven":
 			at.Uneven = true
 		case !isSaid:
@@ -98,10 +100,20 @@ func TestTheNextStopOnTheWayToAVersion(t *testing.T) {
 			"StorageVersion"},
 		{"and the cluster version", "3.7.3 3.7.3 3.7.3 cluster=3.7 storage=3.6 downgrade=3.6", "3.6.16", "3.7.3",
 			"ClusterVersion"},
-		{"then one after the other goes down", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.5.21",
-			"3.6.16", ""},
-		{"at the target where that is of this minor", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6",
+		{"and a snapshot in a file, from which 3.6 starts", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6",
+			"3.5.21", "3.7.3", "SaveLog"},
+		{"then one after the other goes down", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6 saved",
+			"3.5.21", "3.6.16", ""},
+		{"at the target where that is of this minor", "3.7.3 3.7.3 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6 saved",
 			"3.6.11", "3.6.11", ""},
+		{"3.5 reads what 3.6 wrote, and 3.7 what 3.8 wrote",
+			"3.6.16 3.6.16 3.6.16 cluster=3.5 storage=3.5 downgrade=3.5", "3.5.35", "3.5.35", ""},
+		{"so members of the next minor need no file",
+			"3.8.0-alpha.0 3.8.0-alpha.0 3.8.0-alpha.0 cluster=3.7 storage=3.7 downgrade=3.7", "3.6.16", "3.7.3", ""},
+		{"the pre-release is entered where it is asked for", "3.7.3 3.7.3 3.7.3 cluster=3.7 storage=3.7",
+			"3.8.0-alpha.0", "3.8.0-alpha.0", ""},
+		{"by way of a patch that may be left", "3.7.1 3.7.3 3.7.1 cluster=3.7 storage=3.7", "3.8.0-alpha.0", "3.7.3", ""},
+		{"one member of it turns round", "3.8.0-alpha.0 3.7.3 3.7.3 cluster=3.7 storage=3.7", "3.7.3", "3.7.3", ""},
 		{"the others follow", "3.7.3 3.6.16 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.5.21", "3.6.16", ""},
 		{"the downgrade has to end before the next one", "3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.6 downgrade=3.6",
 			"3.5.21", "3.6.16", "NoDowngrade"},
@@ -137,6 +149,8 @@ func TestThePathNamesEachVersionThatMembersHaveYetToRun(t *testing.T) {
 		{"3.6.16 3.6.16 3.6.16 cluster=3.5 storage=3.5", "3.7.3", "3.7.3"},
 		{"3.6.16 3.6.16 3.6.16 cluster=3.6 storage=3.6", "3.6.16", ""},
 		{"3.7.3 3.7.3 3.7.3 cluster=3.7 storage=3.7", "3.5.21", "3.6.16 3.5.21"},
+		{"3.5.21 3.5.21 3.5.21 cluster=3.5", "3.8.0-alpha.0", "3.5.35 3.6.16 3.7.3 3.8.0-alpha.0"},
+		{"3.8.0-alpha.0 3.8.0-alpha.0 3.8.0-alpha.0 cluster=3.8 storage=3.8", "3.5.35", "3.7.3 3.6.16 3.5.35"},
 		{"3.7.3 3.6.16 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.5.35", "3.6.16 3.5.35"},
 		{"3.7.3 3.6.16 3.7.3 cluster=3.6 storage=3.6 downgrade=3.6", "3.7.3", "3.7.3"},
 		{"3.7.3 3.5.35 cluster=3.5", "3.5.35", "3.6.16 3.5.35"},
@@ -162,7 +176,7 @@ func TestWhereEtcdHasNoStepThereIsNoStop(t *testing.T) {
 }
 
 func TestFromEachVersionToEachOtherAClusterArrivesByStepsOfOneMinor(t *testing.T) {
-	versions := []string{"3.5.21", "3.5.35", "3.6.4", "3.6.16", "3.7.0", "3.7.3"}
+	versions := []string{"3.5.21", "3.5.35", "3.6.4", "3.6.16", "3.7.0", "3.7.3", "3.8.0-alpha.0"}
 	for _, from := range versions {
 		for _, to := range versions {
 			for _, turn := range append(versions, "") {
@@ -176,7 +190,7 @@ func TestFromEachVersionToEachOtherAClusterArrivesByStepsOfOneMinor(t *testing.T
 // may become another one.
 func walk(t *testing.T, from, target Version, turn string) {
 	t.Helper()
-	at := Progress{Members: []Version{from, from, from}, Cluster: from, Storage: from, Covered: from.Minor == 7}
+	at := Progress{Members: []Version{from, from, from}, Cluster: from, Storage: from, Covered: from.Minor >= 7}
 	for step := range 60 {
 		if step == 4 && turn != "" {
 			target = version(t, turn)
@@ -202,6 +216,9 @@ func (at *Progress) take(t *testing.T, stop Stop) bool {
 			if why := WhyNotOn(stop.Version, m, at.Cluster); why != "" {
 				t.Fatalf("a step to %s from %+v: %s", stop.Version, at, why)
 			}
+			if stop.Version.Minor == 6 && m.Minor == 7 && at.Cluster.Minor == 6 && !at.Downgrade.IsZero() && !at.Saved {
+				t.Fatalf("3.6 begins on what 3.7 wrote: %+v", at)
+			}
 			if stop.Version.Minor == 7 && m.Minor == 6 && !at.Covered {
 				t.Fatalf("3.7 begins on what 3.5 wrote: %+v", at)
 			}
@@ -213,7 +230,7 @@ func (at *Progress) take(t *testing.T, stop Stop) bool {
 	members := at.Members[0]
 	switch stop.Needs {
 	case NeedDowngrade:
-		at.Downgrade = Version{3, members.Minor - 1, 0}
+		at.Downgrade = release(3, members.Minor-1, 0)
 	case NeedNoDowngrade:
 		at.Downgrade = Version{}
 	case NeedCluster:
@@ -225,6 +242,8 @@ func (at *Progress) take(t *testing.T, stop Stop) bool {
 		at.Storage = at.Cluster
 	case NeedCover:
 		at.Covered = true
+	case NeedSave:
+		at.Saved = true
 	case NeedNothing:
 		return false
 	}

@@ -1,9 +1,8 @@
 package etcdutil
 
 import (
-	"cmp"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 )
 
@@ -37,16 +36,21 @@ type minor struct {
 
 // knownMinors, oldest first.
 var knownMinors = []minor{
-	{3, 5, Version{3, 5, 35},
+	{3, 5, release(3, 5, 35),
 		"a member may fail to start after a power loss, and HashKV may race with a received snapshot",
 		"etcd-io/etcd#22340, CHANGELOG/CHANGELOG-3.5.md"},
-	{3, 6, Version{3, 6, 16},
+	{3, 6, release(3, 6, 16),
 		"a member may fail to start after a power loss, and HashKV may race with a received snapshot",
 		"etcd-io/etcd#22340, CHANGELOG/CHANGELOG-3.6.md"},
-	{3, 7, Version{3, 7, 3}, "a streamed range may overwrite the last key it returned, and HashKV may race with a " +
+	{3, 7, release(3, 7, 3), "a streamed range may overwrite the last key it returned, and HashKV may race with a " +
 		"received snapshot",
 		"etcd-io/etcd:server/etcdserver/v3_server.go, CHANGELOG/CHANGELOG-3.7.md"},
 }
+
+// trial is the minor that comes next, of which only this pre-release is known. A cluster runs it where the spec asks
+// for that very version, and is warned; nothing leads through it.
+var trial = minor{3, 8, Version{Major: 3, Minor: 8, Pre: "alpha.0"}, "it is a pre-release, for tests only. No later " +
+	"version has to read its data", "etcd-io/etcd:CHANGELOG/CHANGELOG-3.8.md"}
 
 // defect is a reason to refuse versions of one minor below the patch that fixed it. Changelogs say where something was
 // fixed, rarely since when it was broken, so each is a lower bound and not a range.
@@ -58,19 +62,31 @@ type defect struct {
 
 // refusals are the defects that lose or corrupt data, or keep a cluster from starting.
 var refusals = []defect{
-	{Version{3, 5, 14}, "its revision can go back after a crash during compaction", "etcd-io/etcd PR 17865"},
-	{Version{3, 6, 4}, "a member can fail to start after a learner was promoted", "etcd-io/etcd PR 20387"},
+	{release(3, 5, 14), "its revision can go back after a crash during compaction", "etcd-io/etcd PR 17865"},
+	{release(3, 6, 4), "a member can fail to start after a learner was promoted", "etcd-io/etcd PR 20387"},
 }
 
 // Judge says whether a version may be used and, where not, why and what to use instead.
 func Judge(v Version) Verdict {
-	known, ok := findMinor(v)
-	if !ok {
-		nearest := nearestMinor(v)
+	known, isKnown := findMinor(v)
+	switch {
+	case v == trial.waypoint:
+		return Verdict{TierWarn, fmt.Sprintf("etcd %s is accepted, but %s.", v, trial.why), newest().waypoint}
+	case isKnown && known == trial:
+		return Verdict{TierRefuse, fmt.Sprintf("etcd %s is of a minor of which this operator knows only %s, which is "+
+			"for tests.", v, trial.waypoint), newest().waypoint}
+	case !isKnown:
 		return Verdict{TierRefuse,
 			fmt.Sprintf("etcd %s is of a minor this operator does not know; it knows %s.",
-				v, strings.Join(KnownMinors(), ", ")), nearest.waypoint}
+				v, strings.Join(KnownMinors(), ", ")), nearestMinor(v).waypoint}
+	case v.Pre != "":
+		return Verdict{TierRefuse, fmt.Sprintf("etcd %s is not accepted: it is a pre-release.", v), known.waypoint}
 	}
+	return judgeRelease(v, known)
+}
+
+// judgeRelease judges a release of a minor that clusters may run.
+func judgeRelease(v Version, known minor) Verdict {
 	for _, d := range refusals {
 		if v.SameMinor(d.fixed) && !v.AtLeast(d.fixed) {
 			return Verdict{TierRefuse, fmt.Sprintf("etcd %s is not accepted: %s (fixed in %s).",
@@ -83,17 +99,24 @@ func Judge(v Version) Verdict {
 	return Verdict{Tier: TierFine, Waypoint: known.waypoint}
 }
 
-// KnownMinors lists the minors that clusters may run, oldest first, as "3.6".
-func KnownMinors() []string {
-	names := make([]string, len(knownMinors))
-	for i, m := range knownMinors {
+// KnownMinors lists the minors of which clusters may run releases, oldest first, as "3.6".
+func KnownMinors() []string { return namesOfMinors(knownMinors) }
+
+// ListedMinors lists the minors of which flags and gates are known: those and the one that comes next.
+func ListedMinors() []string { return namesOfMinors(listedMinors()) }
+
+func listedMinors() []minor { return append(slices.Clone(knownMinors), trial) }
+
+func namesOfMinors(minors []minor) []string {
+	names := make([]string, len(minors))
+	for i, m := range minors {
 		names[i] = m.waypoint.MinorString()
 	}
 	return names
 }
 
 func findMinor(v Version) (minor, bool) {
-	for _, m := range knownMinors {
+	for _, m := range listedMinors() {
 		if m.major == v.Major && m.minor == v.Minor {
 			return m, true
 		}
@@ -101,85 +124,43 @@ func findMinor(v Version) (minor, bool) {
 	return minor{}, false
 }
 
+func newest() minor { return knownMinors[len(knownMinors)-1] }
+
 // nearestMinor is the oldest known minor for anything older, the newest for anything newer.
 func nearestMinor(v Version) minor {
 	if !v.AtLeast(knownMinors[0].waypoint) {
 		return knownMinors[0]
 	}
-	return knownMinors[len(knownMinors)-1]
+	return newest()
 }
 
-// Version is a release of etcd. Pre-releases are not versions that a cluster may run.
-type Version struct{ Major, Minor, Patch int }
-
-// ParseVersion reads "3.6.16" or "v3.6.16": exactly three numbers without leading zeros, no pre-release and no build.
-func ParseVersion(s string) (Version, error) {
-	parts := strings.Split(strings.TrimPrefix(s, "v"), ".")
-	if len(parts) != 3 {
-		return Version{}, fmt.Errorf("version %q: want three numbers as in 3.6.16", s)
-	}
-	var n [3]int
-	for i, part := range parts {
-		v, err := strconv.Atoi(part)
-		if err != nil || v < 0 || v > 9999 || strconv.Itoa(v) != part {
-			return Version{}, fmt.Errorf("version %q: %q is not a number as in 3.6.16", s, part)
-		}
-		n[i] = v
-	}
-	return Version{Major: n[0], Minor: n[1], Patch: n[2]}, nil
-}
-
-// String prints the version without a leading v, as etcd reports it.
-func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch) }
-
-// MarshalText is what String prints.
-func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// UnmarshalText reads what ParseVersion reads.
-func (v *Version) UnmarshalText(text []byte) (err error) {
-	*v, err = ParseVersion(string(text))
-	return err
-}
-
-// MinorString prints the minor alone: "3.6".
-func (v Version) MinorString() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
-
-// IsZero says that no version was given.
-func (v Version) IsZero() bool { return v == Version{} }
-
-// Compare orders versions: negative when v is older than w.
-func (v Version) Compare(w Version) int {
-	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor), cmp.Compare(v.Patch, w.Patch))
-}
-
-// AtLeast says that v is w or newer.
-func (v Version) AtLeast(w Version) bool { return v.Compare(w) >= 0 }
-
-// SameMinor says that members of the two versions differ in the patch at most, and may be mixed freely.
-func (v Version) SameMinor(w Version) bool { return v.Major == w.Major && v.Minor == w.Minor }
-
-// vulnerability is a security advisory of etcd, and the patch of each known minor that ended it. A minor that is not
-// named never had it.
+// vulnerability is a security advisory of etcd or of a module that it is built with, and the patch of each known minor
+// that ended it. A minor that is not named never had it.
 type vulnerability struct {
-	id     string // as etcd itself names it
+	id     string // as etcd itself names it, and the module where it is not etcd's own
 	fixed  []Version
 	source string
 }
 
 // vulnerabilities, by the time when they were told.
 var vulnerabilities = []vulnerability{
-	{"CVE-2026-33343", []Version{{3, 5, 28}, {3, 6, 9}}, "etcd-io/etcd CHANGELOG, GHSA-rfx7-8w68-q57q"},
-	{"CVE-2026-33413", []Version{{3, 5, 28}, {3, 6, 9}}, "etcd-io/etcd CHANGELOG, GHSA-q8m4-xhhv-38mg"},
-	{"CVE-2026-44283", []Version{{3, 5, 30}, {3, 6, 11}}, "etcd-io/etcd PRs 21681, 21685, GHSA-x35m-3gp4-4fh5"},
-	{"GHSA-3wh4-j44w-pg92", []Version{{3, 5, 32}, {3, 6, 13}}, "etcd-io/etcd PRs 22021, 22025"},
-	{"GHSA-xg4h-6gfc-h4m8", []Version{{3, 5, 33}, {3, 6, 14}, {3, 7, 1}},
+	{"CVE-2026-33343", []Version{release(3, 5, 28), release(3, 6, 9)}, "etcd-io/etcd CHANGELOG, GHSA-rfx7-8w68-q57q"},
+	{"CVE-2026-33413", []Version{release(3, 5, 28), release(3, 6, 9)}, "etcd-io/etcd CHANGELOG, GHSA-q8m4-xhhv-38mg"},
+	{"CVE-2026-44283", []Version{release(3, 5, 30), release(3, 6, 11)},
+		"etcd-io/etcd PRs 21681, 21685, GHSA-x35m-3gp4-4fh5"},
+	{"GHSA-3wh4-j44w-pg92", []Version{release(3, 5, 32), release(3, 6, 13)}, "etcd-io/etcd PRs 22021, 22025"},
+	{"GHSA-xg4h-6gfc-h4m8", []Version{release(3, 5, 33), release(3, 6, 14), release(3, 7, 1)},
 		"etcd-io/website:content/en/blog/2026, v3.7.1, v3.6.14, and v3.5.33"},
-	{"GHSA-6vch-q96h-7gc3", []Version{{3, 5, 33}, {3, 6, 14}, {3, 7, 1}},
+	{"GHSA-6vch-q96h-7gc3", []Version{release(3, 5, 33), release(3, 6, 14), release(3, 7, 1)},
 		"etcd-io/website:content/en/blog/2026, v3.7.1, v3.6.14, and v3.5.33"},
+	{"GHSA-w67g-5rqw-f597 (gorilla/websocket)", []Version{release(3, 5, 34), release(3, 6, 15)},
+		"etcd-io/etcd PR 22366, server/go.mod"},
+	{"CVE-2026-56852 (golang.org/x/text)", []Version{release(3, 5, 34), release(3, 6, 15), release(3, 7, 2)},
+		"etcd-io/website:content/en/blog/2026/sep-21-patch-release.md, server/go.mod"},
 }
 
-// Vulnerabilities names the security advisories that a version is known to be open to, and the first patch of its minor
-// without any of them. Both are empty for a version without one.
+// Vulnerabilities names the security advisories that a version is known to be open to, those of its dependencies too,
+// and the first patch of its minor without any of them. Both are empty for a version without one.
 func Vulnerabilities(v Version) (ids []string, fixed Version) {
 	for _, known := range vulnerabilities {
 		for _, f := range known.fixed {

@@ -15,13 +15,15 @@ func version(t testing.TB, s string) Version {
 }
 
 func TestVersionsAreThreeNumbers(t *testing.T) {
-	for text, want := range map[string]Version{"3.6.16": {3, 6, 16}, "v3.7.0": {3, 7, 0}, "0.0.0": {}} {
+	for text, want := range map[string]Version{"3.6.16": release(3, 6, 16), "v3.7.0": release(3, 7, 0), "0.0.0": {},
+		"v3.8.0-alpha.0": {3, 8, 0, "alpha.0"}, "3.7.0-rc.12": {3, 7, 0, "rc.12"}} {
 		if got, err := ParseVersion(text); err != nil || got != want {
 			t.Errorf("%s parses as %v, %v", text, got, err)
 		}
 	}
 	for _, bad := range []string{
-		"", "v", "3", "3.6", "3.6.16.1", "3.6.x", "3.6.-1", "3.6.+1", "3.06.1", "vv3.6.1", "V3.6.1", "3.6.16-rc.0", "3.6.16+dirty", " 3.6.16", "3.6.16\n",
+		"", "v", "3", "3.6", "3.6.16.1", "3.6.x", "3.6.-1", "3.6.+1", "3.06.1", "vv3.6.1", "V3.6.1", "3.6.16-", "3.6.16-rc", "3.6.16-rc.01", "3.6.16-rc.0.1", "3.6.16-dev.0",
+		"3.6.16-rc.0+x", "3.6.16-rc.0\n", "3.6-rc.0", "3.6.16+dirty", " 3.6.16", "3.6.16\n",
 		"3..1", "3.6.99999", "３.6.1",
 	} {
 		if v, err := ParseVersion(bad); err == nil {
@@ -31,7 +33,8 @@ func TestVersionsAreThreeNumbers(t *testing.T) {
 }
 
 func TestVersionsCompareByNumberAndNotByText(t *testing.T) {
-	ordered := []string{"3.5.9", "3.5.35", "3.6.0", "3.6.4", "3.6.16", "3.10.0", "4.0.0"}
+	ordered := []string{"3.5.9", "3.5.35", "3.6.0-alpha.9", "3.6.0-alpha.10", "3.6.0-beta.0", "3.6.0-rc.1", "3.6.0", "3.6.4",
+		"3.6.16", "3.8.0-alpha.0", "3.8.0", "3.10.0", "4.0.0"}
 	for i, a := range ordered {
 		for j, b := range ordered {
 			got := version(t, a).Compare(version(t, b))
@@ -85,7 +88,12 @@ func TestTiers(t *testing.T) {
 		{"3.7.2", TierWarn, "3.7.3"},
 		{"3.7.3", TierFine, "3.7.3"},
 		{"3.7.40", TierFine, "3.7.3"},
+		{"3.7.0-rc.0", TierRefuse, "3.7.3"},
+		{"3.7.4-rc.0", TierRefuse, "3.7.3"},
+		{"3.8.0-alpha.0", TierWarn, "3.7.3"},
+		{"3.8.0-alpha.1", TierRefuse, "3.7.3"},
 		{"3.8.0", TierRefuse, "3.7.3"},
+		{"3.9.0-alpha.0", TierRefuse, "3.7.3"},
 		{"4.5.0", TierRefuse, "3.7.3"},
 	} {
 		got := Judge(version(t, row.version))

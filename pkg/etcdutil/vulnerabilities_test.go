@@ -13,15 +13,18 @@ func TestAVersionIsToldWhatItIsOpenToAndWhichPatchEndsIt(t *testing.T) {
 		first          string // advisory; all that were told later follow
 		count          int
 	}{
-		{"3.5.14", "3.5.33", "CVE-2026-33343", 6},
-		{"3.5.28", "3.5.33", "CVE-2026-44283", 4},
-		{"3.5.32", "3.5.33", "GHSA-xg4h-6gfc-h4m8", 2},
-		{"3.5.33", "0.0.0", "", 0},
-		{"3.6.8", "3.6.14", "CVE-2026-33343", 6},
-		{"3.6.11", "3.6.14", "GHSA-3wh4-j44w-pg92", 3},
-		{"3.6.14", "0.0.0", "", 0},
-		{"3.7.0", "3.7.1", "GHSA-xg4h-6gfc-h4m8", 2},
-		{"3.7.1", "0.0.0", "", 0},
+		{"3.5.14", "3.5.34", "CVE-2026-33343", 8},
+		{"3.5.28", "3.5.34", "CVE-2026-44283", 6},
+		{"3.5.32", "3.5.34", "GHSA-xg4h-6gfc-h4m8", 4},
+		{"3.5.33", "3.5.34", "GHSA-w67g-5rqw-f597 (gorilla/websocket)", 2},
+		{"3.5.34", "0.0.0", "", 0},
+		{"3.6.8", "3.6.15", "CVE-2026-33343", 8},
+		{"3.6.11", "3.6.15", "GHSA-3wh4-j44w-pg92", 5},
+		{"3.6.14", "3.6.15", "GHSA-w67g-5rqw-f597 (gorilla/websocket)", 2},
+		{"3.6.15", "0.0.0", "", 0},
+		{"3.7.0", "3.7.2", "GHSA-xg4h-6gfc-h4m8", 3},
+		{"3.7.1", "3.7.2", "CVE-2026-56852 (golang.org/x/text)", 1},
+		{"3.7.2", "0.0.0", "", 0},
 		{"3.8.0", "0.0.0", "", 0},
 	} {
 		ids, fixed := Vulnerabilities(version(t, row.version))
@@ -50,7 +53,7 @@ func TestThePageOnSecurityNamesTheFloorOfEachMinor(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range knownMinors {
-		_, fixed := Vulnerabilities(Version{m.major, m.minor, 0})
+		_, fixed := Vulnerabilities(release(m.major, m.minor, 0))
 		if want := fmt.Sprintf("%s before %s", m.waypoint.MinorString(), fixed); !strings.Contains(string(page), want) {
 			t.Errorf("SECURITY.md lacks %q", want)
 		}

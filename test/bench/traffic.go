@@ -64,11 +64,12 @@ func (t *trial) write(ctx context.Context, writers int, perSecond float64) (*tra
 
 // writeBy starts one writer by each route, and waits until each has written.
 func (t *trial) writeBy(ctx context.Context, routes []route, perSecond float64) (*traffic, error) {
-	config, err := t.clientTLS(ctx)
+	background, stop := context.WithCancel(ctx)
+	config, err := t.writersTLS(background)
 	if err != nil {
+		stop()
 		return nil, err
 	}
-	background, stop := context.WithCancel(ctx)
 	f := &traffic{trial: t, stop: stop}
 	for i, by := range routes {
 		w, err := client.Start(background, client.Options{
@@ -111,6 +112,21 @@ func (t *trial) clientTLS(ctx context.Context) (*tls.Config, error) {
 	}
 	pair := pki.Pair{Cert: secret.Data[corev1.TLSCertKey], Key: secret.Data[corev1.TLSPrivateKeyKey]}
 	return pki.ClientTLS(secret.Data[resources.KeyCA], pair)
+}
+
+// readingWithin is how long a client waits for the Secret that it reads for a handshake.
+const readingWithin = 10 * time.Second
+
+// writersTLS is what the clients that write connect with.
+func (t *trial) writersTLS(ctx context.Context) (*tls.Config, error) {
+	if !t.follows {
+		return t.clientTLS(ctx)
+	}
+	return client.Following(func() (*tls.Config, error) {
+		ctx, cancel := context.WithTimeout(ctx, readingWithin)
+		defer cancel()
+		return t.clientTLS(ctx)
+	}), nil
 }
 
 // scheme is that of the URLs of peers and clients.

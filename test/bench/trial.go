@@ -31,6 +31,7 @@ type shape struct {
 	ephemeral       bool
 	dead            bool   // of an image that does not exist
 	plain           bool   // without TLS, on both sides
+	follows         bool   // its clients read their Secret anew for each connection
 	version         string // of etcd that it begins with; empty for etcdVersion
 	compares        bool   // members compare their copies every few seconds
 	clients         int    // that write while its members are restarted; 0 for one, which shows a gap best

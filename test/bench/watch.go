@@ -203,6 +203,22 @@ func (w *watched) readyWith(version string) map[string]time.Time {
 	return times
 }
 
+// rolls are the ends of the rolls since then: each time that as many members were Ready in a Pod of their own that came
+// since, or since the end before. More counts those that are not a roll yet.
+func (w *watched) rolls(since time.Time, size int) (ends []time.Time, more int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.marks {
+		if m.what != ready || w.versions[m.uid] == "" || m.at.Before(since) {
+			continue
+		}
+		if more++; more == size {
+			ends, more = append(ends, m.at), 0
+		}
+	}
+	return ends, more
+}
+
 // firstStop is when a Pod was first seen to terminate since then; zero when none was.
 func (w *watched) firstStop(since time.Time) time.Time {
 	return w.first(func(m mark) bool { return m.what == leaving && !m.at.Before(since) })

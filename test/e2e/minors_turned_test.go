@@ -96,7 +96,9 @@ func arrive(ctx context.Context, cluster *world.Cluster, size int, version strin
 }
 
 // minorOf is what etcd says of a cluster, or of a downgrade, whose minor is that of this version.
-func minorOf(version string) string { return version[:strings.LastIndex(version, ".")] + ".0" }
+func minorOf(version string) string {
+	return strings.Join(strings.SplitN(version, ".", 3)[:2], ".") + ".0"
+}
 
 const unheardOnTheWay = "An only member that ran the next minor version, and that no client could connect to,"
 

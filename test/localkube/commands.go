@@ -34,6 +34,7 @@ func commands() []command {
 		{"down", nil, "stop it and remove every trace", down},
 		{"build", []string{"[--kubernetes 1.37]", "[--etcd <versions>]", "[--csi]", "[--yes]"}, "only build what `up` needs, and `csi`, into the cache", build},
 		{"etcd", []string{"[--etcd <versions>]"}, "only build releases of etcd into the cache, as any user", etcd},
+		{"add-etcd", []string{"<versions>"}, "build releases of etcd, such as a pre-release, and make their images known to every node", addEtcd},
 		{"status", nil, "one line for each host; fails if something has ended", status},
 		{"load", []string{"<docker-archive.tar>", "..."}, "make images known to every node", load},
 		{"push", []string{"[<docker-archive.tar> ...]"}, "put images into the registry, or without an archive those of etcd; print their names", push},
@@ -147,6 +148,19 @@ func etcd(ctx context.Context, c *cluster.Cluster, args []string) error {
 		return err
 	}
 	return locked(ctx, c, func() error { return c.Cache.FillEtcd(ctx) })
+}
+
+// addEtcd is for what nodes have no images of from the start.
+func addEtcd(ctx context.Context, c *cluster.Cluster, args []string) error {
+	if err := c.Cache.Choose(args[0]); err != nil {
+		return err
+	}
+	return locked(ctx, c, func() error {
+		if err := c.Cache.FillEtcd(ctx); err != nil {
+			return err
+		}
+		return c.AddEtcd(ctx)
+	})
 }
 
 // parse reads the flags of what fills the cache.

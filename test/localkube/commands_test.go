@@ -11,7 +11,7 @@ import (
 func TestACommandRefusesTooFewAndTooManyArguments(t *testing.T) {
 	for line, fine := range map[string]bool{
 		"up": true, "up --nodes 5 --yes": true, "up --nodes=1": true,
-		"down": true, "down now": false, "etcd": true, "etcd --etcd 3.6.16": true,
+		"down": true, "down now": false, "etcd": true, "etcd --etcd 3.6.16": true, "add-etcd": false, "add-etcd 3.6.16": true,
 		"load": false, "load a.tar": true, "load a.tar b.tar": true, "push": true, "push a.tar b.tar": true,
 		"cut": false, "cut node-1": true, "cut node-1 node-2": false,
 		"kubectl": true, "kubectl get pods -A": true,

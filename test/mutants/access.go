@@ -4,7 +4,7 @@ package main
 var access = []mutant{
 	{
 		Name: "a user of people without a role is taken for the operator's own",
-		From: "isBegun := len(o.Etcd.User.Roles) == 0 && slices.Contains(o.Etcd.Role.Rights, Making)",
+		From: "isBegun := len(o.Etcd.User.Roles) == 0 && (o.isRoleUnused() || slices.Contains(o.Etcd.Role.Rights, Making))",
 		To:   "isBegun := len(o.Etcd.User.Roles) == 0",
 		Test: "TestWhatIsDoneNextForAClient",
 	},
@@ -22,9 +22,21 @@ var access = []mutant{
 	},
 	{
 		Name: "a user that another one made at the same time gets the role",
-		From: "case errors.Is(err, etcd.ErrUserExists):",
-		To:   "case false:",
+		From: "case errors.Is(err, etcd.ErrUserExists):\n\t\treturn takenBack(member.DeleteRole(",
+		To:   "case false:\n\t\treturn takenBack(member.DeleteRole(",
 		Test: "TestAUserThatIsMadeWhileTheOperatorMakesItIsNotTaken",
+	},
+	{
+		Name: "a user that another one made in the place of a lost one gets the role",
+		From: "case errors.Is(err, etcd.ErrUserExists):\n\t\treturn takenBack(member.RevokePermission(",
+		To:   "case false:\n\t\treturn takenBack(member.RevokePermission(",
+		Test: "TestAUserThatIsMadeWhileTheOperatorMakesItIsNotTaken",
+	},
+	{
+		Name: "a role gets its rights before the user whose making was interrupted has it",
+		From: "userTaken, hold, remakeUser, giveRole, makeBoth, grant, revoke, makeUser,",
+		To:   "userTaken, hold, remakeUser, grant, giveRole, makeBoth, revoke, makeUser,",
+		Test: "TestWhatIsDoneNextForAClient",
 	},
 	{
 		Name: "what was said of a user is believed after users changed",

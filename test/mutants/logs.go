@@ -71,6 +71,27 @@ var logs = []mutant{
 		Test: vetoed + "no_member_goes_to_3.7_before_its_log_is_covered",
 	},
 	{
+		Name: "3.6 starts where no snapshot was saved",
+		From: "case next == lastFiled && !at.Saved:", To: "case next == lastFiled && at.Late:",
+		Test: "TestTheNextStopOnTheWayToAVersion",
+	},
+	{
+		Name: "a process that saved nothing counts as one that did",
+		From: "r.Answer.Snapshots == nil || *r.Answer.Snapshots == 0", To: "r.Answer.Snapshots == nil",
+		Test: "TestALogIsSavedOnceTheEtcdOfEachVoterWroteASnapshot",
+	},
+	{
+		Name: "the guard lets 3.6 start where no snapshot was saved",
+		From: "!slices.ContainsFunc(o.HealthyVoters(), isLast) || o.IsLogSaved()",
+		To:   "!slices.ContainsFunc(o.HealthyVoters(), isLast) || o.Membership.Known",
+		Test: vetoed + "no_member_goes_down_to_3.6_before_each_saved_its_log",
+	},
+	{
+		Name: "every pre-release is a release",
+		From: "case v.Pre != \"\":", To: "case v.Pre != \"\" && v.Patch > 9:",
+		Test: "TestTiers",
+	},
+	{
 		Name: "the guard lets a mark be written that the member did not say",
 		From: "if !o.MayMarkLog() || mark != o.NextLogMark(r) {", To: "if !o.MayMarkLog() {",
 		Test: vetoed + "a_mark_is_what_the_member_says_now",

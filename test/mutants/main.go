@@ -42,7 +42,7 @@ func row(sentence string) string {
 // every is each mutant.
 func every() []mutant {
 	return slices.Concat(lifecycle, guards, effects, rolls, upkeep, sleep, leads, fences, deaths, returns, restores, inPlace, records, schedules, stores,
-		judgements, places, moves, halves, copies, compared, kept, passes, phases, logs, minors, trust, foreign, sidecars, network, installs,
+		judgements, places, moves, attributes, halves, copies, compared, kept, passes, phases, logs, minors, trust, foreign, sidecars, network, installs,
 		seeing, rights, plugin, asked, releases, cas, previous, signatures, auth, access, transports)
 }
 

@@ -251,8 +251,8 @@ var moves = []mutant{
 	},
 	{
 		Name: "the guard takes another claim of the name for the member's", Peer: "",
-		From: "if r.VolumeRef() == c.Volume {",
-		To:   "if r.VolumeRef().Name == c.Volume.Name {",
+		From: "if r.VolumeRef() == claim {",
+		To:   "if r.VolumeRef().Name == claim.Name {",
 		Test: "TestTheGuardRefusesAChangeForOneWrongFactAndNamesIt/only_the_member's_own_volume_grows",
 	},
 	{

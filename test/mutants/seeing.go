@@ -82,8 +82,8 @@ var seeing = []mutant{
 	},
 	{
 		Name: "an advisory of etcd becomes known, and the page of support does not say so",
-		From: `{"GHSA-6vch-q96h-7gc3", []Version{{3, 5, 33}, {3, 6, 14}, {3, 7, 1}},`,
-		To:   `{"GHSA-6vch-q96h-7gc3", []Version{{3, 5, 34}, {3, 6, 14}, {3, 7, 1}},`,
+		From: `{"GHSA-6vch-q96h-7gc3", []Version{release(3, 5, 33), release(3, 6, 14), release(3, 7, 1)},`,
+		To:   `{"GHSA-6vch-q96h-7gc3", []Version{release(3, 5, 34), release(3, 6, 14), release(3, 7, 1)},`,
 		Test: "TestThePageOfSupportHasTheVersionsOfEtcdThatTheOperatorJudgesSo",
 	},
 	{

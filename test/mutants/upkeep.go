@@ -100,8 +100,8 @@ var upkeep = []mutant{
 	},
 	{
 		Name: "the leader is defragmented first", Peer: "etcd-io/etcd#20115",
-		From: "cmp.Compare(leads(o.Incarnation, a), leads(o.Incarnation, b))",
-		To:   "cmp.Compare(leads(o.Incarnation, b), leads(o.Incarnation, a))",
+		From: "cmp.Or(cmp.Compare(leads(o, a), leads(o, b)), cmp.Compare(b.Ordinal, a.Ordinal))",
+		To:   "cmp.Or(cmp.Compare(leads(o, b), leads(o, a)), cmp.Compare(b.Ordinal, a.Ordinal))",
 		Test: row("the next follower comes after it"),
 	},
 	{

@@ -6,6 +6,7 @@ package needs
 import (
 	"fmt"
 	"os"
+	"slices"
 )
 
 // T is what testing.TB and Ginkgo's own have in common here.
@@ -71,6 +72,17 @@ func Releases() []string {
 		return AllReleases
 	}
 	return []string{Release}
+}
+
+// Next is the pre-release of etcd that the operator accepts. Only a full run plays it.
+const Next = "3.8.0-alpha.0"
+
+// ReleasesAndNext are Releases, and in a full run the pre-release as well.
+func ReleasesAndNext() []string {
+	if IsFull() {
+		return append(slices.Clone(AllReleases), Next)
+	}
+	return Releases()
 }
 
 // Etcd is the directory that has the programs of every release of etcd, as <version>/etcd.

@@ -43,9 +43,11 @@ func (w *model) makeVolumes() (moved bool) {
 	}, func(r *facts.Replica) {
 		v := r.Volume
 		v.Phase, v.Backing, v.Capacity, moved = facts.VolumeBound, v.UID, v.Bytes, true
+		v.Attributes.Has = v.Attributes.Asked
 		if !v.WAL.IsZero() {
 			v.Half = facts.Half{VolumeRef: facts.VolumeRef{Name: r.Name + "-wal", UID: v.UID + "-wal"},
-				Bytes: v.WAL.Bytes, Capacity: v.WAL.Bytes, Class: v.WAL.StorageClass}
+				Bytes: v.WAL.Bytes, Capacity: v.WAL.Bytes, Class: v.WAL.StorageClass,
+				Attributes: facts.Attributes{Asked: v.WAL.Attributes, Has: v.WAL.Attributes, For: v.WAL.Attributes}}
 		}
 	})
 	isUnderWay := func(g facts.Growth) bool {
@@ -60,6 +62,25 @@ func (w *model) makeVolumes() (moved bool) {
 		}
 		if isUnderWay(v.Half.Growth) {
 			v.Half.Capacity, v.Half.Growth = v.Half.Bytes, facts.Growth{}
+		}
+	})
+	return w.giveAttributes() || moved
+}
+
+// giveAttributes has volumes get the class that their claims name, where something works on it or nothing is known of
+// it.
+func (w *model) giveAttributes() (moved bool) {
+	isComing := func(a facts.Attributes) bool {
+		return a.Asked != a.Has && (a.State == facts.AttributesUnderWay || a.State == facts.AttributesNotBegun)
+	}
+	w.eachReplica(func(r facts.Replica) bool {
+		return r.Volume != nil && r.Volume.Phase == facts.VolumeBound &&
+			(isComing(r.Volume.Attributes) || isComing(r.Volume.Half.Attributes))
+	}, func(r *facts.Replica) {
+		for _, a := range []*facts.Attributes{&r.Volume.Attributes, &r.Volume.Half.Attributes} {
+			if isComing(*a) {
+				a.Has, a.State, moved = a.Asked, facts.AttributesNotBegun, true
+			}
 		}
 	})
 	return moved
@@ -239,8 +260,7 @@ func (w *model) moveVersion() {
 		if !answers {
 			return
 		}
-		runs := w.etcd.answers[r.Pod.UID].Version
-		runs.Patch = 0
+		runs := w.etcd.answers[r.Pod.UID].Version.OfMinor()
 		if i == 0 || runs.Compare(lowest) < 0 {
 			lowest = runs
 		}
@@ -256,6 +276,9 @@ func (w *model) moveVersion() {
 	case highest.Compare(down) <= 0:
 		says.Versions.Downgrade, says.Versions.Cluster = etcdutil.Version{}, down
 	default:
+		if says.Versions.Cluster != down {
+			w.etcd.saved++ // at once, as etcd does
+		}
 		says.Versions.Cluster = down
 	}
 }

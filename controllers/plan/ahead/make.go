@@ -48,8 +48,8 @@ func (w *model) make(c changes.Change) bool {
 		changes.StartPods, changes.DeletePods, changes.EvictPod, changes.StopMembers, changes.StartDefrag,
 		changes.DeleteDefrag:
 		w.makePods(c)
-	case changes.RecordMembers, changes.WriteSettings, changes.ExpandVolume, changes.MarkVolume, changes.KeepVolume,
-		changes.DeleteVolumes:
+	case changes.RecordMembers, changes.WriteSettings, changes.ExpandVolume, changes.ModifyVolume, changes.MarkVolume,
+		changes.KeepVolume, changes.DeleteVolumes:
 		w.makeVolumeChange(c)
 	case changes.PrepareMember:
 		w.prepare(c)
@@ -103,7 +103,8 @@ func (w *model) createVolumes(in *facts.Incarnation, volumes []changes.NewVolume
 			d := w.o.Desired
 			r.Volume = &facts.Volume{UID: w.uid(), Created: w.o.Now, Phase: facts.VolumePending,
 				Incarnation: incarnation, Settings: v.Settings, Bytes: v.Bytes, AskedBytes: d.StorageBytes,
-				MadeFor: d.StorageClass, Class: d.StorageClass, AccessMode: d.AccessMode, WAL: d.WAL}
+				MadeFor: d.StorageClass, Class: d.StorageClass, AccessMode: d.AccessMode, WAL: d.WAL,
+				Attributes: facts.Attributes{Asked: d.Attributes, For: d.Attributes}}
 		})
 	}
 }
@@ -209,6 +210,8 @@ func (w *model) makeVolumeChange(c changes.Change) {
 		}
 	case changes.ExpandVolume:
 		w.expand(c)
+	case changes.ModifyVolume:
+		w.modify(c)
 	case changes.MarkVolume:
 		w.editVolume(c.Volume, func(r *facts.Replica) { r.Volume.RemovedFor = c.For })
 	case changes.KeepVolume:
@@ -254,6 +257,23 @@ func (w *model) expand(c changes.ExpandVolume) {
 	}
 	w.editVolume(c.Volume, func(r *facts.Replica) {
 		r.Volume.Bytes, r.Volume.AskedBytes, r.Volume.Growth = c.Bytes, w.o.Desired.StorageBytes, grows
+	})
+}
+
+// modify has a claim name another class.
+func (w *model) modify(c changes.ModifyVolume) {
+	if c.LogOf != "" {
+		w.eachReplica(named(c.LogOf), func(r *facts.Replica) {
+			if v := r.Volume; v != nil {
+				v.Half.Attributes = facts.Attributes{Asked: c.Class, Has: v.Half.Attributes.Has,
+					For: w.o.Desired.WAL.Attributes}
+			}
+		})
+		return
+	}
+	w.editVolume(c.Volume, func(r *facts.Replica) {
+		r.Volume.Attributes = facts.Attributes{Asked: c.Class, Has: r.Volume.Attributes.Has,
+			For: w.o.Desired.Attributes}
 	})
 }
 

@@ -88,7 +88,7 @@ func (w *model) look() facts.Observation {
 		}
 	}
 	o.Desired = w.spec.Of(o)
-	if o.Desired.Needs == etcdutil.NeedCover {
+	if o.Desired.Needs.CountsSnapshots() {
 		w.addSnapshots(*in)
 		o.Desired = w.spec.Of(o)
 	}

@@ -52,6 +52,7 @@ const (
 	EventPodLabelled      = "PodLabelled"           // the client Service leads to the Pod, or away from it
 	EventVolumeKept       = "VolumeKept"            // the volume of a replaced member is put aside
 	EventVolumeExpanded   = "VolumeExpanded"        // a claim asks for another size
+	EventVolumeModified   = "VolumeModified"        // a claim asks for another VolumeAttributesClass
 	EventVolumeDeleted    = "VolumeDeleted"         // a volume is deleted
 	EventAdded            = "MemberAdded"           // a learner is in the member list
 	EventPromoted         = "MemberPromoted"        // a learner became a voter

@@ -13,10 +13,11 @@ type ExpandVolume struct {
 	LogOf  string // the member whose write-ahead log is on it; empty where its data is
 }
 
-// of is the member with that claim for its volume; an empty replica where it is another one's by now.
-func (c ExpandVolume) of(o facts.View) facts.Replica {
-	for _, r := range facts.Claims([]facts.Replica{o.Find(cmp.Or(c.LogOf, c.Volume.Name))}) {
-		if r.VolumeRef() == c.Volume {
+// claimOf is the member with that claim for its volume, of its data or of its log; an empty replica where it is another
+// one's by now.
+func claimOf(o facts.View, claim facts.VolumeRef, logOf string) facts.Replica {
+	for _, r := range facts.Claims([]facts.Replica{o.Find(cmp.Or(logOf, claim.Name))}) {
+		if r.VolumeRef() == claim {
 			return r
 		}
 	}
@@ -37,7 +38,7 @@ func (c ExpandVolume) words() Words {
 // veto holds a growth to one member's own volume, to more than that has, and to one at a time: what goes wrong with
 // storage goes wrong with one member.
 func (c ExpandVolume) veto(o facts.View) Veto {
-	r := c.of(o)
+	r := claimOf(o, c.Volume, c.LogOf)
 	switch {
 	case r.Volume == nil || r.Volume.Terminating || r.Volume.Phase != facts.VolumeBound:
 		return identityAtRisk("the volume %s is another one by now.", c.Volume.Name)

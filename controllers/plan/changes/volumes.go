@@ -49,7 +49,8 @@ func guardSettings(o facts.View, ref facts.VolumeRef, c facts.Settings) Veto {
 	if o.HasBegun(r, c.Version) {
 		return Veto{}
 	}
-	if veto := cmp.Or(guardUncovered(o, r, c.Version), guardFormat(o, r, c.Version)); veto.Holds() {
+	if veto := cmp.Or(guardUncovered(o, r, c.Version), guardFormat(o, r, c.Version),
+		guardUnsaved(o, r, c.Version)); veto.Holds() {
 		return veto
 	}
 	others := facts.Filter(o.HealthyVoters(), func(other facts.Replica) bool { return other.Name != r.Name })
@@ -83,6 +84,17 @@ func guardFormat(o facts.View, r facts.Replica, version etcdutil.Version) Veto {
 		}
 	}
 	return Veto{}
+}
+
+// guardUnsaved lets the first member go down to 3.6 only once each member's etcd wrote a snapshot. Where no downgrade
+// is enabled, the cluster version never rose.
+func guardUnsaved(o facts.View, r facts.Replica, version etcdutil.Version) Veto {
+	isLast := func(other facts.Replica) bool { return other.Answer.Versions.Downgrade.SameMinor(version) }
+	if version.Minor != firstBlind.Minor-1 || r.Record().Version.Compare(firstBlind) < 0 ||
+		!slices.ContainsFunc(o.HealthyVoters(), isLast) || o.IsLogSaved() {
+		return Veto{}
+	}
+	return dataAtRisk("raft's log of a member may still hold what %s cannot read.", version)
 }
 
 // firstBlind is the first minor of etcd that cannot read what 3.5 wrote to raft's log.

@@ -42,7 +42,7 @@ func samples() []Change {
 		LabelRole{Pod: pod, Role: facts.RoleVoter}, LabelRole{Pod: pod},
 		DressPods{Pods: pods}, RestoreInputs{Pod: pod}, ResizePod{Pod: pod}, EvictPod{Pod: pod}, DeletePods{Pods: pods},
 		WriteSettings{Volumes: volumes}, MarkVolume{Volume: volume, For: facts.CauseDisk}, KeepVolume{Volume: volume},
-		ExpandVolume{Volume: volume, Bytes: 20 << 30}, DeleteVolumes{Volumes: volumes},
+		ExpandVolume{Volume: volume, Bytes: 20 << 30}, ModifyVolume{Volume: volume, Class: "fast"}, DeleteVolumes{Volumes: volumes},
 		PrepareMember{Volume: NewVolume{Name: "demo-3"}}, AddLearner{Name: "demo-3"}, SetPeerScheme{Name: "demo-1", Scheme: "https"}, Promote{Name: "demo-3"},
 		RecordMembers{Members: []MemberRecord{{Name: "demo-1"}}},
 		MoveLeader{From: "demo-1", To: "demo-0"}, RemoveMember{Name: "demo-1"},

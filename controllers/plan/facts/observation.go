@@ -145,6 +145,7 @@ type Desired struct {
 	StorageFrom  int64         // the size of volumes that the spec names, where a quota that grows needs more; else 0
 	StorageBytes int64         // size of a new volume
 	StorageClass string        // of a new volume, as Volume.MadeFor has it
+	Attributes   string        // the VolumeAttributesClass of volumes; empty for none
 	AccessMode   string        // of a new volume
 	WAL          WAL           // of a new volume
 	LeavesFirst  bool          // a member that another one follows goes before that joins
@@ -399,6 +400,7 @@ type Volume struct {
 	Bytes       int64    // requested size
 	Capacity    int64    // what it has, as its status says; zero where that does not
 	Growth      Growth
+	Attributes  Attributes
 	AskedBytes  int64 // the size that the spec asked for when it was made; zero where that is not written
 	Record      record.Member
 	Request     string // the Request.ID of the EtcdRestore that it was made for; empty for none

@@ -61,7 +61,7 @@ const (
 	ReasonVersions      = "VersionsMoving"  // all members run a minor, and the versions of cluster and data follow
 	ReasonMinorHeld     = "MinorHeld"       // something has to be put right before members go to another minor version
 	ReasonOtherVersion  = "OtherVersion"    // a member answers with another version than it was made to run
-	ReasonCoverLog      = "CoverLog"        // entries are added until snapshots cover what etcd 3.5 wrote
+	ReasonCoverLog      = "CoverLog"        // entries are added until snapshots cover what the next etcd cannot read
 	ReasonCatchUp       = "LearnerCatchingUp"
 	ReasonRepair        = "DataLost"    // a member that lost its data is removed, to be replaced
 	ReasonReplaceDead   = "MemberDead"  // a member that was dead for repair.replaceAfter is removed, to be replaced
@@ -70,6 +70,7 @@ const (
 	ReasonCompare       = "Compare"     // the copy of a member that started is compared with the others'
 	ReasonMoveLeader    = "MoveLeader"
 	ReasonDefragment    = "Defragment"         // a member is defragmented
+	ReasonModify        = "VolumeModification" // volumes get the VolumeAttributesClass of the spec, or one cannot
 	ReasonWindow        = "MaintenanceWindow"  // members that serve are not restarted before the next window opens
 	ReasonAsleep        = "Asleep"             // spec.size is 0, and no member runs
 	ReasonFallingAsleep = "FallingAsleep"      // spec.size is 0, and something has to end before the cluster sleeps

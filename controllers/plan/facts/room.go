@@ -280,6 +280,16 @@ func (o Incarnation) hasCovered(r Replica) bool {
 		mark.IsPassed(*r.Answer.Snapshots, r.Answer.Applied, logMargin)
 }
 
+// IsLogSaved reports whether the etcd of each member with data wrote a snapshot of raft's state since it started. On
+// the way down that covers what raised the cluster version: etcd writes one as that goes down, and one that started
+// later has nothing higher to write. See docs/decisions/0061.
+func (o Incarnation) IsLogSaved() bool {
+	isNot := func(r Replica) bool {
+		return !r.IsHealthy(o.Membership) || r.Answer.Snapshots == nil || *r.Answer.Snapshots == 0
+	}
+	return o.Membership.Known && !slices.ContainsFunc(o.withLog(), isNot)
+}
+
 // MayMarkLog reports whether nothing that runs can still write what etcd 3.7 cannot read: each member with data answers
 // as 3.6 or higher, in a cluster of that version.
 func (o Incarnation) MayMarkLog() bool {

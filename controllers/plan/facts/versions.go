@@ -13,7 +13,8 @@ import (
 // Progress is where the cluster is on its way, by what its members say, and of those that are silent by what is written
 // down. While no list is known, every recorded member counts, and every first one that started.
 func (o Incarnation) Progress() etcdutil.Progress {
-	at := etcdutil.Progress{Blind: !o.Membership.Known, Begins: o.Bootstrap.Origin.Version, Covered: o.IsLogCovered()}
+	at := etcdutil.Progress{Blind: !o.Membership.Known, Begins: o.Bootstrap.Origin.Version, Covered: o.IsLogCovered(),
+		Saved: o.IsLogSaved()}
 	isFirst := true
 	for _, r := range o.Members {
 		versions, says := o.mayRun(r), r.Versions()

@@ -136,13 +136,14 @@ func SmallestVolume(members []Replica) *Replica {
 	return &smallest
 }
 
-// IsMadeForOther reports a replica whose volume was never made, while the spec asks for another StorageClass, a
+// IsMadeForOther reports a replica whose volume was never made, while the spec asks for another class of either kind, a
 // smaller volume or another one for its write-ahead log by now. No process ever ran without its volume, so there is no
 // data to lose.
 func (o View) IsMadeForOther(r Replica) bool {
 	v := r.Volume
 	return v != nil && !v.Terminating && v.IsUnbound() && o.Desired.Fault == "" && !r.MayHaveRun() &&
-		(v.MadeFor != o.Desired.StorageClass || v.Bytes > o.NewBytes() || v.WAL.isMadeForOther(o.Desired.WAL))
+		(v.MadeFor != o.Desired.StorageClass || v.Bytes > o.NewBytes() || v.WAL.isMadeForOther(o.Desired.WAL) ||
+			v.isMadeForOtherAttributes(o.Desired))
 }
 
 // LacksVolume reports a replica without a volume that it could start on.

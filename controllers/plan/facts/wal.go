@@ -10,16 +10,18 @@ import (
 type WAL struct {
 	Bytes        int64  // that the spec asks for, or asked for when it was made or grew last
 	StorageClass string // the same; empty for the default one
+	Attributes   string // the VolumeAttributesClass that the spec asks for; empty for none
 }
 
 // Half is the claim of a write-ahead log by itself. It grows as the one of the data does, and for itself.
 type Half struct {
 	VolumeRef
 
-	Bytes    int64 // requested size
-	Capacity int64 // what it has, as its status says
-	Growth   Growth
-	Class    string // its StorageClass, as the claim says; for display
+	Bytes      int64 // requested size
+	Capacity   int64 // what it has, as its status says
+	Growth     Growth
+	Attributes Attributes
+	Class      string // its StorageClass, as the claim says; for display
 }
 
 // Claims are the replicas that have volumes, with each claim of these for their volume: with the one of the data, and
@@ -46,7 +48,7 @@ func (v *Volume) log() *Volume {
 	}
 	log, half := *v, v.Half
 	log.isLog, log.UID, log.Bytes, log.Capacity, log.Growth = true, half.UID, half.Bytes, half.Capacity, half.Growth
-	log.AskedBytes, log.Class = v.WAL.Bytes, half.Class
+	log.AskedBytes, log.Class, log.Attributes = v.WAL.Bytes, half.Class, half.Attributes
 	return &log
 }
 

@@ -113,7 +113,8 @@ func (w *World) carryOut(c changes.Change, effects *budgetOfEffects) error {
 		w.followPolicy(c)
 	case changes.RecordMembers:
 		w.record(c, effects)
-	case changes.WriteSettings, changes.ExpandVolume, changes.DeleteVolumes, changes.MarkVolume, changes.KeepVolume:
+	case changes.WriteSettings, changes.ExpandVolume, changes.ModifyVolume, changes.DeleteVolumes, changes.MarkVolume,
+		changes.KeepVolume:
 		w.carryOutVolumes(c, effects)
 	case changes.DeleteSecret:
 		delete(w.objects.secrets, c.Name)
@@ -147,6 +148,8 @@ func (w *World) carryOutVolumes(c changes.Change, effects *budgetOfEffects) {
 		w.writeSettings(c, effects)
 	case changes.ExpandVolume:
 		w.expandVolume(c)
+	case changes.ModifyVolume:
+		w.modifyVolume(c)
 	case changes.DeleteVolumes:
 		w.deleteVolumes(c, effects)
 	case changes.MarkVolume:

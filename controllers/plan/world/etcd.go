@@ -84,6 +84,9 @@ type cluster struct {
 	entries   int // of raft's log that are no writes
 	added     int // of these, by an operator
 	old       int // the last entry that a 3.5 may have written
+	// the version to which the last entry of that kind raised the cluster, and which entry that was
+	raised   etcdutil.Version
+	raisedAt int
 	// that space ran out, under the ID of a member of the cluster that the backup was taken from
 	alarm   bool
 	full    bool                 // whether it did

@@ -36,6 +36,7 @@ type Hazards struct {
 	Asks           bool // a person has a new member follow one, one lead or one stop, or takes that back
 	Sleep          bool // the user asks for no member, and for some again
 	Growth         bool // the user asks for larger volumes, and storage takes its time or cannot
+	Speeds         bool // the user asks for other VolumeAttributesClasses, and storage takes its time or cannot
 	WALs           bool // volumes of the logs are deleted, and the user asks for others
 	Moves          bool // the user asks for another StorageClass or pool of nodes, and puts that back
 	Auth           bool // authentication is turned on and off, by the spec and by people
@@ -78,6 +79,9 @@ func (w *World) Calm() {
 	}
 	w.Fenced = ""
 	w.Spec.StorageBytes = min(w.Spec.StorageBytes, 12<<30)
+	if w.Spec.Attributes == noSuchSpeed {
+		w.Spec.Attributes = ""
+	}
 	for uid := range w.disks {
 		w.makeRoom(uid)
 	}
@@ -115,6 +119,7 @@ func (w *World) hazardFaults() []fault {
 		{w.trouble.CARolls, []fault{{"AskToRollCA", 10, by(w.AskToRollCA)},
 			{"ChangeGiven", 12, by(w.ChangeGiven)}, {"ChangeIssuer", 12, by(w.ChangeIssuer)}}},
 		{w.trouble.Growth, []fault{{"Grow", 12, by(w.Grow)}, {"FillDisk", 4, w.FillDisk}}},
+		{w.trouble.Speeds, []fault{{"ChangeSpeed", 12, by(w.ChangeSpeed)}}},
 		{w.trouble.Moves, []fault{{"Move", 12, by(w.Move)}}},
 		{w.trouble.WALs, []fault{{"MoveWAL", 12, by(w.MoveWAL)}, {"LoseWAL", 4, w.LoseWAL},
 			{"RemakeWAL", 4, w.RemakeWAL}}},

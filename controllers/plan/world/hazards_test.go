@@ -52,6 +52,8 @@ var hazardRuns = []struct {
 		LostReplies: true, SlowEtcd: true, Collection: true, SharedNodes: true}, []string{"in the middle of a pass"}},
 	{"growth", Hazards{Growth: true}, []string{"expand-volume ExpandVolume", `growth of demo-`, `"Infeasible"`,
 		"is full"}},
+	{"speeds", Hazards{Speeds: true}, []string{"modify-volume ModifyVolume", `faster-than-light of a volume of`,
+		`"Infeasible"`, "asks for none by now"}},
 	{"moved", Hazards{Moves: true}, []string{"(its volume is of StorageClass", "(its volume was made for", "(only node", "spec.storage.replace is InPlace",
 		"It serves on as it was",
 		"abandon-learner RemoveMember", "a new member has its place", "(its data is on a volume", "(its data is in its Pod"}},

@@ -201,6 +201,7 @@ func (w *World) stop(p pod) { delete(w.procs, p.UID) }
 // advanceVolume lets a claim go once no scheduled Pod refers to it.
 func (w *World) advanceVolume(name string) {
 	w.advanceGrowth(name)
+	w.advanceAttributes(name)
 	v := w.objects.volumes[name]
 	if !v.Terminating {
 		return

@@ -2,10 +2,9 @@ package world
 
 import (
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
-	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Raft's log, as far as etcd 3.7 cannot read what 3.5 wrote to it.
+// Raft's log, as far as etcd 3.7 cannot read what 3.5 wrote to it, and 3.6 not what raised the cluster above it.
 
 // A member writes a snapshot of raft's state after so many entries, and a leader keeps so many of those before it for
 // members that lag.
@@ -31,6 +30,16 @@ func (w *World) settleLog(c *cluster, running []*process) {
 	}
 }
 
+// saveLog has members write a snapshot as the cluster version goes down. One may end before it did.
+func (w *World) saveLog(c *cluster, running []*process) {
+	for _, p := range running {
+		if w.chance(5, "no snapshot is saved", p.pod) != 0 {
+			p.disk.covered = max(c.writes+c.entries, c.raisedAt)
+			p.snapshots++
+		}
+	}
+}
+
 // leadersSnapshot is what a new member need not read: it gets a snapshot in the place of what the leader has not any
 // more.
 func (w *World) leadersSnapshot(c *cluster) int {
@@ -51,9 +60,13 @@ func (c *cluster) awaited(p pod) int {
 	return 0
 }
 
-// isUnreadable reports an etcd that cannot read what 3.5 wrote. It must never be started.
+// isUnreadable reports an etcd that cannot read what another one wrote. It must never be started.
 func (w *World) isUnreadable(p pod, d *disk) bool {
 	c := w.clusters[d.cluster]
+	if p.made.Version.Minor == 6 && d.ran.Minor > 6 && c.raised.Minor > 6 && d.covered < c.raisedAt {
+		w.violate("I15: etcd %s starts on a log that raised the cluster to %s", p.made.Version, c.raised)
+		return true
+	}
 	if p.made.Version.Minor < 7 || d.ran.IsZero() || d.covered >= c.old {
 		return false
 	}
@@ -63,7 +76,7 @@ func (w *World) isUnreadable(p pod, d *disk) bool {
 
 // addSnapshots has every voter that answers asked, where the next stop needs it.
 func (w *World) addSnapshots(o *facts.Observation) {
-	if atStop(*o).Needs != etcdutil.NeedCover {
+	if !atStop(*o).Needs.CountsSnapshots() {
 		return
 	}
 	for _, r := range o.Current.Voters() {

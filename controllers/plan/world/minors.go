@@ -13,6 +13,9 @@ import (
 var asked = []etcdutil.Version{{Major: 3, Minor: 5, Patch: 21}, {Major: 3, Minor: 5, Patch: 35},
 	{Major: 3, Minor: 6, Patch: 11}, {Major: 3, Minor: 6, Patch: 16}, {Major: 3, Minor: 7, Patch: 3}}
 
+// next is the pre-release that comes after them.
+var next = etcdutil.Version{Major: 3, Minor: 8, Pre: "alpha.0"}
+
 // ChangeMinor is a user who asks for another version.
 func (w *World) ChangeMinor(string) {
 	w.Spec.Settings.Version = asked[w.chance(len(asked), "version", "")]
@@ -68,20 +71,26 @@ func (w *World) moveVersion(c *cluster, running []*process) {
 	isEach := len(running) == len(c.members)
 	switch {
 	case c.version.IsZero():
-		c.version = lowest
+		c.raise(lowest)
 	case w.chance(4, "the version moves", c.id.String()) != 0:
 	case c.downgrade.IsZero():
 		if isEach && lowest.Compare(c.version) > 0 {
-			c.version = lowest
+			c.raise(lowest)
 			w.logf("etcd: the cluster is of version %s", lowest.MinorString())
 		}
 	case isEach && highest.Compare(c.downgrade) <= 0:
 		c.downgrade = etcdutil.Version{}
 	case c.downgrade.Compare(c.version) < 0:
 		c.version = c.downgrade
+		w.saveLog(c, running)
 		w.logf("etcd: the cluster is of version %s again", c.version.MinorString())
 	}
 	w.moveFormats(c, running)
+}
+
+// raise is an entry of raft's log, which is not counted.
+func (c *cluster) raise(version etcdutil.Version) {
+	c.version, c.raised, c.raisedAt = version, version, c.writes+c.entries+1
 }
 
 // moveFormats lets the data of members that run follow the version of their cluster, some time.

@@ -77,6 +77,30 @@ func TestASettledClusterGoesFromTheHighestMinorToTheLowest(t *testing.T) {
 	})
 }
 
+func TestASettledClusterGoesToThePreReleaseOfTheNextMinorAndBack(t *testing.T) {
+	each(t, []int{1, 3, 5}, func(t *testing.T, size int) {
+		w := New(uint64(size), ofVersion(size, asked[3], false))
+		w.Settle(1500)
+		for _, to := range []etcdutil.Version{next, asked[3]} {
+			w.Spec.Settings.Version = to
+			d, rests := w.Settle(4000)
+			if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || !w.allRun(to) {
+				t.Fatalf("size %d, to %s: %+v %v\n%s", size, to, d, w.Violations, firstStory(t, w))
+			}
+			if c := w.clusters[w.bootstrapped]; c.version != to.OfMinor() {
+				t.Errorf("the cluster is of version %s", c.version)
+			}
+		}
+	})
+}
+
+func TestAClusterTurnsRoundOnItsWayToThePreRelease(t *testing.T) {
+	each(t, moments(40), func(t *testing.T, seed uint64) {
+		turnRound(t, seed, asked[3], next, seed*3)
+		turnRound(t, seed, next, asked[3], seed*3)
+	})
+}
+
 func TestAClusterOf37ToWhichNoClientWritesGrows(t *testing.T) {
 	each(t, []int{1, 3}, func(t *testing.T, size int) {
 		w := New(uint64(size), ofVersion(size, asked[0], false))

@@ -14,20 +14,20 @@ func (w *World) createVolume(v changes.NewVolume, incarnation string) {
 	w.objects.volumes[v.Name] = volume{owner: w.Cluster.UID, claim: w.Cluster.Operator, isReleased: !w.Spec.Retain,
 		Volume: facts.Volume{UID: uid, Created: w.Now, Phase: facts.VolumePending,
 			Incarnation: incarnation, Settings: v.Settings, Bytes: v.Bytes, AskedBytes: w.Spec.StorageBytes,
-			MadeFor: w.Spec.StorageClass, WAL: w.Spec.WAL}}
+			MadeFor: w.Spec.StorageClass, WAL: w.Spec.WAL, Attributes: asking(w.Spec.Attributes)}}
 }
 
 // bind makes what a claim asks for, unless the StorageClass is gone. It says whether there is a volume.
 func (w *World) bind(name string) bool {
 	v := w.objects.volumes[name]
-	if v.IsUnbound() && w.Withdrawn[v.MadeFor] {
+	if v.IsUnbound() && (w.Withdrawn[v.MadeFor] || v.Attributes.Asked == noSuchSpeed) {
 		return false
 	}
 	if v.Torn == "" {
 		v.Phase = facts.VolumeBound
 	}
 	if v.Backing == "" {
-		v.Backing, v.Capacity = v.UID, v.Bytes
+		v.Backing, v.Capacity, v.Attributes.Has = v.UID, v.Bytes, v.Attributes.Asked
 		v.bindLog(name)
 	}
 	w.objects.volumes[name] = v

@@ -73,7 +73,8 @@ func (w *World) startWithoutLog(p pod, d *disk) etcdutil.ExitReason {
 func (v *volume) bindLog(name string) {
 	if !v.WAL.IsZero() && v.Torn == "" {
 		v.Half = facts.Half{VolumeRef: facts.VolumeRef{Name: name + "-wal", UID: v.UID + "-wal"}, Bytes: v.WAL.Bytes,
-			Capacity: v.WAL.Bytes}
+			Capacity: v.WAL.Bytes, Attributes: asking(v.WAL.Attributes)}
+		v.Half.Attributes.Has = v.WAL.Attributes
 	}
 }
 

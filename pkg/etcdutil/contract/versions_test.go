@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -16,7 +18,7 @@ type mixed struct {
 }
 
 // minors are the pairs that scenarios of two minors are played with.
-var minors = [][2]string{{"3.5.35", "3.6.16"}, {"3.6.16", "3.7.3"}}
+var minors = [][2]string{{"3.5.35", "3.6.16"}, {"3.6.16", "3.7.3"}, {"3.7.3", needs.Next}}
 
 var three = []string{"a", "b", "c"}
 
@@ -55,6 +57,9 @@ var mixedScenarios = []mixed{
 			p.accepted(func() error { return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, older)) })
 			p.agreed(older, three...)
 			p.stored(older, three...)
+			for _, name := range three {
+				p.until(name+" saved a snapshot as the version went down", func() bool { return p.snapshots(name) > 0 })
+			}
 			if said := p.status("b").Downgrade; minorOf(p, said) != minorOf(p, older) {
 				p.Fatalf("a downgrade to %q is enabled", said)
 			}
@@ -197,10 +202,76 @@ func TestRealEtcdKeepsTheContractOfMixedMinors(t *testing.T) {
 		for _, s := range mixedScenarios {
 			t.Run(pair[1]+"/"+s.name, func(t *testing.T) {
 				t.Parallel()
+				if pair[1] == needs.Next {
+					needs.Full(t, "the gate builds no pre-release")
+				}
 				s.play(&play{TB: t, world: newRealWorld(t, pair[0])}, pair[0], pair[1])
 			})
 		}
 	}
+}
+
+// goneDown plays three members that go from the pre-release, which raised the cluster, to 3.6.
+func goneDown(p *play) {
+	p.bootstrappedAs(needs.Next)
+	versions := []string{needs.Next, "3.7.3", "3.6.16"}
+	for i, version := range versions {
+		if i > 0 {
+			p.accepted(func() error { return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, version)) })
+			p.agreed(version, three...)
+			p.stored(version, three...)
+			for _, name := range three {
+				p.until(name+" saved a snapshot", func() bool { return p.snapshots(name) > 0 })
+				p.becomes(name, version)
+			}
+			p.until("the downgrade ended", func() bool { return p.status("a").Downgrade == "" })
+		}
+		p.agreed(version, three...)
+		p.stored(version, three...)
+		p.accepted(p.writing("a"))
+	}
+}
+
+func TestTheFakeGoesDownFromThePreReleaseAsRealEtcdDoes(t *testing.T) {
+	t.Run("fake", func(t *testing.T) { goneDown(&play{TB: t, world: newFakeWorld(t)}) })
+	t.Run("real", func(t *testing.T) {
+		t.Parallel()
+		needs.Full(t, "the gate builds no pre-release")
+		goneDown(&play{TB: t, world: newRealWorld(t, needs.Next)})
+	})
+}
+
+// 3.6 starts from the newest snapshot in a file, and fails on what raised the cluster version past that.
+func TestRealEtcd36FailsOnTheLogOf37WhereTheSnapshotInAFileIsMissing(t *testing.T) {
+	t.Parallel()
+	needs.Full(t, "one version, one way")
+	w := newRealWorld(t, "3.7.3")
+	p := &play{TB: t, world: w}
+	p.startAll("a")
+	p.agreed("3.7.3", "a")
+	p.stored("3.7.3", "a")
+	p.accepted(func() error { return p.dial("a").EnableDowngrade(p.Context(), versionOf(p, "3.6.16")) })
+	p.stored("3.6.16", "a")
+	p.until("it saved a snapshot", func() bool { return p.snapshots("a") > 0 })
+	p.stop("a")
+	files, err := filepath.Glob(filepath.Join(w.root, "a", "member", "snap", "*.snap"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	aside := filepath.Join(t.TempDir(), "snap")
+	if err := os.Rename(files[0], aside); err != nil {
+		t.Fatal(err)
+	}
+	p.start(sealed("a").of("3.6.16"))
+	p.endedWith("a", etcdutil.ExitVersionTooLow)
+	p.start(sealed("a").of("3.7.3")) // which needs no file, and starts with all data
+	p.serving("a")
+	p.stop("a")
+	if err := os.Rename(aside, files[0]); err != nil {
+		t.Fatal(err)
+	}
+	p.start(sealed("a").of("3.6.16"))
+	p.serving("a")
 }
 
 // bootstrappedAs bootstraps a, b and c with one version.

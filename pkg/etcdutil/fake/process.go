@@ -56,6 +56,7 @@ type directory struct {
 	compacted     int // so many it does not send to others any more: they get a snapshot in their place
 	sinceSnapshot int // applied since its newest snapshot
 	unnamed       int // applied at any time that are not in the log
+	received      int // so many came as a snapshot when the member joined
 }
 
 func (d *directory) empty() bool { return d.cluster == 0 }

@@ -155,9 +155,11 @@ func (n *Network) publish(cluster etcdutil.ID) bool {
 
 func (n *Network) append(g *group, e entry) {
 	n.unique++
+	was := g.leader.state().version
 	e.unique, e.index = n.unique, g.leader.dir.applied()+1
 	g.leader.dir.log = append(slices.Clone(g.leader.dir.log), e)
 	g.leader.snapshotAfter(1)
+	g.leader.snapshotBelow(was)
 }
 
 // connect remembers since when each pair of running members has known each other.

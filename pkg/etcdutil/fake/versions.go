@@ -32,13 +32,13 @@ func (n *Network) moveVersions(cluster etcdutil.ID) bool {
 	target := state.downgrade
 	switch {
 	case state.version.IsZero():
-		n.append(g, entry{kind: entryVersion, version: minorOf(lowest)})
+		n.append(g, entry{kind: entryVersion, version: lowest.OfMinor()})
 	case !target.IsZero() && isEach && n.highestVersion(cluster).SameMinor(target):
 		n.append(g, entry{kind: entryDowngrade})
 	case !target.IsZero() && target.Compare(state.version) < 0:
 		n.append(g, entry{kind: entryVersion, version: target})
-	case target.IsZero() && isEach && minorOf(lowest).Compare(state.version) > 0:
-		n.append(g, entry{kind: entryVersion, version: minorOf(lowest)})
+	case target.IsZero() && isEach && lowest.OfMinor().Compare(state.version) > 0:
+		n.append(g, entry{kind: entryVersion, version: lowest.OfMinor()})
 	default:
 		return false
 	}
@@ -74,10 +74,6 @@ func (n *Network) highestVersion(cluster etcdutil.ID) (highest etcdutil.Version)
 	return highest
 }
 
-func minorOf(v etcdutil.Version) etcdutil.Version {
-	return etcdutil.Version{Major: v.Major, Minor: v.Minor}
-}
-
 // storageVersion is that of the cluster: a member moves its data as soon as that moved. 3.5 does not say it.
 func (n *Network) storageVersion(p *Process) string {
 	if p.flags.Version.Minor < 6 {
@@ -98,7 +94,7 @@ func (n *Network) enableDowngrade(p *Process, target etcdutil.Version) error {
 	case !state.downgrade.IsZero():
 		return rpctypes.ErrDowngradeInProcess
 	}
-	return n.commit(p, entry{kind: entryDowngrade, version: minorOf(target)})
+	return n.commit(p, entry{kind: entryDowngrade, version: target.OfMinor()})
 }
 
 // cancelDowngrade is no error where there is nothing to cancel.
@@ -125,12 +121,14 @@ func (n *Network) appendEntry(p *Process) error {
 // follow brings a member to the leader's log. One that has none yet gets a snapshot in the place of what the leader has
 // not any more.
 func (p *Process) follow(leader *directory) {
+	was := p.state().version
 	if len(p.dir.log) == 0 {
-		p.dir.snapshot, p.dir.compacted = leader.compacted, leader.compacted
+		p.dir.snapshot, p.dir.compacted, p.dir.received = leader.compacted, leader.compacted, len(leader.log)
 	}
 	entries := len(leader.log) - len(p.dir.log) + leader.unnamed - p.dir.unnamed
 	p.dir.log, p.dir.unnamed = slices.Clone(leader.log), leader.unnamed
 	p.snapshotAfter(entries)
+	p.snapshotBelow(was)
 }
 
 // apply counts entries that the log does not name.
@@ -145,28 +143,43 @@ func (p *Process) snapshotAfter(entries int) {
 	if d.sinceSnapshot += entries; d.sinceSnapshot <= snapshotCount {
 		return
 	}
-	d.snapshot, d.sinceSnapshot = len(d.log), 0
-	p.snapshots++
+	p.save()
 	isKept := func(e entry) bool { return e.index+keptEntries > d.applied() }
 	if d.compacted = slices.IndexFunc(d.log, isKept); d.compacted < 0 {
 		d.compacted = len(d.log)
 	}
 }
 
-// versionExit ends a process that is older than its cluster, or that cannot read what 3.5 wrote
-// (etcd-io/etcd:server/etcdserver/version/downgrade.go, …/apply/apply.go; that 3.7 panics was tried).
+// snapshotBelow writes a snapshot where the cluster version went down from what it was
+// (etcd-io/etcd:server/etcdserver/apply/backend.go ClusterVersionSet).
+func (p *Process) snapshotBelow(was etcdutil.Version) {
+	if p.state().version.Compare(was) < 0 {
+		p.save()
+	}
+}
+
+func (p *Process) save() {
+	p.dir.snapshot, p.dir.sinceSnapshot = len(p.dir.log), 0
+	p.snapshots++
+}
+
+// versionExit ends a process that is older than its cluster, or that cannot read what another one wrote
+// (etcd-io/etcd:server/etcdserver/version/downgrade.go, …/apply/apply.go; that 3.7 and 3.6 panic was tried).
 func (p *Process) versionExit() *Exit {
 	state := p.state()
-	if p.flags.Version.Compare(state.version) < 0 {
+	if p.flags.Version.OfMinor().Compare(state.version) < 0 {
 		return &Exit{1, fmt.Sprintf("invalid downgrade; server version is lower than determined cluster version "+
 			"(%s, %s)", p.flags.Version, state.version)}
 	}
-	if p.flags.Version.Minor < 7 {
-		return nil
-	}
 	for _, e := range p.dir.log[min(p.dir.snapshot, len(p.dir.log)):] {
-		if e.old {
+		if e.old && p.flags.Version.Minor >= 7 {
 			return &Exit{2, "panic: unmarshal should never fail"}
+		}
+	}
+	const raised = 6 // the minor that fails on what raised the cluster version above it
+	for _, e := range p.dir.log[min(max(p.dir.snapshot, p.dir.received), len(p.dir.log)):] {
+		if e.kind == entryVersion && p.flags.Version.Minor == raised && e.version.Minor > raised {
+			return &Exit{2, "panic: invalid downgrade; server version is lower than determined cluster version"}
 		}
 	}
 	return nil
@@ -175,7 +188,7 @@ func (p *Process) versionExit() *Exit {
 // joinExit ends a new member that etcd does not let join (etcd-io/etcd:server/etcdserver/cluster_util.go
 // isCompatibleWithCluster; that none joins while a downgrade is enabled was tried).
 func (p *Process) joinExit(state membership) *Exit {
-	if p.flags.Version.Compare(state.version) < 0 || !state.downgrade.IsZero() {
+	if p.flags.Version.OfMinor().Compare(state.version) < 0 || !state.downgrade.IsZero() {
 		return &Exit{1, "incompatible with current running cluster"}
 	}
 	return nil

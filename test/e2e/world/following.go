@@ -3,7 +3,6 @@ package world
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -35,23 +34,5 @@ func (c *Cluster) followingTLS() *tls.Config {
 		defer cancel()
 		return c.ClientTLS(ctx)
 	}
-	return &tls.Config{
-		MinVersion:         tls.VersionTLS12,
-		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection verifies, by the CAs that are in the Secret just then
-		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			fresh, err := read()
-			if err != nil {
-				return nil, err
-			}
-			return &fresh.Certificates[0], nil
-		},
-		VerifyConnection: func(state tls.ConnectionState) error {
-			fresh, err := read()
-			if err != nil {
-				return err
-			}
-			_, err = state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: fresh.RootCAs, DNSName: state.ServerName})
-			return err
-		},
-	}
+	return client.Following(read)
 }

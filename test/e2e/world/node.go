@@ -206,3 +206,11 @@ func (c *Cluster) lastEnd(ctx context.Context, member string) (corev1.ContainerS
 	}
 	return corev1.ContainerStateTerminated{}, nil
 }
+
+// AddEtcd has every node know the image of a version that it has none of from the start. The first time that builds it.
+func (w *World) AddEtcd(ctx context.Context, version string) {
+	ginkgo.GinkgoHelper()
+	w.NeedLocalkube()
+	_, err := w.localkube(ctx, "add-etcd", version)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+}

@@ -45,7 +45,7 @@ func program(t *testing.T, name, script string) {
 func TestOnlyTheEtcdThatIsAskedForIsBuiltAndTheControlPlanes(t *testing.T) {
 	c := &Cache{}
 	for list, want := range map[string][]string{
-		"3.6.16": {"3.6.16"}, "3.7.3,3.5.35": {"3.5.35", "3.6.16", "3.7.3"},
+		"3.6.16": {"3.6.16"}, "3.7.3,3.5.35": {"3.5.35", "3.6.16", "3.7.3"}, "3.8.0-alpha.0": {"3.6.16", "3.8.0-alpha.0"},
 	} {
 		if err := c.Choose(list); err != nil || !slices.Equal(c.EtcdVersions, want) {
 			t.Errorf("of %s: %v, %v", list, c.EtcdVersions, err)

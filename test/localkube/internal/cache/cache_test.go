@@ -11,13 +11,13 @@ import (
 )
 
 func TestEveryTargetIsBuiltAtTheVersionItsDirectoryNames(t *testing.T) {
-	targets := (&Cache{EtcdVersions: etcdVersions}).targets()
+	targets := append((&Cache{EtcdVersions: etcdVersions}).targets(), etcdTarget(nextEtcd))
 	for _, version := range kubernetesVersions {
 		targets = append(targets, kubernetesTarget(version))
 	}
 	for _, target := range targets {
 		mod, sum := target.moduleFiles()
-		version := target.Directory[strings.LastIndex(target.Directory, "-")+1:]
+		_, version, _ := strings.Cut(target.Directory, "-")
 		for _, pkg := range target.Packages {
 			if !requires(string(mod), pkg, "v"+version) {
 				t.Errorf("%s: no requirement of %s at v%s", target.Directory, pkg, version)

@@ -27,8 +27,11 @@ const resizerVersion = "2.3.0"
 
 const controlPlaneEtcd = "3.6.16"
 
-// etcdVersions are all that nodes can have images of.
+// etcdVersions are all that nodes have images of, unless some are chosen.
 var etcdVersions = []string{"3.5.21", "3.5.35", "3.6.16", "3.7.3"}
+
+// nextEtcd is the pre-release of etcd that the operator accepts. It is built and loaded where it is chosen by its name.
+const nextEtcd = "3.8.0-alpha.0"
 
 // Target is what one Go module is built for.
 type Target struct {
@@ -44,14 +47,14 @@ type Target struct {
 
 // Choose limits the versions of etcd to a list of them, with commas in between, and the control plane's.
 func (c *Cache) Choose(list string) error {
-	chosen := strings.Split(list, ",")
+	chosen, all := strings.Split(list, ","), append(slices.Clone(etcdVersions), nextEtcd)
 	for _, v := range chosen {
-		if !slices.Contains(etcdVersions, v) {
-			return fmt.Errorf("localkube has no etcd %q, only %s", v, strings.Join(etcdVersions, ", "))
+		if !slices.Contains(all, v) {
+			return fmt.Errorf("localkube has no etcd %q, only %s", v, strings.Join(all, ", "))
 		}
 	}
 	c.EtcdVersions = nil
-	for _, v := range etcdVersions {
+	for _, v := range all {
 		if v == controlPlaneEtcd || slices.Contains(chosen, v) {
 			c.EtcdVersions = append(c.EtcdVersions, v)
 		}

@@ -96,6 +96,15 @@ func (c *Cluster) running(ctx context.Context) (State, bool) {
 	return state, err == nil && len(ready) >= state.Nodes
 }
 
+// AddEtcd has every node know the images of the cache's versions, which are there.
+func (c *Cluster) AddEtcd(ctx context.Context) error {
+	state, isUp := c.running(ctx)
+	if !isUp {
+		return errors.New("no localkube is up: images go to its nodes")
+	}
+	return c.addEtcd(ctx, state)
+}
+
 // addEtcd loads the images of versions that the localkube was not started with: `make demo` needs one, tests need all.
 func (c *Cluster) addEtcd(ctx context.Context, state State) error {
 	work, err := os.MkdirTemp("", "localkube-")
