@@ -170,7 +170,8 @@ func wayOf(before, now *v1alpha1.EtcdCluster) []string {
 		return nil
 	}
 	minor := etcdutil.Version{Major: from.Major, Minor: from.Minor}
-	at := etcdutil.Progress{Members: []etcdutil.Version{from}, Cluster: minor, Storage: minor, Covered: true, Saved: true}
+	at := etcdutil.Progress{Members: []etcdutil.Version{from}, Cluster: minor, Storage: minor, Covered: true,
+		Saved: true}
 	var way []string
 	for _, stop := range etcdutil.Path(at, to) {
 		way = append(way, stop.String())
