@@ -63,9 +63,15 @@ var cas = []mutant{
 		Test: guardRow("no trust in what clients may still show"),
 	},
 	{
+		Name: "the CA for peers waits for certificates that are shown to clients", Peer: "",
+		From: "case turn == TurnNarrow && o.Now.Sub(r.Secret.Made.On(ca.Port)) < settledFor:",
+		To:   "case turn == TurnNarrow && o.Now.Sub(r.Secret.Made.Clients) < settledFor:",
+		Test: "TestBothCAsOfAClusterAreRetiredBeforeMembersAreRestartedWithoutThem",
+	},
+	{
 		Name: "members distrust a CA of which another may still show its certificate", Peer: "",
-		From: "case turn == TurnNarrow && o.Now.Sub(r.Secret.Made) < settledFor:",
-		To:   "case turn == TurnNarrow && o.Now.Before(r.Secret.Made):",
+		From: "case turn == TurnNarrow && o.Now.Sub(r.Secret.Made.On(ca.Port)) < settledFor:",
+		To:   "case turn == TurnNarrow && o.Now.Before(r.Secret.Made.On(ca.Port)):",
 		Test: guardRow("no trust in what a member may still show"),
 	},
 	{
