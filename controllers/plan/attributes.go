@@ -74,8 +74,8 @@ func whileModifying(o pass, r facts.Replica) *proposal {
 			byHuman().yielding()
 	case facts.AttributesPending:
 		return refuse(facts.ReasonModify, "Kubernetes cannot use %s yet: there is no class of that name, or it is for "+
-			"another driver. It tries again by itself, and no other volume is tried meanwhile. Create that class. Or: %s",
-			what, insteadOfClass(r.Volume)).byHuman().yielding()
+			"another driver. It tries again by itself, and no other volume is tried meanwhile. Create that class. "+
+			"Or: %s", what, insteadOfClass(r.Volume)).byHuman().yielding()
 	case facts.AttributesUnderWay:
 		said := ""
 		if has.Message != "" {

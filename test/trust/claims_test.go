@@ -233,6 +233,7 @@ var foreign = []string{
 	"ClusterFirst", "ContainerCreating", "DiskPressure", // of Kubernetes
 	"FailedToRetrieveImagePullSecret",           // of the kubelet
 	"ResourceQuota",                             // of Kubernetes
+	"EtcdRangeStream",                           // of the kube-apiserver
 	"DestinationRule",                           // of Istio
 	"DialKeepAliveTime", "DialKeepAliveTimeout", // of etcd's client
 }
