@@ -84,6 +84,16 @@ func TestAVoterThatIsToGoStaysInTheBudgetUntilItHasNoVote(t *testing.T) {
 	}
 }
 
+// An only member that its kubelet calls ready, and that does not answer, is started anew for its spec. Its own budget must
+// not keep it from that.
+func TestAnOnlyMemberThatDoesNotAnswerIsStartedAnewPastItsBudget(t *testing.T) {
+	silent := settledWorld(1).edit(0, rolled).edit(0, unheard).edit(0, given(settings)).budgeting(1).blind()
+	decision := Decide(silent.Observation)
+	if evict, ok := decision.Change.(changes.EvictPod); !ok || decision.Rule != "pods" || !evict.PastBudget {
+		t.Errorf("%s: %s: %+v", decision.Rule, decision.Message, evict)
+	}
+}
+
 // The budget of an only member is there for drains. The operator goes past it, for what a person asks of the spec.
 func TestARollOfAnOnlyMemberPassesItsBudget(t *testing.T) {
 	for bound, isPast := range map[int]bool{0: false, 1: true} {

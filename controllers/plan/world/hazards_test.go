@@ -54,6 +54,8 @@ var hazardRuns = []struct {
 		"is full"}},
 	{"speeds", Hazards{Speeds: true}, []string{"modify-volume ModifyVolume", `faster-than-light of a volume of`,
 		`"Infeasible"`, "asks for none by now"}},
+	{"drained", Hazards{Drains: true, SkewedCaches: true}, []string{"the node of", "a drain evicts", "will take the place of demo-",
+		"(its node is cordoned)", "so no new member can follow it"}},
 	{"moved", Hazards{Moves: true}, []string{"(its volume is of StorageClass", "(its volume was made for", "(only node", "spec.storage.replace is InPlace",
 		"It serves on as it was",
 		"abandon-learner RemoveMember", "a new member has its place", "(its data is on a volume", "(its data is in its Pod"}},
@@ -82,6 +84,9 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	spec := Spec3([]int{1, 3, 3, 3, 5}[s%5])
 	spec.Ephemeral = s%7 == 0
 	spec.TLS = s%4 != 0
+	if hazards.Drains {
+		spec.Size = 1
+	}
 	if hazards.SkewedClocks || hazards.Finalizers {
 		spec.ReplaceAfter = time.Minute // so that some are replaced
 	}

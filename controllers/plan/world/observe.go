@@ -158,6 +158,7 @@ func (w *World) replica(from objects, m facts.Membership, answers map[string]*fa
 	w.observeCertificates(from, name, &r.Secret)
 	if p, ok := from.pods[name]; ok {
 		copied := w.dated(p)
+		copied.Drain = w.drainOf(p)
 		if proc := w.procs[p.UID]; proc != nil && proc.instead != "" {
 			r.Impostor = w.answerInstead(proc)
 		}

@@ -121,7 +121,7 @@ func (w *World) evict(c changes.EvictPod) error {
 			ready++
 		}
 	}
-	if ready < w.objects.budget {
+	if !c.PastBudget && ready < w.objects.budget {
 		return errors.New("the disruption budget does not allow it")
 	}
 	w.checkEviction(c)

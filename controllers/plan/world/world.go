@@ -28,6 +28,8 @@ type World struct {
 	Windows func(now time.Time) facts.Window
 	// Unwanted is the member that a person asked to be replaced; empty for none.
 	Unwanted string
+	// drained are the UIDs of Pods whose nodes are drained.
+	drained []string
 	// Fenced is the member that a person wants stopped, on its volume; empty for none.
 	Fenced string
 	// Lead is who is to lead, because a person asked for it, and until when.

@@ -1,0 +1,95 @@
+package world
+
+import (
+	"slices"
+
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
+)
+
+// Drains of the nodes of small clusters: a person cordons a node, and Kubernetes is asked again and again to evict what
+// is on it.
+
+// Drain is a person who drains the node of a voter, or lets all nodes take Pods again.
+func (w *World) Drain() {
+	if len(w.drained) > 0 && w.chance(3, "are nodes uncordoned", "") == 0 {
+		w.Uncordon()
+		return
+	}
+	var there []string
+	for _, name := range sortedKeys(w.objects.pods) {
+		if w.objects.pods[name].Role == facts.RoleVoter {
+			there = append(there, name)
+		}
+	}
+	if len(there) == 0 {
+		return
+	}
+	name := there[w.chance(len(there), "drained", "")]
+	w.drained = append(w.drained, w.objects.pods[name].UID)
+	w.logf("the node of %s is drained", name)
+}
+
+// Uncordon lets all nodes take Pods again.
+func (w *World) Uncordon() {
+	w.drained = nil
+	w.logf("no node is drained any more")
+}
+
+// TryDrain asks to evict each Pod of a drained node.
+func (w *World) TryDrain() {
+	for _, name := range sortedKeys(w.objects.pods) {
+		p := w.objects.pods[name]
+		if !slices.Contains(w.drained, p.UID) || p.Terminating || !w.mayEvict(name) {
+			continue
+		}
+		w.checkDrain(name)
+		w.logf("a drain evicts %s", name)
+		w.editPod(facts.PodRef{Name: name, UID: p.UID}, func(p *pod) { p.Terminating = true })
+	}
+}
+
+// isCounted reports a Pod that the budget selects.
+func (p pod) isCounted() bool { return p.Role == facts.RoleVoter || p.Role == facts.RoleLeaving }
+
+// mayEvict is what the API server asks (kubernetes/kubernetes:pkg/registry/core/pod/storage/eviction.go): a Pod that no
+// budget selects may always go. One that is not ready may go where enough others are, as a ready one may.
+func (w *World) mayEvict(name string) bool {
+	if w.objects.budget == 0 || !w.objects.pods[name].isCounted() {
+		return true
+	}
+	ready := 0
+	for other, p := range w.objects.pods {
+		if other != name && p.Ready && !p.Terminating && p.isCounted() {
+			ready++
+		}
+	}
+	return ready >= w.objects.budget
+}
+
+// checkDrain holds the operator to its budget: while there is one, no drain takes the quorum of one voter or two.
+func (w *World) checkDrain(name string) {
+	c := w.written()
+	if c == nil || w.objects.budget == 0 || len(c.voters()) > 2 || !c.hasVoter(name) || !w.hasQuorum(c) {
+		return
+	}
+	isOther := func(p *process) bool { return p.pod != name }
+	if left := slices.DeleteFunc(w.runningVoters(c), func(p *process) bool { return !isOther(p) }); len(left) <
+		etcdutil.Quorum(len(c.voters())) {
+		w.violate("I1: a drain takes %s, one of %d voters, beside a budget of %d", name, len(c.voters()), w.objects.budget)
+	}
+}
+
+// drainOf is what the operator reads of the node of a Pod: it asks where there is one voter, or is to be. In some worlds
+// nodes may not be read.
+func (w *World) drainOf(p pod) facts.Drain {
+	c := w.clusters[w.objects.bootstrap.ClusterID]
+	isAsked := w.Spec.Size == 1 || c != nil && len(c.voters()) == 1
+	if !w.trouble.Drains || !isAsked || w.seed%9 == 0 {
+		return facts.Drain{}
+	}
+	if slices.Contains(w.drained, p.UID) {
+		return facts.Drain{IsKnown: true, Why: "its node is cordoned"}
+	}
+	return facts.Drain{IsKnown: true}
+}
