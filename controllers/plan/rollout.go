@@ -216,11 +216,8 @@ func isHeldByBudget(o pass, r facts.Replica) bool {
 	ready := facts.Filter(o.Voters(), func(other facts.Replica) bool {
 		return other.Name != r.Name && other.Pod != nil && other.Pod.Ready && !other.Pod.HeldUnready
 	})
-	return (r.Pod.HeldUnready || isForDrains(o.Budget)) && len(ready) < o.Budget.MinAvailable
+	return (r.Pod.HeldUnready || o.Budget.MinAvailable == 1) && len(ready) < o.Budget.MinAvailable
 }
-
-// isForDrains reports the budget of an only voter, which holds drains back. What the operator stops it for goes past it.
-func isForDrains(budget facts.Budget) bool { return budget.MinAvailable == 1 }
 
 // The way to a lower minor: a downgrade is enabled, etcd lowers the cluster version and each member the format of its
 // data, and the roll follows. etcd ends it once every member runs the lower minor.

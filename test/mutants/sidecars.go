@@ -52,7 +52,7 @@ var sidecars = []mutant{
 	},
 	{
 		Name: "the budget holds back what would cure the members that it counts as missing",
-		From: "return (r.Pod.HeldUnready || isForDrains(o.Budget)) && len(ready) < o.Budget.MinAvailable",
+		From: "return (r.Pod.HeldUnready || o.Budget.MinAvailable == 1) && len(ready) < o.Budget.MinAvailable",
 		To:   "return r.Pod.HeldUnready && len(ready) < 0",
 		Test: "TestARollPassesTheBudgetOnlyWhereSidecarsKeepMoreMembersFromBeingReadyThanItSpares",
 	},
