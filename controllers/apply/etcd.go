@@ -119,10 +119,24 @@ func (s step) removeMember(ctx context.Context, c changes.RemoveMember) error {
 		return err
 	}
 	err := s.changeList(ctx, func(ctx context.Context, voter client.Client) error { return voter.Remove(ctx, c.ID) })
-	if errors.Is(err, client.ErrMemberNotFound) {
+	if err != nil && !errors.Is(err, client.ErrMemberNotFound) {
+		return etcdError(err, "removing member "+c.Name)
+	}
+	return s.uncount(ctx, c.Name)
+}
+
+// uncount takes the Pod of a member that was removed out of the budget at once. It is ready for a moment yet, and no
+// other one may be evicted for that.
+func (s step) uncount(ctx context.Context, member string) error {
+	r := s.view.Current.Find(member)
+	if r.Pod == nil || r.Pod.Role == "" {
 		return nil
 	}
-	return etcdError(err, "removing member "+c.Name)
+	err := s.labelRole(ctx, changes.LabelRole{Pod: r.PodRef()})
+	if errors.Is(err, ErrStale) {
+		return nil // it is gone
+	}
+	return err
 }
 
 // disarmAlarms takes alarms back one by one, by the members that they were raised for, who may be gone.

@@ -10,8 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -29,66 +27,82 @@ func (r replicas) voters() (count int) {
 	return count
 }
 
-// addDrain says whether a Pod has to leave its node: the node is drained, or an EvictionRequest asks for it.
-func (s *nodeSearch) addDrain(ctx context.Context, namespace string, pod *facts.Pod) (err error) {
-	if pod.Drain, err = s.drainOf(ctx, pod.Node); err == nil && pod.Drain.Why == "" {
-		pod.Drain.Why, err = s.observer.evictionAsked(ctx, namespace, pod)
+// addDrain says whether a Pod has to leave its node: the node is drained, or an EvictionRequest asks for it. Of a Pod
+// that tolerates a cordon nothing is known: what follows it may land on the same node.
+func (s *nodeSearch) addDrain(ctx context.Context, g gathered, pod *facts.Pod) (err error) {
+	own := found(g.pods, func(p corev1.Pod) bool { return string(p.UID) == pod.UID })
+	if own == nil || keptOut(cordoned, own.Spec.Tolerations) == "" {
+		return nil
+	}
+	if pod.Drain, err = s.drainOf(ctx, pod.Node); err == nil && pod.Drain.IsKnown && pod.Drain.Why == "" {
+		pod.Drain.Why, pod.Drain.Since = s.observer.evictionAsked(ctx, own)
 	}
 	return err
 }
 
+// cordoned is a node that `kubectl cordon` was asked for.
+var cordoned = &corev1.Node{Spec: corev1.NodeSpec{Unschedulable: true}}
+
 // drainOf says whether a node is drained. Many clusters of one may share it, and their looks share what was read a
-// moment ago.
+// moment ago. What was read counts for longer where the node cannot be read: a member that is being moved would be
+// given up for one answer.
 func (s *nodeSearch) drainOf(ctx context.Context, node string) (facts.Drain, error) {
-	if seen, ok := s.observer.drains.of(node, s.observer.Now()); ok {
+	now := s.observer.Now()
+	seen, at := s.observer.drains.of(node)
+	if now.Sub(at) < drainsLast {
 		return seen, nil
 	}
 	answer, err := s.node(ctx, node)
-	if err != nil || answer.node == nil {
+	switch isRecent := now.Sub(at) < drainsCount; {
+	case (err != nil || !answer.isKnown) && isRecent:
+		return seen, nil
+	case err != nil || answer.node == nil:
 		return facts.Drain{}, err
 	}
-	drain := facts.Drain{IsKnown: true, Why: whyDrained(answer.node)}
-	s.observer.drains.add(node, drain, s.observer.Now())
+	drain := drainIn(answer.node)
+	s.observer.drains.add(node, drain, now)
 	return drain, nil
 }
 
-// evictionAsked says which EvictionRequest asks for a Pod to leave, as a part of a sentence, or "". They are alpha, and
-// few API servers have them: where they cannot be read there are none.
-func (o *Observer) evictionAsked(ctx context.Context, namespace string, pod *facts.Pod) (string, error) {
+// evictionAsked says which EvictionRequest asks for a Pod to leave, as a part of a sentence, or "", and since when. They
+// are alpha, and few API servers have them: where they cannot be read there are none, and they end no look.
+func (o *Observer) evictionAsked(ctx context.Context, pod *corev1.Pod) (why string, since time.Time) {
 	const kind = "EvictionRequest"
 	if o.Optional == nil || o.denied.isDenied(kind, o.Now()) {
-		return "", nil
+		return "", time.Time{}
 	}
 	var list lifecyclev1alpha1.EvictionRequestList
-	err := o.Optional.List(ctx, &list, client.InNamespace(namespace))
-	switch {
-	case meta.IsNoMatchError(err) || apierrors.IsNotFound(err) || apierrors.IsForbidden(err):
+	if err := o.Optional.List(ctx, &list, client.InNamespace(pod.Namespace)); err != nil {
 		o.denied.add(kind, o.Now())
-		return "", nil
-	case err != nil:
-		return "", fmt.Errorf("listing the EvictionRequests of %s: %w", namespace, err)
+		return "", time.Time{}
 	}
 	for _, r := range list.Items {
 		isAsked, target := r.Spec.Intent == lifecyclev1alpha1.EvictionRequestIntentEviction, r.Spec.Target.Pod
-		if isAsked && target != nil && string(target.UID) == pod.UID {
-			return fmt.Sprintf("EvictionRequest %s asks for its Pod to leave", r.Name), nil
+		if isAsked && target != nil && target.UID == pod.UID {
+			return fmt.Sprintf("EvictionRequest %s asks for its Pod to leave", r.Name), r.CreationTimestamp.Time
 		}
 	}
-	return "", nil
+	return "", time.Time{}
 }
 
-// whyDrained says by what sign a node is drained, as a part of a sentence, or "". `kubectl drain` cordons it first, and
-// so do tools that replace nodes; some have a taint of their own.
-func whyDrained(node *corev1.Node) string {
-	if node.Spec.Unschedulable {
-		return fmt.Sprintf("node %s is cordoned", node.Name)
-	}
+// drainIn says by what sign a node is drained. `kubectl drain` cordons it first, and so do tools that replace nodes; some
+// have a taint of their own. Kubernetes writes down since when a node is cordoned
+// (kubernetes/kubernetes:pkg/controller/util/node/controller_utils.go SwapNodeControllerTaint).
+func drainIn(node *corev1.Node) facts.Drain {
+	drain := facts.Drain{IsKnown: true}
 	for _, taint := range node.Spec.Taints {
-		if slices.Contains(drainTaints, taint.Key) {
-			return fmt.Sprintf("node %s has the taint %s", node.Name, taint.ToString())
+		switch {
+		case slices.Contains(drainTaints, taint.Key):
+			drain.Why, drain.IsGoing = fmt.Sprintf("node %s has the taint %s", node.Name, taint.ToString()), true
+			return drain
+		case taint.Key == corev1.TaintNodeUnschedulable && taint.TimeAdded != nil:
+			drain.Since = taint.TimeAdded.Time
 		}
 	}
-	return ""
+	if node.Spec.Unschedulable {
+		drain.Why = fmt.Sprintf("node %s is cordoned", node.Name)
+	}
+	return drain
 }
 
 // drainTaints are those of the cluster autoscaler
@@ -96,10 +110,13 @@ func whyDrained(node *corev1.Node) string {
 // (kubernetes-sigs/karpenter:pkg/apis/v1/taints.go), before they empty a node.
 var drainTaints = []string{"ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted"}
 
-// drainsLast is how long what was read of a node counts.
-const drainsLast = 5 * time.Second
+// What was read of a node counts for drainsLast, and where it cannot be read for drainsCount.
+const (
+	drainsLast  = 5 * time.Second
+	drainsCount = 15 * time.Minute
+)
 
-// drains are what was read of nodes a moment ago.
+// drains are what was read of nodes.
 type drains struct {
 	mu   sync.Mutex
 	seen map[string]drainSeen
@@ -110,18 +127,19 @@ type drainSeen struct {
 	at time.Time
 }
 
-func (d *drains) of(node string, now time.Time) (facts.Drain, bool) {
+// of is what was read of a node, and when.
+func (d *drains) of(node string) (facts.Drain, time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	seen, ok := d.seen[node]
-	return seen.Drain, ok && now.Sub(seen.at) < drainsLast
+	seen := d.seen[node]
+	return seen.Drain, seen.at
 }
 
 // add forgets what does not count any more.
 func (d *drains) add(node string, drain facts.Drain, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.DeleteFunc(d.seen, func(_ string, seen drainSeen) bool { return now.Sub(seen.at) >= drainsLast })
+	maps.DeleteFunc(d.seen, func(_ string, seen drainSeen) bool { return now.Sub(seen.at) >= drainsCount })
 	if d.seen == nil {
 		d.seen = map[string]drainSeen{}
 	}

@@ -31,9 +31,9 @@ func TestTheMemberOfAClusterOfOneIsToldThatItsNodeIsDrained(t *testing.T) {
 		{"nothing is asked of its node", func(*corev1.Node) {}, 1, stays},
 		{"its node is cordoned", cordon, 1, facts.Drain{IsKnown: true, Why: "node worker-0 is cordoned"}},
 		{"the cluster autoscaler empties it", tainted("ToBeDeletedByClusterAutoscaler", corev1.TaintEffectNoSchedule), 1,
-			facts.Drain{IsKnown: true, Why: "node worker-0 has the taint ToBeDeletedByClusterAutoscaler:NoSchedule"}},
+			facts.Drain{IsKnown: true, IsGoing: true, Why: "node worker-0 has the taint ToBeDeletedByClusterAutoscaler:NoSchedule"}},
 		{"Karpenter empties it", tainted("karpenter.sh/disrupted", corev1.TaintEffectNoSchedule), 1,
-			facts.Drain{IsKnown: true, Why: "node worker-0 has the taint karpenter.sh/disrupted:NoSchedule"}},
+			facts.Drain{IsKnown: true, IsGoing: true, Why: "node worker-0 has the taint karpenter.sh/disrupted:NoSchedule"}},
 		{"its kubelet is short of memory: that ends by itself", tainted(corev1.TaintNodeMemoryPressure, corev1.TaintEffectNoSchedule),
 			1, stays},
 		{"a cluster of three, whose others serve", cordon, 3, facts.Drain{}},
@@ -95,21 +95,54 @@ func TestTheMemberOfAClusterOfOneIsToldThatAnEvictionRequestNamesItsPod(t *testi
 		p := newPlace(t)
 		p.world.cluster.Spec.Size = 1
 		p.world.put(row.request)
-		if got := p.world.replica("demo-0").Pod.Drain; got != (facts.Drain{IsKnown: true, Why: row.why}) {
+		if got := p.world.replica("demo-0").Pod.Drain; !got.IsKnown || got.Why != row.why || got.Since.IsZero() != (row.why == "") {
 			t.Errorf("%s: got %+v", row.name, got)
 		}
 	}
 }
 
-func TestAnAPIServerWithoutEvictionRequestsIsNotAnErrorAndOneThatDoesNotAnswerIs(t *testing.T) {
-	p := newPlace(t)
-	p.world.cluster.Spec.Size = 1
-	p.world.optionalErr = &meta.NoKindMatchError{}
-	if got := p.world.replica("demo-0").Pod.Drain; got != (facts.Drain{IsKnown: true}) {
-		t.Errorf("got %+v", got)
+func TestAnAPIServerThatListsNoEvictionRequestsEndsNoLook(t *testing.T) {
+	for _, err := range []error{&meta.NoKindMatchError{}, errors.New("connection lost")} {
+		p := newPlace(t)
+		p.world.cluster.Spec.Size = 1
+		p.world.optionalErr = err
+		if got := p.world.replica("demo-0").Pod.Drain; got != (facts.Drain{IsKnown: true}) {
+			t.Errorf("%v: got %+v", err, got)
+		}
 	}
-	p.world.optionalErr = errors.New("connection lost")
-	if _, err := p.world.tryLook(""); !errors.Is(err, p.world.optionalErr) {
-		t.Errorf("got %v", err)
+}
+
+// A member that is being moved must not be given up for one answer of the API server.
+func TestWhatWasReadOfANodeCountsForAWhileWhereItCannotBeReadAnyMore(t *testing.T) {
+	p := newPlace(t)
+	p.world.cluster.Spec.Size, p.node.Spec.Unschedulable = 1, true
+	p.world.put(p.node)
+	observer := p.world.observer()
+	for _, row := range []struct {
+		after   time.Duration
+		refused bool
+		isKnown bool
+	}{{0, false, true}, {10 * time.Second, true, true}, {14 * time.Minute, true, true}, {time.Minute, true, false}} {
+		p.world.now = p.world.now.Add(row.after)
+		p.world.denied = row.refused
+		seen, _, err := observer.Observe(t.Context(), p.world.cluster, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := seen.Current.Members[0].Pod.Drain; got.IsKnown != row.isKnown || row.isKnown && got.Why == "" {
+			t.Errorf("%s later: %+v", row.after, got)
+		}
+	}
+}
+
+// What follows it may land on the same node, again and again.
+func TestOfAPodThatToleratesACordonNothingIsKnown(t *testing.T) {
+	p := newPlace(t)
+	p.world.cluster.Spec.Size, p.node.Spec.Unschedulable = 1, true
+	p.world.put(p.node)
+	p.pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	p.world.put(p.pod)
+	if got := p.world.replica("demo-0").Pod.Drain; got != (facts.Drain{}) {
+		t.Errorf("got %+v", got)
 	}
 }

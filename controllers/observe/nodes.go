@@ -58,7 +58,7 @@ func (o *Observer) addNodes(ctx context.Context, cluster *v1alpha1.EtcdCluster, 
 		}
 		group.Go(func() error { return places.add(ctx, g, replica) })
 		if asksDrains && replica.Pod != nil && replica.Pod.Scheduled {
-			group.Go(func() error { return look.addDrain(ctx, cluster.Namespace, replica.Pod) })
+			group.Go(func() error { return look.addDrain(ctx, g, replica.Pod) })
 		}
 		switch {
 		case isUnheard(replica) && incarnations.isWorthIt(replica):

@@ -18,6 +18,16 @@ func olderThan(age time.Duration) func(*facts.Replica) {
 	return func(r *facts.Replica) { r.Pod.Created = now.Add(-age) }
 }
 
+func drainedFor(o scene, ago time.Duration) scene {
+	return o.edit(0, func(r *facts.Replica) { r.Pod.Drain.Since = now.Add(-ago) })
+}
+
+func leavingNode(o scene) scene {
+	return o.edit(0, func(r *facts.Replica) { r.Pod.Drain.IsGoing = true })
+}
+
+func drifted(o scene) scene { o.Budget.State = facts.ObjectDrifted; return o }
+
 func TestAnOnlyMemberIsFollowedByANewOneBeforeItsNodeIsDrained(t *testing.T) {
 	only := settledWorld(1).edit(0, mayStay)
 	guarded := only.budgeting(1)
@@ -32,14 +42,14 @@ func TestAnOnlyMemberIsFollowedByANewOneBeforeItsNodeIsDrained(t *testing.T) {
 		{"and stays", guarded, Settled, RuleSettled, facts.ReasonSettled, "", ""},
 		{"also while the size grows", guarded.sized(3), Act, "grow", "", "PrepareMember", "spec.size is 3"},
 		{"not where nodes may not be read: no drain would be seen", settledWorld(1).budgeting(1), Act, "budget", "", "SetBudget",
-			"Delete the disruption budget"},
+			"Delete the disruption budget: nothing says whether"},
 		{"once its node is drained a new member joins first", drained, Act, "grow", "", "PrepareMember",
 			"it will take the place of demo-0 (" + cordoned + ")"},
 		{"at any time: a drain does not wait for a window", closed(drained), Act, "grow", "", "PrepareMember", cordoned},
 		{"also of data in its Pod", inMemory(drained), Act, "grow", "", "PrepareMember", cordoned},
 		{"also while a change of the spec is held", held, Act, "grow", "", "PrepareMember", cordoned},
 		{"with a budget from then on, where there was none", drained.budgeting(0), Act, "budget", "", "SetBudget",
-			cordoned + ", and a new member follows demo-0 first"},
+			cordoned + ", and a new member is to follow demo-0 first"},
 		{"then the old one hands over", voting, Act, "shrink", "", "MoveLeader", "demo-0 will be removed"},
 		{"loses its clients", follows, Act, "shrink", "", "LabelRole", "a new member has its place: " + cordoned},
 		{"and its vote", follows.edit(0, unlabelled), Act, "shrink", "", "RemoveMember", cordoned},
@@ -56,6 +66,18 @@ func TestAnOnlyMemberIsFollowedByANewOneBeforeItsNodeIsDrained(t *testing.T) {
 			facts.ReasonMembershipUnknown, "", "no member answers"},
 		{"data that ends with the Pod is not let go", inMemory(noPlace).edit(0, ofMemory).edit(1, ofMemory), Refuse, "promote",
 			facts.ReasonUnschedulable, "", "demo-1"},
+		{"not before it is put right, for a while", refusing(drainedFor(drained, 4*time.Minute)), Refuse, "spec-refused", facts.ReasonSpecRefused,
+			"", ""},
+		{"nor for an alarm that the operator may end", raising(drainedFor(drained, 4*time.Minute), 90, noSpace), Refuse, "alarms",
+			facts.ReasonAlarm, "", ""},
+		{"but the drain goes on after some minutes", raising(drainedFor(drained, 6*time.Minute), 90, noSpace), Act, "budget", "", "SetBudget",
+			"etcd has raised an alarm"},
+		{"and whatever keeps the new one from its vote, after a quarter of an hour", drainedFor(drained, 16*time.Minute).with(starting(1)), Act,
+			"budget", "", "SetBudget", "no new member has followed it since then"},
+		{"a node that will be deleted is let go by nothing", leavingNode(noPlace), Refuse, "promote", facts.ReasonUnschedulable, "", "demo-1"},
+		{"a budget that the spec takes out goes at once", desire(drained, func(d *facts.Desired) { d.HasBudget = false }), Act, "budget", "",
+			"SetBudget", "spec.disruption asks for none"},
+		{"one that was edited is put right", drifted(drained), Act, "budget", "", "SetBudget", cordoned},
 		{"and its Pod starts again as soon as a node takes it", refusing(drained.budgeting(0)).edit(0, noPod), Act, "pods", "",
 			"StartPods", "demo-0"},
 		{"a cluster without a budget moves it all the same", desire(drained.budgeting(0), func(d *facts.Desired) { d.HasBudget = false }),

@@ -258,6 +258,8 @@ func wayToPlace(o pass, r facts.Replica) string {
 		return fmt.Sprintf("%s. Or delete Pod %s, if it would find room on node %s then: that costs this one copy, "+
 			"and the others serve on. Until then no other member is restarted: %s would take its room.",
 			says, doomed.Name, doomed.Pod.Node, r.Name)
+	case o.due.Drained.Member != nil:
+		return says + ", or uncordon the node of " + o.due.Drained.Name + "."
 	case o.due.Succeeded.Member != nil:
 		says += ", or put the spec back. Nothing is stopped until then."
 		if canSpare(o.Judged, o.due.Succeeded) {

@@ -256,37 +256,47 @@ func budget(o pass) *proposal {
 	if want == has && (o.Budget.State != facts.ObjectDrifted || want == 0) {
 		return nil
 	}
+	if voters == 1 && want == 0 && o.Desired.HasBudget {
+		return act(changes.SetBudget{}, "nothing says whether the node of the only member is drained.")
+	}
 	return act(changes.SetBudget{MinAvailable: want}, "the number of voters is %d.",
 		voters+len(o.Membership.VotingStrangers()))
 }
 
 // budgetOfDrained holds the drain of an only voter back until a new member has its vote. Where none can follow it, it
-// lets go, so that no drain hangs for ever: the member starts again where its volume is. It never lets go of data that
-// ends with the Pod.
+// lets go, so that no drain hangs for ever: the member starts again where its volume is.
 func budgetOfDrained(o pass, r facts.Replica) *proposal {
 	why := whyLetGo(o, r)
 	switch has := o.Budget.MinAvailable; {
-	case why != "" && has > 0:
+	case has > 0 && !o.Desired.HasBudget:
+		return act(changes.SetBudget{}, "spec.disruption asks for none.")
+	case has > 0 && why != "":
 		return act(changes.SetBudget{}, "%s, and %s. A drain stops %s.", r.Pod.Drain.Why, why, r.Name)
-	case why == "" && has == 0 && o.Desired.HasBudget && o.HasQuorum():
-		return act(changes.SetBudget{MinAvailable: 1}, "%s, and a new member follows %s first.",
+	case why == "" && (has == 0 || o.Budget.State == facts.ObjectDrifted) && o.Desired.HasBudget && o.HasQuorum():
+		return act(changes.SetBudget{MinAvailable: 1}, "%s, and a new member is to follow %s first.",
 			r.Pod.Drain.Why, r.Name)
 	}
 	return nil
 }
 
-// whyLetGo says why no new member can follow an only one whose node is drained, as a part of a sentence, or "".
+// whyLetGo says why no new member follows an only one whose node is drained, as a part of a sentence, or "". What ends
+// by itself gets some time. Data that ends with the Pod or with the node is never let go.
 func whyLetGo(o pass, r facts.Replica) string {
+	isPast := func(wait time.Duration) bool { return o.IsPast(r.Pod.Drain.Since.Add(wait)) }
+	isTimed := !r.Pod.Drain.Since.IsZero()
 	switch {
-	case r.IsDoomed() || r.Ephemeral:
-	case o.Desired.Fault != "":
-		return "the spec is refused, so no new member can follow it"
-	case len(o.Raised()) > 0:
-		return "etcd has raised an alarm, so no new member can follow it"
+	case r.IsDoomed() || r.Ephemeral || r.Pod.Drain.IsGoing:
 	case o.due.Unplaced.Member != nil:
 		return fmt.Sprintf("no node takes %s, which is to follow %s", o.due.Unplaced.Name, r.Name)
 	case isSilentForLong(o.Observation, r):
 		return fmt.Sprintf("%s does not serve, so no new member can follow it", r.Name)
+	case isTimed && !isPast(facts.PlaceDeadline):
+	case o.Desired.Fault != "":
+		return "the spec is refused, so no new member can follow it"
+	case len(o.Raised()) > 0:
+		return "etcd has raised an alarm, so no new member can follow it"
+	case isTimed && isPast(facts.PlaceDeadline+joinDeadline(o.Incarnation)):
+		return "no new member has followed it since then"
 	}
 	return ""
 }

@@ -61,7 +61,8 @@ func (d *Due) succeeded(o judge.Judged) facts.Replica {
 func drained(o judge.Judged) facts.Replica {
 	those := o.Voters()
 	if !o.Membership.Known {
-		those = facts.Filter(o.Members, func(r facts.Replica) bool { return r.IsRecorded() })
+		isVoter := func(r facts.Replica) bool { return r.Pod == nil || r.Pod.Role != facts.RoleLearner }
+		those = facts.Filter(o.Members, func(r facts.Replica) bool { return r.IsRecorded() && isVoter(r) })
 	}
 	if len(those) == 1 && those[0].IsDrained() {
 		return those[0]

@@ -107,7 +107,7 @@ var moves = []mutant{
 	},
 	{
 		Name: "an only member has a budget also where no drain would be seen", Peer: "",
-		From: "voters[0].Pod.Drain == Drain{IsKnown: true}",
+		From: `voters[0].Pod.Drain.IsKnown && voters[0].Pod.Drain.Why == ""`,
 		To:   `voters[0].Pod.Drain.Why == ""`,
 		Test: "TestAnOnlyMemberIsFollowedByANewOneBeforeItsNodeIsDrained",
 	},

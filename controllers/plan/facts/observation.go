@@ -305,7 +305,9 @@ func (f Flags) NeedData() bool { return f == FlagsSealed || f == FlagsComparing 
 // Drain is whether a Pod has to leave its node. The zero Drain is: that is not known.
 type Drain struct {
 	IsKnown bool
-	Why     string // as a part of a sentence; empty where it may stay
+	Why     string    // as a part of a sentence; empty where it may stay
+	Since   time.Time // zero where Kubernetes does not say it
+	IsGoing bool      // the node itself is about to be deleted, by an autoscaler
 }
 
 // Pod is a member's process.

@@ -109,7 +109,7 @@ func BudgetFor(o View, voters int) int {
 // mayStay reports an only voter of which it is known that it may stay on its node.
 func (o View) mayStay() bool {
 	voters := o.Voters()
-	return len(voters) == 1 && voters[0].Pod != nil && voters[0].Pod.Drain == Drain{IsKnown: true}
+	return len(voters) == 1 && voters[0].Pod != nil && voters[0].Pod.Drain.IsKnown && voters[0].Pod.Drain.Why == ""
 }
 
 // NewBytes is the size of a new member's volume: that of the spec, or the largest that a voter has, whose data it may

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
+	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
@@ -52,6 +53,7 @@ func (w *World) commit(cl *cluster, c changes.Change) error {
 		i := cl.find(c.ID)
 		cl.members = slices.Delete(cl.members, i, i+1)
 		cl.removed[c.ID] = true
+		w.editPod(facts.PodRef{Name: c.Name, UID: w.objects.pods[c.Name].UID}, func(p *pod) { p.Role = "" })
 	case changes.MoveLeader:
 		cl.leader = c.ToID
 	case changes.Compact:
