@@ -80,7 +80,7 @@ func (w *World) checkDrain(name string) {
 	}
 }
 
-// drainOf is what the operator reads of the node of a Pod: it asks where there is one voter, or is to be. In some worlds
+// drainOf is what the operator reads of the node of a Pod: it asks where there is one voter, or will be. In some worlds
 // nodes may not be read.
 func (w *World) drainOf(p pod) facts.Drain {
 	c := w.clusters[w.objects.bootstrap.ClusterID]
