@@ -64,8 +64,8 @@ func (s *nodeSearch) drainOf(ctx context.Context, node string) (facts.Drain, err
 	return drain, nil
 }
 
-// evictionAsked says which EvictionRequest asks for a Pod to leave, as a part of a sentence, or "", and since when. They
-// are alpha, and few API servers have them: where they cannot be read there are none, and they end no look.
+// evictionAsked says which EvictionRequest asks for a Pod to leave, as a part of a sentence, or "", and since when.
+// They are alpha, and few API servers have them: where they cannot be read there are none, and they end no look.
 func (o *Observer) evictionAsked(ctx context.Context, pod *corev1.Pod) (why string, since time.Time) {
 	const kind = "EvictionRequest"
 	if o.Optional == nil || o.denied.isDenied(kind, o.Now()) {
@@ -85,8 +85,8 @@ func (o *Observer) evictionAsked(ctx context.Context, pod *corev1.Pod) (why stri
 	return "", time.Time{}
 }
 
-// drainIn says by what sign a node is drained. `kubectl drain` cordons it first, and so do tools that replace nodes; some
-// have a taint of their own. Kubernetes writes down since when a node is cordoned
+// drainIn says by what sign a node is drained. `kubectl drain` cordons it first, and so do tools that replace nodes;
+// some have a taint of their own. Kubernetes writes down since when a node is cordoned
 // (kubernetes/kubernetes:pkg/controller/util/node/controller_utils.go SwapNodeControllerTaint).
 func drainIn(node *corev1.Node) facts.Drain {
 	drain := facts.Drain{IsKnown: true}

@@ -194,7 +194,8 @@ func pods(o pass) *proposal {
 			continue
 		}
 		if r.Pod.Running && r.Pod.Ready && o.IsAlive() {
-			return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r), PastBudget: o.Budget.MinAvailable == 1},
+			isForDrains := o.Budget.MinAvailable == 1 // that of an only voter
+			return act(changes.EvictPod{Pod: r.PodRef(), Successor: restartOf(r), PastBudget: isForDrains},
 				"it runs and does not answer. It is started anew with the settings of the spec.")
 		}
 		c.Pods, says = append(c.Pods, r.PodRef()), append(says, r.Name+" "+why)

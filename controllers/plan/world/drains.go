@@ -73,10 +73,9 @@ func (w *World) checkDrain(name string) {
 	if c == nil || w.objects.budget == 0 || len(c.voters()) > 2 || !c.hasVoter(name) || !w.hasQuorum(c) {
 		return
 	}
-	isOther := func(p *process) bool { return p.pod != name }
-	if left := slices.DeleteFunc(w.runningVoters(c), func(p *process) bool { return !isOther(p) }); len(left) <
-		etcdutil.Quorum(len(c.voters())) {
-		w.violate("I1: a drain takes %s, one of %d voters, beside a budget of %d", name, len(c.voters()), w.objects.budget)
+	left := slices.DeleteFunc(w.runningVoters(c), func(p *process) bool { return p.pod == name })
+	if voters := len(c.voters()); len(left) < etcdutil.Quorum(voters) {
+		w.violate("I1: a drain takes %s, one of %d voters, beside a budget of %d", name, voters, w.objects.budget)
 	}
 }
 
