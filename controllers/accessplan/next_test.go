@@ -78,7 +78,7 @@ func TestWhatIsDoneNextForAClient(t *testing.T) {
 		{"an issuer is asked", settled(func(o *Observation) { o.Secret = Secret{ToAsk: "shop-etcd-clients"} }), "AskIssuer", "shop-etcd-clients"},
 		{"what it signs is waited for", settled(func(o *Observation) { o.Secret = Secret{Awaits: "CertificateRequest r: it takes its time"} }),
 			ReasonAwaitsIssuer, "it takes its time. The operator writes the Secret shop-etcd once it is signed"},
-		{"a certificate that is to be renewed goes on", settled(func(o *Observation) {
+		{"a certificate that has to be renewed goes on", settled(func(o *Observation) {
 			o.Secret.Awaits, o.Secret.NotAfter = "CertificateRequest r: it failed", o.Now.Add(time.Hour)
 		}), ReasonGranted, "The next certificate waits for its issuer: CertificateRequest r: it failed."},
 		{"one that ended does not", settled(func(o *Observation) { o.Secret.Awaits, o.Secret.NotAfter = "r", o.Now.Add(-time.Hour) }), ReasonAwaitsIssuer, "r"},

@@ -10,6 +10,7 @@ import (
 
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/record"
@@ -152,6 +153,28 @@ func TestAMemberIsRemovedOnceHoweverOftenItIsAsked(t *testing.T) {
 	}
 	if m := r.member(t, nextToLeave); m != nil || len(r.look(t).Current.Membership.Members) != 2 {
 		t.Errorf("%+v", r.look(t).Current.Membership.Members)
+	}
+}
+
+// Its Pod is ready for a moment yet. While the budget counted it, another one could be evicted in its place.
+func TestAMemberThatWasRemovedCountsInNoBudget(t *testing.T) {
+	r := newRunning(t)
+	wholeCluster(t, r.world)
+	leaves := map[bool]string{true: "demo-1", false: "demo-0"}[r.leaderName(t) == "demo-0"]
+	pod := r.pod(t, leaves)
+	r.mustDo(t, bootstrapped(), changes.LabelRole{Pod: ref(pod), Role: facts.RoleLeaving})
+	view := r.look(t)
+	for i := range view.Current.Members {
+		if view.Current.Members[i].Name == leaves {
+			view.Current.Members[i].Pod = &facts.Pod{UID: string(pod.UID), Role: facts.RoleLeaving}
+		}
+	}
+	r.mustDo(t, view, changes.RemoveMember{Name: leaves, ID: r.member(t, leaves).ID})
+	if role, isThere := r.pod(t, leaves).Labels[v1alpha1.LabelRole]; isThere {
+		t.Errorf("%s is %q", leaves, role)
+	}
+	if r.member(t, leaves) != nil {
+		t.Error("it is a member yet")
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	lifecyclev1alpha1 "k8s.io/api/lifecycle/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -35,7 +37,7 @@ func (s *nodeSearch) addDrain(ctx context.Context, g gathered, pod *facts.Pod) (
 		return nil
 	}
 	if pod.Drain, err = s.drainOf(ctx, pod.Node); err == nil && pod.Drain.IsKnown && pod.Drain.Why == "" {
-		pod.Drain.Why, pod.Drain.Since = s.observer.evictionAsked(ctx, own)
+		pod.Drain = s.observer.evictionAsked(ctx, own)
 	}
 	return err
 }
@@ -64,25 +66,36 @@ func (s *nodeSearch) drainOf(ctx context.Context, node string) (facts.Drain, err
 	return drain, nil
 }
 
-// evictionAsked says which EvictionRequest asks for a Pod to leave, as a part of a sentence, or "", and since when.
-// They are alpha, and few API servers have them: where they cannot be read there are none, and they end no look.
-func (o *Observer) evictionAsked(ctx context.Context, pod *corev1.Pod) (why string, since time.Time) {
+// evictionAsked says which EvictionRequest asks for a Pod to leave. They are alpha, and few API servers have them: one
+// that has none ends no look. Where they cannot be read any more, what was read counts for longer, as it does of nodes.
+func (o *Observer) evictionAsked(ctx context.Context, pod *corev1.Pod) facts.Drain {
 	const kind = "EvictionRequest"
-	if o.Optional == nil || o.denied.isDenied(kind, o.Now()) {
-		return "", time.Time{}
+	now, asks := o.Now(), facts.Drain{IsKnown: true}
+	seen, at := o.drains.of(string(pod.UID))
+	if now.Sub(at) >= drainsCount {
+		seen = asks
+	}
+	if o.Optional == nil || o.denied.isDenied(kind, now) {
+		return seen
 	}
 	var list lifecyclev1alpha1.EvictionRequestList
 	if err := o.Optional.List(ctx, &list, client.InNamespace(pod.Namespace)); err != nil {
-		o.denied.add(kind, o.Now())
-		return "", time.Time{}
+		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+			o.denied.add(kind, now)
+		}
+		return seen
 	}
 	for _, r := range list.Items {
 		isAsked, target := r.Spec.Intent == lifecyclev1alpha1.EvictionRequestIntentEviction, r.Spec.Target.Pod
 		if isAsked && target != nil && target.UID == pod.UID {
-			return fmt.Sprintf("EvictionRequest %s asks for its Pod to leave", r.Name), r.CreationTimestamp.Time
+			asks.Why = fmt.Sprintf("EvictionRequest %s asks for its Pod to leave", r.Name)
+			asks.Since = r.CreationTimestamp.Time
 		}
 	}
-	return "", time.Time{}
+	if asks.Why != "" || seen.Why != "" {
+		o.drains.add(string(pod.UID), asks, now)
+	}
+	return asks
 }
 
 // drainIn says by what sign a node is drained. `kubectl drain` cordons it first, and so do tools that replace nodes;
@@ -116,7 +129,7 @@ const (
 	drainsCount = 15 * time.Minute
 )
 
-// drains are what was read of nodes.
+// drains are what was read of nodes, by their names, and of Pods that are asked to leave, by their UIDs.
 type drains struct {
 	mu   sync.Mutex
 	seen map[string]drainSeen
@@ -127,21 +140,21 @@ type drainSeen struct {
 	at time.Time
 }
 
-// of is what was read of a node, and when.
-func (d *drains) of(node string) (facts.Drain, time.Time) {
+// of is what was read of a node or a Pod, and when.
+func (d *drains) of(what string) (facts.Drain, time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	seen := d.seen[node]
+	seen := d.seen[what]
 	return seen.Drain, seen.at
 }
 
 // add forgets what does not count any more.
-func (d *drains) add(node string, drain facts.Drain, now time.Time) {
+func (d *drains) add(what string, drain facts.Drain, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	maps.DeleteFunc(d.seen, func(_ string, seen drainSeen) bool { return now.Sub(seen.at) >= drainsCount })
 	if d.seen == nil {
 		d.seen = map[string]drainSeen{}
 	}
-	d.seen[node] = drainSeen{drain, now}
+	d.seen[what] = drainSeen{drain, now}
 }

@@ -1,6 +1,7 @@
 package observe_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
@@ -110,6 +112,45 @@ func TestAnAPIServerThatListsNoEvictionRequestsEndsNoLook(t *testing.T) {
 			t.Errorf("%v: got %+v", err, got)
 		}
 	}
+}
+
+func TestAnEvictionRequestThatCannotBeReadAnyMoreCountsForAWhile(t *testing.T) {
+	p := newPlace(t)
+	p.world.cluster.Spec.Size = 1
+	request := &lifecyclev1alpha1.EvictionRequest{ObjectMeta: metav1.ObjectMeta{Name: "rebalance", Namespace: "shop"},
+		Spec: lifecyclev1alpha1.EvictionRequestSpec{Intent: lifecyclev1alpha1.EvictionRequestIntentEviction,
+			Target: lifecyclev1alpha1.EvictionRequestTarget{Pod: &lifecyclev1alpha1.EvictionRequestPodReference{Name: "demo-0", UID: p.pod.UID}}}}
+	p.world.put(request)
+	observer := p.world.observer()
+	reader := &failing{Reader: observer.Optional}
+	observer.Optional = reader
+	for _, row := range []struct {
+		after   time.Duration
+		err     error
+		isAsked bool
+	}{{0, nil, true}, {time.Minute, errors.New("connection lost"), true}, {15 * time.Minute, errors.New("connection lost"), false}} {
+		p.world.now, reader.err = p.world.now.Add(row.after), row.err
+		seen, _, err := observer.Observe(t.Context(), p.world.cluster, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := seen.Current.Members[0].Pod.Drain; (got.Why != "") != row.isAsked {
+			t.Errorf("%s later: %+v", row.after, got)
+		}
+	}
+}
+
+// failing is a reader that fails at will.
+type failing struct {
+	client.Reader
+	err error
+}
+
+func (f *failing) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if f.err != nil {
+		return f.err
+	}
+	return f.Reader.List(ctx, list, opts...)
 }
 
 // A member that is being moved must not be given up for one answer of the API server.

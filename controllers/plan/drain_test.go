@@ -72,7 +72,7 @@ func TestAnOnlyMemberIsFollowedByANewOneBeforeItsNodeIsDrained(t *testing.T) {
 			facts.ReasonAlarm, "", ""},
 		{"but the drain goes on after some minutes", raising(drainedFor(drained, 6*time.Minute), 90, noSpace), Act, "budget", "", "SetBudget",
 			"etcd has raised an alarm"},
-		{"and whatever keeps the new one from its vote, after a quarter of an hour", drainedFor(drained, 16*time.Minute).with(starting(1)), Act,
+		{"and for any reason that keeps the new one from its vote, after a quarter of an hour", drainedFor(drained, 16*time.Minute).with(starting(1)), Act,
 			"budget", "", "SetBudget", "no new member has followed it since then"},
 		{"a node that will be deleted is let go by nothing", leavingNode(noPlace), Refuse, "promote", facts.ReasonUnschedulable, "", "demo-1"},
 		{"a budget that the spec takes out goes at once", desire(drained, func(d *facts.Desired) { d.HasBudget = false }), Act, "budget", "",

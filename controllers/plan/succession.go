@@ -31,7 +31,7 @@ func whyMoved(o judge.Judged, r facts.Replica) string {
 	return why
 }
 
-// isAskedToGo reports a member that is to be replaced now, also while the settings of the spec are held back: a person
+// isAskedToGo reports a member that has to be replaced now, also while the settings of the spec are held back: a person
 // wants it, or its node is drained. While no new member can join it is as the others are.
 func isAskedToGo(o judge.Judged, r facts.Replica) bool {
 	return (r.IsUnwanted || r.IsDrained()) && !isGoingDown(o) && !o.IsFenced(r)

@@ -18,7 +18,7 @@ type AttributesState string
 
 // The states of a change of attributes.
 const (
-	AttributesNotBegun   AttributesState = ""           // nothing is known to work on it, or nothing is to be done
+	AttributesNotBegun   AttributesState = ""           // nothing is known to work on it, or nothing has to be done
 	AttributesUnderWay   AttributesState = "UnderWay"   // the driver changes the volume
 	AttributesPending    AttributesState = "Pending"    // the class is not there, or is for another driver
 	AttributesInfeasible AttributesState = "Infeasible" // the driver refuses it

@@ -223,7 +223,7 @@ type Object struct {
 	Port           Port      // of a CA
 	CAs            CAs       // of a CA: all that its Secret holds; see trust.go
 	Source         CASource  // of a CA: where the spec wants it from
-	Awaits         Awaited   // of certificates: what is to be signed elsewhere
+	Awaits         Awaited   // of certificates: what others have yet to sign
 	Names          Trust     // of certificates: the CAs beside them, which their holder trusts
 	Made           Made      // of certificates: when the last of them was issued
 	NotAfter       time.Time // end of the certificate in it; zero when there is none

@@ -164,7 +164,7 @@ type Kind string
 // The kinds of causes.
 const (
 	OwnKind     Kind = "own"     // of this disk or node: a new member would not meet it
-	RecursKind  Kind = "recurs"  // a new member would meet it as well: it is told, and nobody is replaced for it
+	RecursKind  Kind = "recurs"  // a new member would meet it as well: it is told, and no member is replaced for it
 	DoubtKind   Kind = "doubt"   // one member's word does not prove it: the others' evidence decides
 	UnknownKind Kind = "unknown" // time tells
 )

@@ -33,7 +33,7 @@ type CASource struct {
 	Asked, Moved time.Time
 }
 
-// Awaited is what a Secret with certificates waits for, where an issuer signs them. All that is to be done with the
+// Awaited is what a Secret with certificates waits for, where an issuer signs them. All that has to be done with the
 // Secret waits for it.
 type Awaited struct {
 	Request   string // the CertificateRequest; empty: nothing is waited for
