@@ -42,7 +42,7 @@ func judge(directory string, patience time.Duration) (v verdict) {
 	if err != nil {
 		return notJudged(err)
 	}
-	persisted, err := report.LoadClusterPersistedRequests(zap.NewNop(), directory)
+	persisted, err := requestsOf(directory)
 	if err == nil && len(persisted) == 0 {
 		err = errors.New("the logs of the members have no request")
 	}

@@ -2,11 +2,16 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
 )
 
 // paused is what three clients asked a cluster of three whose members were stopped one after the other, a second each.
@@ -60,6 +65,49 @@ func TestAHistoryThatLacksAPartIsNotCalledLinearizable(t *testing.T) {
 			t.Errorf("without %s: %+v", part, found)
 		}
 	}
+}
+
+func TestAQuestionAboutAlarmsInTheLogIsNoPartOfWhatIsJudged(t *testing.T) {
+	asks := pb.AlarmRequest_GET
+	if found := judge(withAlarm(t, asks), time.Minute); found.Linearizable != yes || found.Watch != yes {
+		t.Errorf("%s: %+v", asks, found)
+	}
+	raises := pb.AlarmRequest_ACTIVATE
+	if found := judge(withAlarm(t, raises), time.Minute); found.Linearizable == yes || found.err() == nil {
+		t.Errorf("%s: %+v", raises, found)
+	}
+}
+
+// withAlarm has a request about alarms in the place of the first request by which a member says where it is.
+func withAlarm(t *testing.T, action pb.AlarmRequest_AlarmAction) string {
+	t.Helper()
+	alarm, err := proto.Marshal(&pb.InternalRaftRequest{Alarm: &pb.AlarmRequest{Action: action}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory, into := copied(t), t.TempDir()
+	members, err := filepath.Glob(filepath.Join(directory, "server-*"))
+	if err != nil || len(members) == 0 {
+		t.Fatal(members, err)
+	}
+	for _, member := range members {
+		changed := filepath.Join(into, filepath.Base(member))
+		var at uint64
+		err := copyLog(member, changed, func(e *raftpb.Entry) {
+			var q pb.InternalRaftRequest
+			isMember := proto.Unmarshal(e.GetData(), &q) == nil && q.GetClusterMemberAttrSet() != nil
+			if e.GetType() == raftpb.EntryNormal && isMember && at == 0 {
+				at, e.Data = e.GetIndex(), alarm
+			}
+		})
+		if err != nil || at == 0 {
+			t.Fatal("no place in the log of ", member, err)
+		}
+		if err := errors.Join(os.RemoveAll(member), os.Rename(changed, member)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return directory
 }
 
 func copied(t *testing.T) string {

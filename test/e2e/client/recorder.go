@@ -50,7 +50,7 @@ type recorded struct {
 // Record dials, reads the empty database, and begins. PerSecond is of each client.
 func Record(ctx context.Context, o Options, clients int) (*Recorder, error) {
 	asking, stop := context.WithCancel(context.WithoutCancel(ctx))
-	watching, unwatch := context.WithCancel(context.WithoutCancel(ctx))
+	following, unwatch := context.WithCancel(context.WithoutCancel(ctx))
 	r := &Recorder{prefix: o.Prefix, began: time.Now(), stop: stop, unwatch: unwatch, deletes: make(chan struct{}, 1)}
 	for range clients {
 		etcd, err := Dial(o)
@@ -65,17 +65,24 @@ func Record(ctx context.Context, o Options, clients int) (*Recorder, error) {
 		r.Close()
 		return nil, err
 	}
-	etcd, err := Dial(o)
+	etcd, err := Dial(watching(o))
 	if err != nil {
 		r.Close()
 		return nil, err
 	}
 	r.watcher = &watcher{etcd: etcd, began: r.began}
-	r.told.Go(func() { r.watcher.run(watching, o.Prefix) })
+	r.told.Go(func() { r.watcher.run(following, o.Prefix) })
 	for _, c := range r.clients {
 		r.ended.Go(func() { c.run(asking) })
 	}
 	return r, nil
+}
+
+// watching has the keepalive that docs/connect.md asks of every client. A watch sends nothing, so without one it waits for
+// a member whose node is gone until the kernel gives up.
+func watching(o Options) Options {
+	o.Settings = &Settings{KeepAlive: [2]time.Duration{10 * time.Second, 3 * time.Second}, MinConnectTimeout: attemptTimeout}
+	return o
 }
 
 // readEmpty has the history begin with a read of a database in which nothing was written, as the model does.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,6 +108,9 @@ var _ = Describe("Clients", func() {
 // aLine is how much of a failure fits into a row. All of it is in the output.
 const aLine = 200
 
+// gomegaError is how Gomega says an error: around its text is what Go has of it in memory.
+var gomegaError = regexp.MustCompile(`^Unexpected error: <[^>]*>: (.*?) \{.*$`)
+
 // What was begun and not finished is in the report, with why. What is not there was not begun.
 var _ = ReportAfterEach(func(report SpecReport) {
 	if !report.Failed() {
@@ -114,7 +118,7 @@ var _ = ReportAfterEach(func(report SpecReport) {
 	}
 	labels := report.Labels()
 	run, _ := strconv.Atoi(labels[1])
-	why := strings.Join(strings.Fields(report.FailureMessage()), " ")
+	why := gomegaError.ReplaceAllString(strings.Join(strings.Fields(report.FailureMessage()), " "), "$1")
 	found := taken{Scenario: labels[0], Run: run, Error: why[:min(len(why), aLine)]}
 	Expect(writeJSON(filepath.Join(history(labels[0], run), "run.json"), found)).To(Succeed())
 })
