@@ -427,6 +427,8 @@ func inPlace() []row {
 			"", "approve that"},
 		{"not where the spec asks for an older minor version by now", wanting(taskDone, older), Refuse,
 			"restore-switch-over", facts.ReasonRestoreHeld, "", "Put spec.version back"},
+		{"nor where it asks for data in Pods by now", desire(taskDone, func(d *facts.Desired) { d.Ephemeral = true }),
+			Refuse, "restore-switch-over", facts.ReasonRestoreHeld, "", "Take spec.storage.ephemeral out"},
 		{"but where it asks for a newer one: members go up from there", wanting(ready, newer), Act,
 			"restore-switch-over", "", "SwitchOver", ""},
 		{"what cannot be moved to keeps nobody from looking after the cluster",

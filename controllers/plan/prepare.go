@@ -209,6 +209,10 @@ func whyNotMove(o pass, request facts.Request) string {
 			"the operator reach it; or take the approval away and " +
 			"approve again: then it is read on its volume"
 	}
+	if o.Desired.Ephemeral && !incarnation.Origin.IsZero() {
+		return "what was restored is on volumes, and the spec asks for data in Pods. Take spec.storage.ephemeral out " +
+			"until the restore is complete, or delete the EtcdRestore"
+	}
 	why := etcdutil.WhyNotBegin(incarnation.Origin.Version, o.Desired.Newest())
 	if incarnation.Source == record.SourceBackup && why != "" {
 		return "what was restored cannot serve as the spec asks: " + why + ". Put spec.version back, or delete the " +

@@ -57,7 +57,9 @@ func guardBeginning(o facts.View) Veto {
 		return incarnationAtRisk("nothing says that the survivor still holds just what was restored.")
 	case l.Origin.IsZero() != (l.Source == record.SourceEmpty):
 		return incarnationAtRisk("what was restored is not what was asked for.")
-	case !l.Origin.IsZero() && o.Desired.Ephemeral, l.Source == record.SourceBackup &&
+	case !l.Origin.IsZero() && o.Desired.Ephemeral:
+		return dataAtRisk("what was restored is on volumes, and the spec asks for data in Pods.")
+	case l.Source == record.SourceBackup &&
 		etcdutil.WhyNotBegin(l.Origin.Version, o.Desired.Newest()) != "":
 		return dataAtRisk("what was restored is of etcd %s, and cannot start as the spec asks.", l.Origin.Version)
 	}
