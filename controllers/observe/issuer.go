@@ -198,7 +198,7 @@ func (k *keyring) signing(asking resources.Asking, ca string, held authority) si
 	case resources.SigningWaits, resources.SigningRefused:
 	}
 	return signing{Awaited: facts.Awaited{Request: asking.Name, Why: words.Bounded(s.Why), Since: s.Since,
-		IsRefused: s.State == resources.SigningRefused}}
+		IsRefused: s.State == resources.SigningRefused, IsOtherCA: s.State == resources.SigningOtherCA}}
 }
 
 // askAnew has an issuer asked which CA it signs with, where it signed with another one since it was asked.

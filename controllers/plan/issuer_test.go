@@ -55,6 +55,10 @@ func awaits(isRefused bool) func(*facts.Object) {
 
 func awaiting(r *facts.Replica)   { r.Secret.Name = r.Name + "-tls"; awaits(false)(&r.Secret) }
 func refusedOne(r *facts.Replica) { r.Secret.Name = r.Name + "-tls"; awaits(true)(&r.Secret) }
+func signedByAnother(r *facts.Replica) {
+	awaiting(r)
+	r.Secret.Awaits.IsOtherCA = true
+}
 func unborn(o scene) scene {
 	o.Objects = slices.Clone(o.Objects)
 	o.Objects[0].State, o.Objects[0].Port = facts.ObjectAbsent, facts.ForClients
@@ -97,6 +101,11 @@ func issuerRows() []row {
 			"Secret demo-client-tls"},
 		{"a request that was refused is for a person", naming(issuersAlone().edit(1, refusedOne), issuer), Refuse, "signing", facts.ReasonAwaitsIssuer, "",
 			"Members and clients go on with those that they have. Put the issuer right."},
+		{"a new member with its data in its Pod waits for a person where the issuer signs with another CA by itself",
+			toPods(inMemory(naming(issuersAlone().edit(1, signedByAnother), issuer))), Refuse, "signing",
+			facts.ReasonAwaitsIssuer, "", "Have the issuer sign with that one until all trust both."},
+		{"one with a volume does not: it trusts both after a restart", naming(issuersAlone().edit(1, signedByAnother), issuer), Wait, "signing",
+			facts.ReasonAwaitsIssuer, "", "It goes on by itself"},
 		{"other certificates are written meanwhile", naming(issuersAlone().edit(1, awaiting).edit(2, outOfDate), issuer), Act, "scaffold", "",
 			"ApplyObjects", "Apply the certificates of demo-2"},
 		{"members are looked after meanwhile", naming(issuersAlone().edit(1, awaiting).edit(1, noData), issuer), Act, "replace", "", "RemoveMember", "demo-1"},

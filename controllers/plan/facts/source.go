@@ -40,6 +40,7 @@ type Awaited struct {
 	Why       string // as a sentence without its end
 	Since     time.Time
 	IsRefused bool // it is asked again in a while, and a person may have to do something
+	IsOtherCA bool // it was signed with another CA than the one that members trust
 }
 
 // IsAwaited reports a Secret that an issuer has to sign something for.

@@ -67,6 +67,13 @@ func (w *World) mayEvict(name string) bool {
 	return ready >= w.objects.budget
 }
 
+// isAnyDrained reports a voter that a drain waits for.
+func (w *World) isAnyDrained(c *cluster) bool {
+	return slices.ContainsFunc(c.voters(), func(m etcdutil.Member) bool {
+		return slices.Contains(w.drained, w.objects.pods[c.nameOf(m.ID)].UID)
+	})
+}
+
 // checkDrain holds the operator to its budget: while there is one, no drain takes the quorum of one voter or two.
 func (w *World) checkDrain(name string) {
 	c := w.written()

@@ -137,7 +137,8 @@ func (w *World) awaits(from objects, name string) facts.Awaited {
 	if !isIssuers(from.ca) || isToAsk || by == from.ca && w.issuer.isThere && !w.issuer.isWrong {
 		return facts.Awaited{}
 	}
-	return facts.Awaited{Request: name + "-tls-peers", Why: "it is not signed", IsRefused: w.issuer.isWrong}
+	return facts.Awaited{Request: name + "-tls-peers", Why: "it is not signed", IsRefused: w.issuer.isWrong,
+		IsOtherCA: by != from.ca}
 }
 
 // ChangeGiven is a person, or cert-manager, who changes what the spec names for the CA, or what its Secret holds.

@@ -54,7 +54,8 @@ func (w *World) checkWindow(change changes.Change) {
 			says = w.whyHeld(change.From)
 		}
 	case changes.AddLearner:
-		if len(c.voters()) >= w.wantedOf(c) && w.areAllWell(c) && !c.hasVoter(w.Unwanted) && !w.isKeptAwake(c) {
+		if len(c.voters()) >= w.wantedOf(c) && w.areAllWell(c) && !c.hasVoter(w.Unwanted) && !w.isKeptAwake(c) &&
+			!w.isAnyDrained(c) {
 			says = "every voter serves, and there are as many as the size asks for"
 		}
 	case changes.EnableDowngrade:
