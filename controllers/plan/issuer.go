@@ -63,8 +63,8 @@ func awaitIssuer(o pass) *proposal {
 	if told.IsOtherCA && o.Desired.Ephemeral {
 		return refuse(facts.ReasonAwaitsIssuer, "%s Members with their data in Pods get to trust another CA by new "+
 			"members alone, whose certificates the former CA has to sign. Have the issuer sign with that one until "+
-			"all trust both. The operator asks it again an hour later, or as soon as the CertificateRequest is deleted.",
-			says).byHuman()
+			"all trust both. The operator asks it again an hour later, or as soon as the CertificateRequest is "+
+			"deleted.", says).byHuman()
 	}
 	if told.IsRefused {
 		return refuse(facts.ReasonAwaitsIssuer, "%s Put the issuer right. The operator asks it again an hour later, "+
