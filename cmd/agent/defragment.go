@@ -20,8 +20,13 @@ type defragmented struct {
 	After  int64 `json:"after"`
 }
 
-// snapshotWait is between two looks whether a member still sends a snapshot.
-const snapshotWait = time.Second
+const (
+	// lookAgain is between two looks at a member that cannot be asked yet.
+	lookAgain = time.Second
+	// answerWithin is for how long a member that does not answer may be starting. It is a small part of the time that
+	// the Pod has.
+	answerWithin = 30 * time.Second
+)
 
 // defragment has one member write its database anew. Only the member that was meant is asked, and none while it sends
 // a snapshot: it would hold all its locks until that has ended.
@@ -79,7 +84,7 @@ func connect(endpoint backup.Endpoint, config *tls.Config) (client.Client, error
 }
 
 func giveBack(ctx context.Context, member client.Client, cluster, id etcdutil.ID, until int64) (any, error) {
-	before, err := member.Status(ctx)
+	before, err := awaitAnswer(ctx, member)
 	switch {
 	case err != nil:
 		return nil, err
@@ -102,6 +107,28 @@ func giveBack(ctx context.Context, member client.Client, cluster, id etcdutil.ID
 	return defragmented{before.DBSize, after.DBSize}, nil
 }
 
+// awaitAnswer asks a member for its status. Its etcd may have been killed since the operator looked, and is starting.
+func awaitAnswer(ctx context.Context, member client.Client) (client.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	for {
+		answer, err := member.Status(ctx)
+		if !client.IsUnreachable(err) || pause(ctx) != nil {
+			return answer, err
+		}
+	}
+}
+
+// pause is over at the next look, or with an error when the time is.
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(lookAgain):
+		return nil
+	}
+}
+
 // awaitNoSnapshot waits until the member sends none. A person may take one at any time.
 func awaitNoSnapshot(ctx context.Context, member client.Client) error {
 	for {
@@ -109,10 +136,8 @@ func awaitNoSnapshot(ctx context.Context, member client.Client) error {
 		if err != nil || !isSending {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the member sent a snapshot all the while: %w", context.Cause(ctx))
-		case <-time.After(snapshotWait):
+		if err := pause(ctx); err != nil {
+			return fmt.Errorf("the member sent a snapshot all the while: %w", err)
 		}
 	}
 }

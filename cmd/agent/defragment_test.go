@@ -7,19 +7,26 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 )
 
-// lone is a member that sends so many snapshots more before it can be defragmented.
+// lone is a member that is silent so often, and sends so many snapshots more before it can be defragmented.
 type lone struct {
 	client.Client
-	sends int
-	size  int64
-	asked bool
+	silent int
+	sends  int
+	size   int64
+	asked  bool
 }
 
 func (l *lone) Status(context.Context) (client.Status, error) {
+	if l.silent--; l.silent >= 0 {
+		return client.Status{}, status.Error(codes.Unavailable, "connection refused")
+	}
 	return client.Status{ClusterID: 7, MemberID: 8, DBSize: l.size}, nil
 }
 
@@ -50,6 +57,19 @@ func TestOnlyTheMemberThatIsMeantIsDefragmentedAndOnceItSendsNoSnapshot(t *testi
 		if _, err := giveBack(t.Context(), other, meant[0], meant[1], 0); err == nil || other.asked {
 			t.Errorf("%v is meant, and 8 of 7 was asked: %v", meant, err)
 		}
+	}
+}
+
+func TestAMemberThatStartsJustThenIsWaitedForAndOneThatStaysSilentIsLeftAlone(t *testing.T) {
+	member := &lone{silent: 1, size: 100}
+	if got, err := giveBack(t.Context(), member, 7, 8, 0); err != nil || got != (defragmented{100, 10}) {
+		t.Errorf("%+v: %v", got, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("the time is over"))
+	dead := &lone{silent: 1 << 20}
+	if _, err := giveBack(ctx, dead, 7, 8, 0); err == nil || !strings.Contains(err.Error(), "connection refused") || dead.asked {
+		t.Errorf("asked %v: %v", dead.asked, err)
 	}
 }
 
