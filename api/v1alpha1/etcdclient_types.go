@@ -50,7 +50,9 @@ type EtcdClientList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.secretName) == has(oldSelf.secretName)",message="spec.secretName cannot change: create another EtcdClient",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="has(self.secretKeys) == has(oldSelf.secretKeys)",message="spec.secretKeys cannot change: create another EtcdClient",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="(has(self.password) && self.password) == (has(oldSelf.password) && oldSelf.password)",message="spec.password cannot change: create another EtcdClient",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="(has(self.pkcs12) && self.pkcs12) == (has(oldSelf.pkcs12) && oldSelf.pkcs12)",message="spec.pkcs12 cannot change: create another EtcdClient",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="!has(self.secretKeys) || has(self.password) && self.password || self.secretKeys.all(k, k.key != 'password')",message="spec.secretKeys must not have the key password without spec.password: true",fieldPath=".secretKeys"
+// +kubebuilder:validation:XValidation:rule="!has(self.secretKeys) || has(self.pkcs12) && self.pkcs12 || self.secretKeys.all(k, !(k.key in ['keystore.p12', 'truststore.p12', 'pkcs12-password']))",message="spec.secretKeys must not have the keys keystore.p12, truststore.p12 and pkcs12-password without spec.pkcs12: true",fieldPath=".secretKeys"
 type EtcdClientSpec struct {
 	// ClusterRef names the EtcdCluster. It cannot change.
 	// +required
@@ -92,7 +94,7 @@ type EtcdClientSpec struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=key
-	// +kubebuilder:validation:MaxItems=7
+	// +kubebuilder:validation:MaxItems=10
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.secretKeys cannot change: create another EtcdClient",reason=FieldValueForbidden
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, b.name == a.name))",message="spec.secretKeys must have another name in each entry"
 	SecretKeys []ClientSecretKey `json:"secretKeys,omitempty"`
@@ -102,20 +104,25 @@ type EtcdClientSpec struct {
 	// user. It cannot change.
 	// +optional
 	Password bool `json:"password,omitempty"`
+
+	// PKCS12 adds keystore.p12, truststore.p12 and their password to the Secret, for
+	// programs that read no PEM. It cannot change.
+	// +optional
+	PKCS12 bool `json:"pkcs12,omitempty"`
 }
 
 // ClientSecretKey is a further key of the Secret of a client.
 type ClientSecretKey struct {
 	// Key is the usual key, whose value it has.
 	// +required
-	// +kubebuilder:validation:Enum=ca.crt;tls.crt;tls.key;endpoints;addresses;user;password
+	// +kubebuilder:validation:Enum=ca.crt;tls.crt;tls.key;endpoints;addresses;user;password;keystore.p12;truststore.p12;pkcs12-password
 	Key string `json:"key"`
 
 	// Name is the further key.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9_][-._A-Za-z0-9]*$') && !(self in ['ca.crt', 'tls.crt', 'tls.key', 'endpoints', 'addresses', 'user', 'password'])",message="spec.secretKeys must have a name in each entry that is none of the usual keys: letters, digits, '-', '_' and '.', not starting with '-' or '.'",messageExpression="'spec.secretKeys has the name \"' + self + '\"; it must be none of the usual keys, and have letters, digits, \"-\", \"_\" and \".\", not starting with \"-\" or \".\"'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z0-9_][-._A-Za-z0-9]*$') && !(self in ['ca.crt', 'tls.crt', 'tls.key', 'endpoints', 'addresses', 'user', 'password', 'keystore.p12', 'truststore.p12', 'pkcs12-password'])",message="spec.secretKeys must have a name in each entry that is none of the usual keys: letters, digits, '-', '_' and '.', not starting with '-' or '.'",messageExpression="'spec.secretKeys has the name \"' + self + '\"; it must be none of the usual keys, and have letters, digits, \"-\", \"_\" and \".\", not starting with \"-\" or \".\"'"
 	Name string `json:"name"`
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -200,18 +199,16 @@ func (r *Reconciler) writeSecret(ctx context.Context, c *v1alpha1.EtcdClient, se
 		data[resources.KeyPassword] = []byte(resources.NewPassword())
 	}
 	if seen.secret == nil {
-		maps.DeleteFunc(data, func(_ string, value []byte) bool { return value == nil })
-		resources.CopyKeys(data, c.Spec.SecretKeys)
-		err = r.Create(ctx, c, resources.BuildAccessSecret(seen.cluster, c, data))
+		whole := map[string][]byte{}
+		compose(c, whole, data)
+		err = r.Create(ctx, c, resources.BuildAccessSecret(seen.cluster, c, whole))
 	} else {
 		err = r.Edit(ctx, seen.secret, func(o client.Object) {
 			secret := o.(*corev1.Secret)
 			if secret.Data == nil {
 				secret.Data = map[string][]byte{}
 			}
-			maps.Copy(secret.Data, data) // what people added stays
-			resources.CopyKeys(secret.Data, c.Spec.SecretKeys)
-			maps.DeleteFunc(secret.Data, func(_ string, value []byte) bool { return value == nil })
+			compose(c, secret.Data, data)
 		})
 	}
 	if err != nil || seen.signed == nil || data[resources.KeyOrigin] == nil {

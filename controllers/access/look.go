@@ -292,7 +292,7 @@ func (r *Reconciler) lookAtSecret(ctx context.Context, c *v1alpha1.EtcdClient, s
 	}
 	seen.Secret.Due = cmp.Or(seen.renew, resources.WhyFilesAreDue(secret.Data,
 		resources.AccessFiles(seen.cluster, seen.Client.User, seen.ca)), seen.lookAtPassword(c),
-		resources.WhyCopiesAreDue(secret.Data, c.Spec.SecretKeys))
+		r.whyStoresAreDue(c, secret.Data), resources.WhyCopiesAreDue(secret.Data, c.Spec.SecretKeys))
 	return nil
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/etcdsteward/etcd-steward/controllers/accessplan"
 	"github.com/etcdsteward/etcd-steward/controllers/kit"
 	"github.com/etcdsteward/etcd-steward/controllers/observe"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 	"github.com/etcdsteward/etcd-steward/controllers/words"
 	etcd "github.com/etcdsteward/etcd-steward/pkg/etcdutil/client"
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil/client/dial"
@@ -38,6 +39,8 @@ type Reconciler struct {
 
 	ledger ledger               // how authentication stands, by cluster
 	known  kit.Kept[seenInEtcd] // what etcd said of each client last
+
+	rightStores kit.Kept[resources.Digest] // of each client: the stores that were found right, and their content
 }
 
 // What they are for: `patch` of etcdclients puts the finalizer on and takes it off, since there is no narrower verb;
@@ -77,6 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.known.Forget(key)
+	r.rightStores.Forget(key)
 	r.Metrics.Forget(key)
 }
 

@@ -31,6 +31,13 @@ const (
 	KeyPassword  = "password"
 )
 
+// Keys of that Secret with spec.pkcs12: the stores, and their password.
+const (
+	KeyKeyStore      = "keystore.p12"
+	KeyTrustStore    = "truststore.p12"
+	KeyStorePassword = "pkcs12-password"
+)
+
 // BuildAccessSecret builds the Secret of an EtcdClient, which goes with that. What the cluster's spec puts on objects
 // stays in its namespace: tools act on it.
 func BuildAccessSecret(c *v1alpha1.EtcdCluster, owner *v1alpha1.EtcdClient, data map[string][]byte) *corev1.Secret {
@@ -98,6 +105,50 @@ func WhyFilesAreDue(have, want map[string][]byte) string {
 		}
 	}
 	return ""
+}
+
+// Stores are the files of PKCS#12 that go with what a Secret holds. One that cannot be made of it is left out: it
+// follows with what it lacks.
+func Stores(data map[string][]byte) map[string][]byte {
+	password := string(data[KeyStorePassword])
+	if !IsPassword(password) {
+		return nil
+	}
+	stores := map[string][]byte{}
+	if store, err := pki.KeyStore(pki.Pair{Cert: data[KeyCert], Key: data[KeyKey]}, password); err == nil {
+		stores[KeyKeyStore] = store
+	}
+	if store, err := pki.TrustStore(data[KeyCA], password); err == nil {
+		stores[KeyTrustStore] = store
+	}
+	return stores
+}
+
+// WhyStoresAreDue names the first key of PKCS#12 that is not as it has to be; empty when all are.
+func WhyStoresAreDue(have map[string][]byte) string {
+	if !IsPassword(string(have[KeyStorePassword])) {
+		return KeyStorePassword + " is not as it has to be"
+	}
+	want := Stores(have)
+	for _, key := range []string{KeyKeyStore, KeyTrustStore} {
+		if store, isMade := want[key]; isMade && !bytes.Equal(have[key], store) {
+			return key + " is not as it has to be"
+		}
+	}
+	return ""
+}
+
+// Digest tells contents apart.
+type Digest [sha256.Size]byte
+
+// StoresDigest is of the stores in a Secret, and of all that they are made of.
+func StoresDigest(have map[string][]byte) Digest {
+	var all []byte
+	for _, key := range []string{KeyCert, KeyKey, KeyCA, KeyStorePassword, KeyKeyStore, KeyTrustStore} {
+		sum := sha256.Sum256(have[key])
+		all = append(all, sum[:]...)
+	}
+	return sha256.Sum256(all)
 }
 
 // CopyKeys writes values of a Secret under further keys.

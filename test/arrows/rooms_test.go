@@ -212,7 +212,7 @@ var rooms = []room{
 	{path: "controllers/record", enters: []string{"pkg/etcdutil"}, never: impure,
 		shuns: ioAndWaiting},
 	{path: "api", foreign: []string{"k8s.io/api/", "k8s.io/apimachinery/"}, never: clients},
-	{path: "pkg/pki", never: append([]string{"go.etcd.io/"}, kubernetes...)},
+	{path: "pkg/pki", foreign: []string{"software.sslmate.com/src/go-pkcs12"}, never: append([]string{"go.etcd.io/"}, kubernetes...)},
 	{
 		path:    "pkg/etcdutil/fake",
 		enters:  []string{"pkg/etcdutil", "pkg/etcdutil/client"},

@@ -69,6 +69,12 @@ var access = []mutant{
 		Test: "TestOnlyRightsBelowAPrefixAreAllowed",
 	},
 	{
+		Name: "the CAs of a truststore have one alias, and Java trusts one of them",
+		From: "hex.EncodeToString(sum[:aliasBytes])",
+		To:   "hex.EncodeToString(sum[:aliasBytes-aliasBytes])",
+		Test: "TestATrustStoreHasEachCAUnderANameOfItsOwn",
+	},
+	{
 		Name: "a user that is made anew counts as having its former password",
 		From: "return right == PasswordMark(\"\") // the next user will have another",
 		To:   "return true",
