@@ -197,6 +197,38 @@ type EtcdBackupStatus struct {
 	// +optional
 	// +listType=atomic
 	Largest []KeyPrefix `json:"largest,omitempty"`
+
+	// Clients are the EtcdClients whose keys take most of the database, the largest first: twenty, or fewer where names
+	// are long. Absent with spec.verify: false.
+	// +optional
+	// +listType=atomic
+	Clients []ClientUsage `json:"clients,omitempty"`
+
+	// OtherClients is how many other EtcdClients had a role in etcd. None of them takes more than those in clients.
+	// +optional
+	OtherClients int64 `json:"otherClients,omitempty"`
+}
+
+// ClientUsage is what all keys that an EtcdClient may write take in the database.
+type ClientUsage struct {
+	// Name of the EtcdClient.
+	Name string `json:"name"`
+
+	// Namespace of the EtcdClient, where it is not the cluster's.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// User is the client's name in etcd.
+	User string `json:"user"`
+
+	// Keys is how many of these keys exist.
+	Keys int64 `json:"keys"`
+
+	// Bytes is the size of all their stored revisions: keys and values, and what etcd notes of each.
+	Bytes int64 `json:"bytes"`
+
+	// Revisions is how many revisions are stored, those of deleted keys among them.
+	Revisions int64 `json:"revisions"`
 }
 
 // KeyPrefix is what all keys below a prefix take in the database.

@@ -113,6 +113,7 @@ func OutcomeOf(status v1alpha1.EtcdBackupStatus) *Outcome {
 			Revision: status.Revision, Witness: status.Witness,
 			TotalKeys: status.TotalKeys, SizeBytes: status.SizeBytes, SHA256: status.SHA256,
 			StartedAt: words.TimeOf(status.StartedAt), Largest: status.Largest,
+			Clients: status.Clients, OtherClients: status.OtherClients,
 		}
 	}
 	if outcome.Complete {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,6 +103,7 @@ func (f Facts) fill(status *v1alpha1.EtcdBackupStatus) {
 	status.Revision, status.TotalKeys = f.Revision, f.TotalKeys
 	status.EtcdVersion, status.ClusterID, status.Member = f.EtcdVersion, f.ClusterID, f.Member
 	status.Witness, status.Largest = f.Witness, f.Largest
+	status.Clients, status.OtherClients = f.Clients, f.OtherClients
 	status.StartedAt = words.TimeOrNil(f.StartedAt)
 }
 
@@ -156,6 +158,10 @@ type Facts struct {
 
 	// Largest are the prefixes of keys that take most, in the last words of the step compare.
 	Largest []v1alpha1.KeyPrefix `json:"largest,omitempty"`
+
+	// Clients are the EtcdClients whose keys take most, in the same words, and OtherClients how many more there are.
+	Clients      []v1alpha1.ClientUsage `json:"clients,omitempty"`
+	OtherClients int64                  `json:"otherClients,omitempty"`
 }
 
 // unconditional is what such a store costs; empty for all others.
@@ -188,7 +194,45 @@ func factsOf(a Attempt) (Facts, error) {
 	}
 	facts.StartedAt = facts.StartedAt.UTC().Truncate(time.Second)
 	facts.Largest = largestOf(a.step(stepCompare))
+	facts.Clients, facts.OtherClients = clientsOf(a.step(stepCompare))
 	return facts, nil
+}
+
+// clientsOf reads them as largestOf does.
+func clientsOf(compare Step) (all []v1alpha1.ClientUsage, others int64) {
+	var said struct {
+		Clients      []toldClient
+		OtherClients int64
+	}
+	if err := json.Unmarshal([]byte(compare.Message), &said); err != nil {
+		return nil, 0
+	}
+	for _, told := range said.Clients {
+		all = append(all, v1alpha1.ClientUsage(told))
+	}
+	return all, max(said.OtherClients, 0)
+}
+
+// toldClient is a client as the step says it: ["shop/shop",5,9000,20], by the name of its role in etcd.
+type toldClient v1alpha1.ClientUsage
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *toldClient) UnmarshalJSON(text []byte) error {
+	var role string
+	parts := []any{&role, &c.Keys, &c.Bytes, &c.Revisions}
+	const figures = 4
+	if err := json.Unmarshal(text, &parts); err != nil || len(parts) != figures {
+		return errors.New("the step compare does not say of a client what it takes")
+	}
+	switch names := strings.Split(role, "/"); len(names) {
+	case 2:
+		c.Name, c.User = names[0], names[1]
+	case 3:
+		c.Namespace, c.Name, c.User = names[0], names[1], names[2]
+	default:
+		return errors.New("the step compare names a client that has no name")
+	}
+	return nil
 }
 
 // largestOf reads them in what the step said. An agent of a release before says nothing of them, and a backup is none

@@ -162,6 +162,39 @@ func TestTheLargestPrefixesAreThoseThatTheAgentTold(t *testing.T) {
 	}
 }
 
+func TestTheClientsOfABackupAreThoseThatTheAgentTold(t *testing.T) {
+	text, err := os.ReadFile("../../pkg/backup/testdata/told/compared.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := strings.TrimSpace(string(text))
+	all := []v1alpha1.ClientUsage{{Name: "shop", User: "shop", Keys: 5, Bytes: 9000, Revisions: 20},
+		{Namespace: "team", Name: "cart", User: "team.cart", Bytes: 100, Revisions: 2}}
+	for name, row := range map[string]struct {
+		said   string
+		want   []v1alpha1.ClientUsage
+		others int64
+	}{
+		"an agent that tells them":       {told, all, 3},
+		"one of the release before":      {`{"revision":42,"keysHash":1,"largest":[{"prefix":"a/"}]}`, nil, 0},
+		"one whose words were cut off":   {told[:len(told)-2], nil, 0},
+		"one that tells of another form": {strings.Replace(told, `"shop/shop",5,`, `"shop/shop",`, 1), nil, 0},
+		"one with a name of no client":   {strings.Replace(told, "shop/shop", "shop", 1), nil, 0},
+		"one with less than no others":   {strings.Replace(told, `"otherClients":3`, `"otherClients":-3`, 1), all, 0},
+	} {
+		o := seen(compared(`{"hash":1,"member":"demo-2"}`))
+		o.Attempts[0].Steps[3].Message = row.said
+		s := statusOf(o)
+		if !slices.Equal(s.Clients, row.want) || s.OtherClients != row.others || s.VerifiedAt == nil {
+			t.Errorf("%s: %+v and %d others", name, s.Clients, s.OtherClients)
+		}
+		o.Record, o.Attempts = Record{Namespace: "prod", Name: "nightly", JobUID: "job-1", Outcome: OutcomeOf(s)}, nil
+		if again := statusOf(o); !slices.Equal(again.Clients, row.want) || again.OtherClients != row.others {
+			t.Errorf("%s: from the record %+v", name, again.Clients)
+		}
+	}
+}
+
 // An earlier release did not write down who the witness was.
 func TestARecordThatNamesNoWitnessStaysVerified(t *testing.T) {
 	o := seen(recordedJob)

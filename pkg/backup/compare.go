@@ -24,6 +24,10 @@ type Compared struct {
 
 	// Largest are the prefixes that take most of the database, the largest first. It has names and never a value.
 	Largest []Prefix `json:"largest,omitempty"`
+
+	// Clients are those that may write most of it, the largest first, and OtherClients how many more there are.
+	Clients      []Client `json:"clients,omitempty"`
+	OtherClients int      `json:"otherClients,omitempty"`
 }
 
 // CompareOptions are for the last step of a backup that is proven.
@@ -80,8 +84,9 @@ func compare(restored *os.Root, m Manifest, o CompareOptions) (Compared, error) 
 			"the restored keys hash to %d at revision %d, and those of the cluster to %d",
 			sum, m.KeysHash.Revision, m.KeysHash.Hash)
 	}
+	clients, others := w.clients.largest()
 	return Compared{Revision: facts.Revision, CompactRevision: facts.CompactRevision, TotalKeys: facts.TotalKeys,
-		KeysHash: sum, Largest: w.largest()}, nil
+		KeysHash: sum, Largest: w.largest(clients), Clients: clients, OtherClients: others}, nil
 }
 
 func (h KeysHash) span() span { return span{revision: h.Revision, compact: h.CompactRevision} }
@@ -129,7 +134,7 @@ func Inspect(path string) (Facts, error) {
 	return within(path, func(dir *os.Root, name string) (Facts, error) { return inspect(dir, name, nil) })
 }
 
-// inspect is Inspect for a file that others may have made. It weighs the prefixes on its way.
+// inspect is Inspect for a file that others may have made. It weighs prefixes and clients on its way.
 func inspect(dir *os.Root, name string, w *weights) (Facts, error) {
 	return readDatabase(dir, name, func(tx *bolt.Tx, t *tree) (Facts, error) {
 		facts, err := readFacts(tx)
@@ -140,6 +145,9 @@ func inspect(dir *os.Root, name string, w *weights) (Facts, error) {
 		d := databaseOf(tx)
 		if facts.BesideKeys, err = d.besideKeys(tx); err != nil {
 			return facts, err
+		}
+		if w != nil {
+			w.clients = readClients(tx)
 		}
 		facts.TotalKeys, _, err = d.census(facts.span(), w)
 		return facts, err

@@ -3,6 +3,7 @@ package backup
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 )
@@ -56,15 +57,12 @@ type weights struct {
 	prefixes map[string]*Prefix
 	rough    bool // some were forgotten
 	chosen   bool // no other ones are taken in any more
+
+	clients *clientWeights // of the first census; it weighs them exactly
 }
 
-// weighing is nil for a depth of 0.
-func weighing(depth int) *weights {
-	if depth <= 0 {
-		return nil
-	}
-	return &weights{depth: depth, prefixes: map[string]*Prefix{}}
-}
+// weighing weighs no prefixes with a depth of 0.
+func weighing(depth int) *weights { return &weights{depth: depth, prefixes: map[string]*Prefix{}} }
 
 // again are the weights for another census; nil if that would say nothing new.
 func (w *weights) again() *weights {
@@ -85,12 +83,19 @@ func (w *weights) begin() {
 		}
 	default:
 		clear(w.prefixes)
+		w.clients.begin()
 	}
 }
 
 // add weighs an entry, which changes by so much how many keys there are.
 func (w *weights) add(e entry, keys int64) {
 	if w == nil {
+		return
+	}
+	if !w.chosen {
+		w.clients.add(e, keys)
+	}
+	if w.depth <= 0 {
 		return
 	}
 	prefix := prefixOf(e.key, w.depth)
@@ -128,10 +133,14 @@ func (w *weights) makeRoom() {
 	}
 }
 
-// largest are the prefixes that take most, as many as there is room for.
-func (w *weights) largest() []Prefix {
+// largest are the prefixes that take most, as many as there is room for beside the clients.
+func (w *weights) largest(clients []Client) []Prefix {
 	if w == nil {
 		return nil
+	}
+	room := roomForLargest
+	if len(clients) > 0 {
+		room -= sizeOf(clients)
 	}
 	var all []Prefix
 	for prefix, p := range w.prefixes {
@@ -142,15 +151,19 @@ func (w *weights) largest() []Prefix {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Prefix, b.Prefix))
 	})
 	all = all[:min(len(all), mostLargest)]
-	for len(all) > 0 && !fits(all) {
+	for len(all) > 0 && sizeOf(all) > room {
 		all = all[:len(all)-1]
 	}
 	return all
 }
 
-func fits(all []Prefix) bool {
-	text, err := json.Marshal(all)
-	return err == nil && len(text) <= roomForLargest
+// sizeOf is how much room something takes in the last words of a step.
+func sizeOf(said any) int {
+	text, err := json.Marshal(said)
+	if err != nil {
+		return math.MaxInt
+	}
+	return len(text)
 }
 
 // shown is a prefix as it is, or quoted: others chose its bytes, and a terminal may print it.

@@ -185,7 +185,7 @@ func TestOfMorePrefixesThanAreRememberedTheLargestAreFoundAndTheirFiguresAreExac
 		}
 		_, _, err := databaseOf(tx).census(s, w.again())
 		must(t, err)
-		for i, p := range w.largest() {
+		for i, p := range w.largest(nil) {
 			if want := fmt.Sprintf("large-%d/", i); p.Prefix != want || p.Keys != number/1000 || p.Revisions != number/1000 || p.Bytes < 80*p.Keys {
 				t.Errorf("the largest are %+v; want %s with %d keys", p, want, number/1000)
 			}

@@ -20,7 +20,8 @@ func TestWhatTheAgentSaysIsWhatItsReadersAreTriedWith(t *testing.T) {
 		"fetched": Fetched{Key: "k", Revision: 7, StartedAt: begun},
 		"compared": Compared{Revision: 42, TotalKeys: 7, KeysHash: 1, Largest: []Prefix{
 			{Prefix: "/registry/events/", Keys: 5, Bytes: 9000, Revisions: 20}, {Keys: 2, Bytes: 100, Revisions: 2},
-		}},
+		}, Clients: []Client{{Name: "shop/shop", Keys: 5, Bytes: 9000, Revisions: 20}, {Name: "team/cart/team.cart", Bytes: 100, Revisions: 2}},
+			OtherClients: 3},
 	} {
 		text, err := json.Marshal(said)
 		if err != nil {
