@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"cmp"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -109,6 +110,17 @@ type EtcdClientSpec struct {
 	// programs that read no PEM. It cannot change.
 	// +optional
 	PKCS12 bool `json:"pkcs12,omitempty"`
+
+	// Quota is how much of the database the keys that the client may write should take
+	// at most, their kept history included, such as 512Mi. It may change. etcd does not
+	// enforce it, and neither does the operator: it tells when the newest backup has
+	// more.
+	// +optional
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^(.*[eE][+-]?[0-9]{1,2}|.*[^0-9.]|[^eE]*)$`
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('^[+-]?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$') || quantity(string(self)).compareTo(quantity('0')) > 0 && quantity(string(self)).compareTo(quantity('32Gi')) <= 0",message="spec.quota must be more than 0 and at most 32Gi",messageExpression="'spec.quota is ' + string(self) + '; it must be more than 0 and at most 32Gi'"
+	Quota *resource.Quantity `json:"quota,omitempty"`
 }
 
 // ClientSecretKey is a further key of the Secret of a client.
@@ -187,12 +199,15 @@ const (
 const (
 	// ClientReady is True when the client has exactly the access that the spec asks for, and its Secret is current.
 	ClientReady = "Ready"
+	// ClientWithinQuota is True when the keys that the client may write took no more in the newest backup than its quota.
+	// It is absent without one.
+	ClientWithinQuota = "WithinQuota"
 )
 
 // EtcdClientStatus is the last seen state of a client. It may be wiped at any time: the operator writes it again from
 // what etcd and the Secret say.
 type EtcdClientStatus struct {
-	// Conditions: Ready.
+	// Conditions: Ready, and with spec.quota WithinQuota.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -215,6 +230,26 @@ type EtcdClientStatus struct {
 	// CertificateNotAfter is when the certificate ends. It is renewed long before.
 	// +optional
 	CertificateNotAfter *metav1.Time `json:"certificateNotAfter,omitempty"`
+
+	// Usage is what the keys that the client may write took in the newest proven
+	// backup. Absent without spec.quota, and where no backup says it.
+	// +optional
+	Usage *MeasuredUsage `json:"usage,omitempty"`
+}
+
+// MeasuredUsage is what the keys that a client may write took in a backup.
+type MeasuredUsage struct {
+	// Bytes is the size of all their stored revisions.
+	Bytes int64 `json:"bytes"`
+
+	// Keys is how many of them existed.
+	Keys int64 `json:"keys"`
+
+	// Backup is the EtcdBackup, in the namespace of the cluster.
+	Backup string `json:"backup"`
+
+	// Time is when its snapshot started.
+	Time metav1.Time `json:"time"`
 }
 
 // UserOrDefault is the client's name in etcd.

@@ -84,6 +84,10 @@ type clientRow struct {
 	Ready   bool         `json:"ready"`
 	Reason  string       `json:"reason,omitempty"`
 	Message string       `json:"message,omitempty"`
+	// Quota is that of the spec, and Usage what the newest backup says of it.
+	Quota  string                  `json:"quota,omitempty"`
+	Usage  *v1alpha1.MeasuredUsage `json:"usage,omitempty"`
+	Within string                  `json:"withinQuota,omitempty"`
 }
 
 // isLate tells a condition that does not judge the spec as it is now.
@@ -97,6 +101,7 @@ func clientRowOf(c *v1alpha1.EtcdClient) clientRow {
 	row := clientRow{Namespace: c.Namespace, Name: c.Name, Cluster: cluster, User: c.UserOrDefault(),
 		Role: accessplan.RoleName(from, c.Name, c.UserOrDefault()), Secret: c.SecretNameOrDefault(),
 		May: rightsInWords(accessplan.WantedRights(c.Spec.Permissions)), Expires: c.Status.CertificateNotAfter}
+	row.addQuota(c)
 	ready := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ClientReady)
 	if ready == nil || ready.ObservedGeneration < c.Generation {
 		row.Message = isLate
@@ -104,6 +109,31 @@ func clientRowOf(c *v1alpha1.EtcdClient) clientRow {
 	}
 	row.Ready, row.Reason, row.Message = ready.Status == metav1.ConditionTrue, ready.Reason, ready.Message
 	return row
+}
+
+// addQuota adds the quota and what was measured. A condition says what it says of the spec as it was then.
+func (r *clientRow) addQuota(c *v1alpha1.EtcdClient) {
+	if c.Spec.Quota == nil {
+		return
+	}
+	r.Quota, r.Usage = c.Spec.Quota.String(), c.Status.Usage
+	within := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ClientWithinQuota)
+	if within != nil && within.ObservedGeneration >= c.Generation {
+		r.Within = within.Reason
+	}
+}
+
+// takes is what the keys of a client take of its quota.
+func (r clientRow) takes() string {
+	switch {
+	case r.Quota == "":
+		return none
+	case r.Usage == nil && r.Within == accessplan.ReasonWithinQuota:
+		return "within " + r.Quota
+	case r.Usage == nil:
+		return "? of " + r.Quota
+	}
+	return accessplan.Size(r.Usage.Bytes) + " of " + r.Quota
 }
 
 // clientRows are EtcdClients in the order of their names.
@@ -139,7 +169,7 @@ func (s *session) showClients(ctx context.Context, show show) error {
 			return err
 		}
 		var text bytes.Buffer
-		heads := append([]string{"NAME", "CLUSTER"}, clientHeads...)
+		heads := append([]string{"NAME", "CLUSTER"}, headsOf(rows)...)
 		_ = printTable(&text, "", rows, pick(clientColumns(now), heads...)) // a buffer takes all
 		printReasons(&text, rows)
 		_, err := out.Write(text.Bytes())
@@ -193,8 +223,14 @@ func (s *session) clientsOf(ctx context.Context, c *v1alpha1.EtcdCluster) (
 	return clients, unread, nil
 }
 
-// clientHeads are the columns that tell of what a client may do.
-var clientHeads = []string{"USER", "MAY", "SECRET", "CERTIFICATE", "READY"}
+// headsOf are the columns that tell of what clients may do, and where one has a quota, what they take.
+func headsOf(rows []clientRow) []string {
+	heads := []string{"USER", "MAY", "SECRET", "CERTIFICATE", "READY"}
+	if slices.ContainsFunc(rows, func(r clientRow) bool { return r.Quota != "" }) {
+		heads = append(heads, "TAKES")
+	}
+	return heads
+}
 
 func clientColumns(now time.Time) []column[clientRow] {
 	return []column[clientRow]{
@@ -211,6 +247,7 @@ func clientColumns(now time.Time) []column[clientRow] {
 			}
 			return strings.TrimSuffix("no: "+r.Reason, ": ")
 		}},
+		{"TAKES", clientRow.takes},
 	}
 }
 
@@ -244,7 +281,7 @@ func (w whoMay) print(out io.Writer) error {
 		text.WriteString("Authentication is off: every certificate of this cluster may read and write all keys.\n\n")
 	}
 	text.WriteString("EtcdClients:\n")
-	heads := append([]string{"NAME"}, clientHeads...)
+	heads := append([]string{"NAME"}, headsOf(w.Clients)...)
 	if isFromOutside(w.Clients) {
 		heads = append([]string{"NAMESPACE"}, heads...)
 	}

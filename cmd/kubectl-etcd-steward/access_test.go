@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -241,6 +243,38 @@ func TestAClientThatTheOperatorHasNotLookedAtIsNotReady(t *testing.T) {
 	c.Generation = 2
 	if row := clientRowOf(c); row.Ready || row.Message != isLate {
 		t.Errorf("%+v", row)
+	}
+}
+
+func TestWhatAClientTakesIsShownBesideItsQuotaWhereOneHasAQuota(t *testing.T) {
+	_, s := startEtcds(t, v1alpha1.TLSManaged)
+	if got := plugin(t, s, "access"); strings.Contains(got.out, "TAKES") {
+		t.Errorf("without any quota: %s", got.out)
+	}
+	for name, change := range map[string]func(*v1alpha1.EtcdClientStatus){
+		"over": func(s *v1alpha1.EtcdClientStatus) {
+			s.Usage = &v1alpha1.MeasuredUsage{Bytes: 800 << 20, Keys: 7, Backup: "nightly"}
+		},
+		"small": func(s *v1alpha1.EtcdClientStatus) {
+			s.Conditions = append(s.Conditions, metav1.Condition{Type: v1alpha1.ClientWithinQuota, Status: metav1.ConditionTrue, Reason: accessplan.ReasonWithinQuota})
+		},
+		"free": func(*v1alpha1.EtcdClientStatus) {}, "new": func(*v1alpha1.EtcdClientStatus) {},
+	} {
+		c, quota := clientOf(name, "demo", metav1.ConditionTrue, accessplan.ReasonGranted, ""), resource.MustParse("8Mi")
+		c.Spec.Quota = &quota
+		change(&c.Status)
+		if name == "free" {
+			c.Spec.Quota = nil
+		}
+		if err := s.Create(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := plugin(t, s, "access")
+	for _, line := range []string{"over .* 800Mi of 8Mi", "small .* within 8Mi", `new .* \? of 8Mi`, "free .* <none>"} {
+		if !regexp.MustCompile("(?m)^" + line + "$").MatchString(got.out) {
+			t.Errorf("want %s:\n%s", line, got.out)
+		}
 	}
 }
 

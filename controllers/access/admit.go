@@ -16,7 +16,7 @@ import (
 func (r *Reconciler) admit(ctx context.Context, _ kit.MayGet, before, now *v1alpha1.EtcdClient) (kit.Said, error) {
 	var said kit.Said
 	if before != nil {
-		return said, nil // all but the permissions stays as it was
+		return said, nil // all but permissions and quota stays as it was
 	}
 	seen, err := r.lookAround(ctx, now)
 	if err != nil || seen.isIgnored() {

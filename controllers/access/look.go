@@ -68,6 +68,9 @@ func userOfCluster(c *v1alpha1.EtcdClient) string {
 // look asks etcd and reads Secrets only where what was seen before lets something come of it.
 func (r *Reconciler) look(ctx context.Context, c *v1alpha1.EtcdClient) (view, error) {
 	seen, err := r.lookAround(ctx, c)
+	if err == nil {
+		r.lookAtQuota(ctx, c, &seen)
+	}
 	isStopped := seen.Client.OlderUser != "" || seen.Client.OlderSecret != ""
 	if err != nil || isStopped && !seen.isLeaving() || seen.isIgnored() || !seen.mayAsk() {
 		return seen, err

@@ -17,7 +17,7 @@ const (
 
 func TestClientsAreCountedByReasonAndTheFirstEndOfACertificateIsTold(t *testing.T) {
 	same := func(c *v1alpha1.EtcdClient) { c.Spec.User = "shop" }
-	w := newWorld(t, aClient("shop", 60), aClient("billing", 30), aClient("newer", 0, same))
+	w := newWorld(t, aClient("shop", 60), aClient("billing", 30, withQuota("1Mi")), aClient("newer", 0, same))
 	w.passes(enough, "shop")
 	first := certificateIn(t, w.secret("shop-etcd")).NotAfter
 	w.now = w.now.Add(time.Hour)
@@ -25,12 +25,15 @@ func TestClientsAreCountedByReasonAndTheFirstEndOfACertificateIsTold(t *testing.
 	metrictest.Exported(t, w.registry)
 	got := metrictest.Gather(t, w.registry)
 	for series, want := range map[string]float64{countedAs + accessplan.ReasonGranted + `"}`: 2,
-		countedAs + accessplan.ReasonUserClaimed + `"}`: 1, endsAt: float64(first.Unix())} {
+		countedAs + accessplan.ReasonUserClaimed + `"}`: 1, endsAt: float64(first.Unix()), overQuotaOf: 0} {
+		if _, isThere := got[series]; !isThere {
+			t.Errorf("there is no %s", series)
+		}
 		if got[series] != want {
 			t.Errorf("%s is %v, want %v", series, got[series], want)
 		}
 	}
-	if len(got) != 3 {
+	if len(got) != 4 {
 		t.Errorf("there are %v", got)
 	}
 }

@@ -20,7 +20,8 @@ func (r *Reconciler) publish(
 ) (later time.Duration, err error) {
 	old, status := c.Status, accessplan.Status(o, d, c.Generation, c.Status)
 	r.Metrics.ObserveOf(client.ObjectKeyFromObject(c), c.ClusterKey(),
-		seenOfClient{reason: d.Reason, end: words.TimeOf(status.CertificateNotAfter)})
+		seenOfClient{reason: d.Reason, end: words.TimeOf(status.CertificateNotAfter),
+			quota: words.ReasonOf(status.Conditions, v1alpha1.ClientWithinQuota)})
 	if equality.Semantic.DeepEqual(old, status) {
 		return 0, nil
 	}
@@ -28,19 +29,21 @@ func (r *Reconciler) publish(
 	updated.Status = status
 	stored, later, err := r.WriteStatus(ctx, c, updated)
 	if stored {
-		r.Tell(c, accessplan.Events(d, old))
+		r.Tell(c, accessplan.Events(d, old, status))
 	}
 	return later, err
 }
 
 // Metrics tells Prometheus of each cluster how the EtcdClients are that name it. A cluster has one series for each
-// reason that one of them has, and one more; namespace and name are the cluster's, as everywhere.
+// reason that one of them has, and up to two more; namespace and name are the cluster's, as everywhere.
 type Metrics struct{ kit.PerCluster[seenOfClient] }
 
-// seenOfClient is the reason of the condition of a client, and when its certificate ends; zero: it has none.
+// seenOfClient is the reason of the condition of a client, when its certificate ends, and the reason of WithinQuota;
+// zero and empty: it has none.
 type seenOfClient struct {
 	reason string
 	end    time.Time
+	quota  string
 }
 
 var (
@@ -48,6 +51,8 @@ var (
 		"Number of the cluster's EtcdClients, by the reason of their condition Ready.", "reason")
 	endDesc = kit.ClusterMetric("client_certificate_expiry_timestamp_seconds",
 		"When the first of the certificates of the cluster's EtcdClients expires, in seconds since 1970.")
+	overDesc = kit.ClusterMetric("client_objects_over_quota",
+		"Number of the cluster's EtcdClients whose keys took more than their quota in the newest backup.")
 )
 
 // NewMetrics makes the metrics and registers them. It fails when they are registered already.
@@ -57,7 +62,9 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 }
 
 // Describe implements prometheus.Collector.
-func (m *Metrics) Describe(descs chan<- *prometheus.Desc) { kit.Describe(descs, clientsDesc, endDesc) }
+func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
+	kit.Describe(descs, clientsDesc, endDesc, overDesc)
+}
 
 // Collect implements prometheus.Collector.
 func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
@@ -72,8 +79,22 @@ func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
 		for reason, count := range counts {
 			series.Gauge(clientsDesc, float64(count), reason)
 		}
+		if over, haveAny := overQuota(clients); haveAny {
+			series.Gauge(overDesc, float64(over))
+		}
 		if !first.IsZero() {
 			series.Gauge(endDesc, float64(first.Unix()))
 		}
 	}
+}
+
+// overQuota counts those that take more than their quota, where any has one.
+func overQuota(clients []seenOfClient) (over int, haveAny bool) {
+	for _, c := range clients {
+		haveAny = haveAny || c.quota != ""
+		if c.quota == accessplan.ReasonQuotaExceeded {
+			over++
+		}
+	}
+	return over, haveAny
 }

@@ -50,7 +50,8 @@ type world struct {
 	registry *prometheus.Registry
 	operator *Reconciler
 	writes   []string
-	crashAt  int // the number of the write after which the operator dies; 0: never
+	lists    []string // of which kinds it listed
+	crashAt  int      // the number of the write after which the operator dies; 0: never
 }
 
 func must(t *testing.T, err error) {
@@ -173,6 +174,10 @@ func (w *world) wrote(verb string, o client.Object) error {
 // write.
 func (w *world) writing() client.Client {
 	return interceptor.NewClient(policy.Observed(w.t, w.kube), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			w.lists = append(w.lists, fmt.Sprintf("%T", list))
+			return c.List(ctx, list, opts...)
+		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 			return errors.Join(c.Create(ctx, o, opts...), w.wrote("create", o))
 		},

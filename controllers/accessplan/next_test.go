@@ -364,8 +364,8 @@ func TestTheConditionIsReadyOnlyWhereTheAccessIsThereAndTroubleIsToldOnce(t *tes
 	}
 	broken := settled(fresh, user("admin"))
 	d := Next(broken)
-	told := Events(d, status)
-	if len(told) != 1 || !told[0].Warning || len(Events(d, Status(broken, d, 3, status))) != 0 {
+	told := Events(d, status, status)
+	if len(told) != 1 || !told[0].Warning || len(Events(d, Status(broken, d, 3, status), Status(broken, d, 3, status))) != 0 {
 		t.Errorf("told %+v", told)
 	}
 	if c := Status(broken, d, 3, status).Conditions[0]; c.Status != "False" || c.Reason != ReasonUserTaken {

@@ -18,6 +18,7 @@ type Observation struct {
 	Etcd    Etcd
 	CA      CA
 	Secret  Secret
+	Quota   Quota
 }
 
 // Client is the EtcdClient itself, and who asks for the same.

@@ -1,6 +1,7 @@
 package accessplan
 
 import (
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -34,8 +35,9 @@ const (
 
 // Reasons of events.
 const (
-	EventGranted    = "AccessGranted"
-	EventNotGranted = "AccessNotGranted"
+	EventGranted       = "AccessGranted"
+	EventNotGranted    = "AccessNotGranted"
+	EventQuotaExceeded = "QuotaExceeded"
 )
 
 const finalizer = v1alpha1.FinalizerAccess
@@ -47,17 +49,34 @@ func Status(o Observation, d Decision, generation int64, old v1alpha1.EtcdClient
 	if d.Granted {
 		ready = metav1.ConditionTrue
 	}
+	conditions := []metav1.Condition{words.Condition(v1alpha1.ClientReady, ready, d.Reason, d.Message)}
+	if o.Quota.Limit > 0 {
+		conditions = append(conditions, o.withinQuota())
+	}
 	status := v1alpha1.EtcdClientStatus{User: o.Client.User, SecretName: o.Client.Secret, Role: o.role(),
-		Conditions: words.Since(o.Now, generation, []metav1.Condition{
-			words.Condition(v1alpha1.ClientReady, ready, d.Reason, d.Message)}, old.Conditions)}
+		Usage: o.usage(), Conditions: words.Since(o.Now, generation, conditions, old.Conditions)}
 	if o.Secret.State == SecretOwn {
 		status.CertificateNotAfter = words.TimeOrNil(o.Secret.NotAfter)
 	}
 	return status
 }
 
-// Events tell what became different: that the access is there, and what keeps it from being.
-func Events(d Decision, old v1alpha1.EtcdClientStatus) []words.Event {
+// Events tell what became different: that the access is there, what keeps it from being, and that the client takes more
+// than it should.
+func Events(d Decision, old, status v1alpha1.EtcdClientStatus) []words.Event {
+	return append(accessEvents(d, old), quotaEvents(old, status)...)
+}
+
+func quotaEvents(old, status v1alpha1.EtcdClientStatus) []words.Event {
+	now := meta.FindStatusCondition(status.Conditions, v1alpha1.ClientWithinQuota)
+	if now == nil || now.Reason != ReasonQuotaExceeded ||
+		words.ReasonOf(old.Conditions, v1alpha1.ClientWithinQuota) == ReasonQuotaExceeded {
+		return nil
+	}
+	return []words.Event{{Warning: true, Reason: EventQuotaExceeded, Action: "Measure", Note: now.Message}}
+}
+
+func accessEvents(d Decision, old v1alpha1.EtcdClientStatus) []words.Event {
 	switch {
 	case words.ReasonOf(old.Conditions, v1alpha1.ClientReady) == d.Reason:
 		return nil

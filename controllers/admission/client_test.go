@@ -41,6 +41,8 @@ func TestClientsThatAUserMayAskForAreAdmitted(t *testing.T) {
 		"a cluster elsewhere":      "spec: {clusterRef: {namespace: prod}}",
 		"all keys":                 "spec: {permissions: [{allKeys: true, access: ReadOnly}]}",
 		"a password":               "spec: {password: true, secretKeys: [{key: password, name: pw}]}",
+		"a quota":                  "spec: {quota: 512Mi}",
+		"a quota in bytes":         "spec: {quota: 1000000}",
 		"stores":                   "spec: {pkcs12: true, secretKeys: [{key: keystore.p12, name: client.p12}, {key: pkcs12-password, name: pw}]}",
 		"further keys":             "spec: {secretKeys: [{key: tls.crt, name: client.pem}, {key: tls.key, name: _KEY-1}]}",
 		"a prefix of one letter":   "spec: {permissions: [{prefix: ä, access: ReadWrite}]}",
@@ -79,6 +81,10 @@ var refusedClients = []struct{ name, change, field, says string }{
 	{"another name for no store", "spec: {password: true, secretKeys: [{key: keystore.p12, name: a}]}", "spec.secretKeys", "without spec.pkcs12: true"},
 	{"another name for no password of a store", "spec: {pkcs12: false, secretKeys: [{key: pkcs12-password, name: a}]}", "spec.secretKeys", "without spec.pkcs12: true"},
 	{"the name of a store for a certificate", "spec: {secretKeys: [{key: tls.crt, name: truststore.p12}]}", "spec.secretKeys[0].name", "none of the usual keys"},
+	{"a quota of nothing", "spec: {quota: 0}", "spec.quota", "spec.quota is 0; it must be more than 0"},
+	{"a quota below nothing", "spec: {quota: -1Gi}", "spec.quota", "it must be more than 0"},
+	{"a quota that no database has", "spec: {quota: 33Gi}", "spec.quota", "at most 32Gi"},
+	{"a quota that is none", "spec: {quota: much}", "spec.quota", ""},
 	{"another access", "spec: {permissions: [{prefix: a, access: Admin}]}", "spec.permissions[0].access", "Unsupported value"},
 	{"a Secret of the operator's", "spec: {secretName: demo-ca}", "spec.secretName", `spec.secretName is "demo-ca"; it must be lower-case letters`},
 	{"a Secret that is a path", "spec: {secretName: ../a-etcd}", "spec.secretName", "and end in -etcd"},
@@ -106,6 +112,9 @@ const withNames = "spec: {user: a, secretName: a-etcd}"
 // changedClients are changes of a client with what is said of them.
 var changedClients = []struct{ name, before, after, says string }{
 	{"permissions", withNames, "spec: {user: a, secretName: a-etcd, permissions: [{key: b, access: ReadOnly}]}", ""},
+	{"the quota is raised", "spec: {quota: 512Mi}", "spec: {quota: 1Gi}", ""},
+	{"a quota is given later", "", "spec: {quota: 512Mi}", ""},
+	{"the quota is taken out", "spec: {quota: 512Mi}", "", ""},
 	{"the cluster", "", "spec: {clusterRef: {name: other}}", "spec.clusterRef cannot change"},
 	{"the namespace of the cluster", "", "spec: {clusterRef: {namespace: other}}", "spec.clusterRef cannot change"},
 	{"the user", withNames, "spec: {user: b, secretName: a-etcd}", "spec.user cannot change"},
@@ -124,7 +133,7 @@ var changedClients = []struct{ name, before, after, says string }{
 	{"the Secret is taken out", withNames, "spec: {user: a}", "spec.secretName cannot change"},
 }
 
-func TestOfAClientOnlyThePermissionsChange(t *testing.T) {
+func TestOfAClientOnlyPermissionsAndQuotaChange(t *testing.T) {
 	g := gateOf(t, readDefinitionFrom(t, clientDefinitionFile))
 	for _, row := range changedClients {
 		t.Run(row.name, func(t *testing.T) {

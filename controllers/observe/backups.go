@@ -85,9 +85,7 @@ func (o *Observer) provenOf(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	tests := those(schedules.Items, func(s *v1alpha1.EtcdBackupSchedule) bool {
 		return s.Spec.ClusterRef.Name == cluster.Name && s.Annotations[v1alpha1.AnnotationTestSignature] != ""
 	})
-	signed := those(backups, func(b *v1alpha1.EtcdBackup) bool {
-		return b.Spec.ClusterRef.Name == cluster.Name && b.Annotations[v1alpha1.AnnotationBackupSignature] != ""
-	})
+	signed := signedOf(cluster, backups)
 	if len(tests)+len(signed) == 0 {
 		return nil, nil
 	}
@@ -102,6 +100,43 @@ func (o *Observer) provenOf(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 	}
 	newest.addSigned(signed, key)
 	return newest.backup, nil
+}
+
+// signedOf are those of the cluster that have a signature.
+func signedOf(cluster *v1alpha1.EtcdCluster, backups []v1alpha1.EtcdBackup) []*v1alpha1.EtcdBackup {
+	return those(backups, func(b *v1alpha1.EtcdBackup) bool {
+		return b.Spec.ClusterRef.Name == cluster.Name && b.Annotations[v1alpha1.AnnotationBackupSignature] != ""
+	})
+}
+
+// Weighed is what a backup says of the clients of its cluster.
+type Weighed struct {
+	Backup  string // the EtcdBackup
+	Time    time.Time
+	Clients []v1alpha1.ClientUsage // that take most, the largest first
+	Others  int64                  // how many there were besides
+}
+
+// NewestWeighed is what the newest EtcdBackup of a cluster says that a signed record calls proven; nil when none is
+// known. The record says it: what a status says counts for nothing. Backups come from a cache.
+func NewestWeighed(ctx context.Context, backups client.Reader, secrets SecretReader, cluster *v1alpha1.EtcdCluster,
+	now time.Time) (*Weighed, error) {
+	var list v1alpha1.EtcdBackupList
+	err := backups.List(ctx, &list, client.InNamespace(cluster.Namespace), client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("listing the EtcdBackups of %s: %w", cluster.Namespace, err)
+	}
+	signed := signedOf(cluster, list.Items)
+	if len(signed) == 0 {
+		return nil, nil
+	}
+	key, err := RecordKey(ctx, secrets, client.ObjectKeyFromObject(cluster), cluster)
+	if err != nil {
+		return nil, err
+	}
+	newest := newestProven{created: cluster.CreationTimestamp.Time, now: now}
+	newest.addSigned(signed, key)
+	return newest.weighed, nil
 }
 
 // those are the items that are so, where they lie.
@@ -146,12 +181,15 @@ func mayBeComplete(b *v1alpha1.EtcdBackup) bool {
 type newestProven struct {
 	created, now time.Time
 	backup       *facts.Backup
+	weighed      *Weighed // what the newest EtcdBackup says of clients
 }
 
-func (n *newestProven) add(b facts.Backup) {
+func (n *newestProven) add(b facts.Backup) (isNewest bool) {
 	if !b.Time.Before(n.created) && !b.Time.After(n.now) && n.isBefore(b.Time) {
 		n.backup = &b
+		return true
 	}
+	return false
 }
 
 // addSigned adds what signed records call proven. The newest EtcdBackups come first, so that of thousands only those
@@ -164,9 +202,15 @@ func (n *newestProven) addSigned(backups []*v1alpha1.EtcdBackup, key backupplan.
 		if !n.isBefore(b.CreationTimestamp.Add(b.Spec.DeadlineOrDefault())) {
 			continue // it began within its deadline
 		}
-		if outcome := key.Proven(b); outcome != nil {
-			n.add(facts.Backup{Key: outcome.Facts.Key, ClusterID: outcome.Facts.ClusterID,
-				Revision: outcome.Facts.Revision, Time: outcome.Facts.StartedAt, Largest: largestOf(b)})
+		outcome := key.Proven(b)
+		if outcome == nil {
+			continue
+		}
+		said := outcome.Facts
+		isNewest := n.add(facts.Backup{Key: said.Key, ClusterID: said.ClusterID, Revision: said.Revision,
+			Time: said.StartedAt, Largest: largestOf(b)})
+		if isNewest {
+			n.weighed = &Weighed{Backup: b.Name, Time: said.StartedAt, Clients: said.Clients, Others: said.OtherClients}
 		}
 	}
 }

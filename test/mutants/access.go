@@ -69,6 +69,24 @@ var access = []mutant{
 		Test: "TestOnlyRightsBelowAPrefixAreAllowed",
 	},
 	{
+		Name: "a key counts twice for a client that has two rights to it",
+		From: "case last < 0 || apart[last].to != \"\" && apart[last].to < one.from:",
+		To:   "case last < 0 || apart[last].to != \"\":",
+		Test: "TestEachClientHasTheKeysThatItMayWriteOnceAfterAnyHistory",
+	},
+	{
+		Name: "a client is judged by what an earlier one of its name had",
+		From: "b == nil || b.Time.Before(o.Quota.Created)",
+		To:   "b == nil",
+		Test: "TestWhetherAClientIsWithinItsQuotaIsWhatTheNewestBackupSays",
+	},
+	{
+		Name: "a namespace that is not allowed hears of the backups of a cluster",
+		From: "seen.cluster == nil || !seen.Cluster.Allows || c.DeletionTimestamp",
+		To:   "seen.cluster == nil || c.DeletionTimestamp",
+		Test: "TestANamespaceThatIsNotAllowedHearsNothingOfTheBackupsOfACluster",
+	},
+	{
 		Name: "the CAs of a truststore have one alias, and Java trusts one of them",
 		From: "hex.EncodeToString(sum[:aliasBytes])",
 		To:   "hex.EncodeToString(sum[:aliasBytes-aliasBytes])",

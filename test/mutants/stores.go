@@ -263,8 +263,8 @@ var stores = []mutant{
 	},
 	{
 		Name: "names of keys are told where none were asked for", Peer: "",
-		From: "if depth <= 0 {",
-		To:   "if depth < 0 {",
+		From: "if w.depth <= 0 {",
+		To:   "if w.depth < 0 {",
 		Test: "TestWhatAComparisonSaysHasNamesToTheDepthThatWasAskedForAndNeverAValue",
 	},
 	{
