@@ -199,8 +199,8 @@ const (
 const (
 	// ClientReady is True when the client has exactly the access that the spec asks for, and its Secret is current.
 	ClientReady = "Ready"
-	// ClientWithinQuota is True when the keys that the client may write took no more in the newest backup than its quota.
-	// It is absent without one.
+	// ClientWithinQuota is True when the keys that the client may write took no more than its quota in the newest
+	// backup. It is absent without a quota.
 	ClientWithinQuota = "WithinQuota"
 )
 

@@ -56,26 +56,31 @@ func (o Observation) usage() *v1alpha1.MeasuredUsage {
 
 // withinQuota is the condition of that name. The client has a quota.
 func (o Observation) withinQuota() metav1.Condition {
-	said := func(status metav1.ConditionStatus, reason, message string, parts ...any) metav1.Condition {
-		return words.Condition(v1alpha1.ClientWithinQuota, status, reason, words.Bounded(fmt.Sprintf(message, parts...)))
-	}
 	usage := o.usage()
 	switch {
 	case usage == nil:
-		most, why := o.boundOfUnlisted()
-		if why != "" {
-			return said(metav1.ConditionUnknown, ReasonNotMeasured, "%s", why)
-		}
-		return said(metav1.ConditionTrue, ReasonWithinQuota, "%s names the clients that take most, and this one is not "+
-			"among them. Its keys take at most %s of %s.", o.Quota.Backup, Size(most), o.Quota.Text)
+		return o.withinQuotaUnlisted()
 	case usage.Bytes > o.Quota.Limit:
-		return said(metav1.ConditionFalse, ReasonQuotaExceeded, "The %d keys that the client may write take %s with "+
-			"their history, by %s, and spec.quota is %s. The operator stops no write. Delete keys, let history be "+
-			"compacted, or raise spec.quota. The next proven backup shows what became of it.", usage.Keys,
-			Size(usage.Bytes), o.Quota.Backup, o.Quota.Text)
+		return quotaSaid(metav1.ConditionFalse, ReasonQuotaExceeded, fmt.Sprintf("The %d keys that the client may "+
+			"write take %s with their history, by %s, and spec.quota is %s. The operator stops no write. Delete keys, "+
+			"let history be compacted, or raise spec.quota. The next proven backup shows what became of it.",
+			usage.Keys, Size(usage.Bytes), o.Quota.Backup, o.Quota.Text))
 	}
-	return said(metav1.ConditionTrue, ReasonWithinQuota, "The %d keys that the client may write take %s of %s with "+
-		"their history, by %s.", usage.Keys, Size(usage.Bytes), o.Quota.Text, o.Quota.Backup)
+	return quotaSaid(metav1.ConditionTrue, ReasonWithinQuota, fmt.Sprintf("The %d keys that the client may write take "+
+		"%s of %s with their history, by %s.", usage.Keys, Size(usage.Bytes), o.Quota.Text, o.Quota.Backup))
+}
+
+func (o Observation) withinQuotaUnlisted() metav1.Condition {
+	most, why := o.boundOfUnlisted()
+	if why != "" {
+		return quotaSaid(metav1.ConditionUnknown, ReasonNotMeasured, why)
+	}
+	return quotaSaid(metav1.ConditionTrue, ReasonWithinQuota, fmt.Sprintf("%s names the clients that take most, and "+
+		"this one is not among them. Its keys take at most %s of %s.", o.Quota.Backup, Size(most), o.Quota.Text))
+}
+
+func quotaSaid(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return words.Condition(v1alpha1.ClientWithinQuota, status, reason, words.Bounded(message))
 }
 
 // boundOfUnlisted is what a client takes at most that the backup does not name, or why that is not known. Where a

@@ -25,6 +25,22 @@ func (c *cluster) enableAuth() {
 	must(c.t, err)
 }
 
+// mayWriteBelow has the role of a client, as the operator makes it, and two keys in three revisions that it may write.
+func (c *cluster) mayWriteBelow(prefix string) {
+	c.t.Helper()
+	ctx, role, end := context.Background(), clientRoles+"shop/shop", clientv3.GetPrefixRangeEnd(prefix)
+	_, err := c.client.RoleAdd(ctx, role)
+	must(c.t, err)
+	_, err = c.client.RoleGrantPermission(ctx, role, prefix, end, clientv3.PermissionType(clientv3.PermReadWrite))
+	must(c.t, err)
+	_, err = c.client.RoleGrantPermission(ctx, role, "\x00", "\x00", clientv3.PermissionType(clientv3.PermRead))
+	must(c.t, err)
+	for _, key := range []string{"1", "2", "2"} {
+		_, err = c.client.Put(ctx, prefix+key, "hello")
+		must(c.t, err)
+	}
+}
+
 func TestAClusterWithAuthenticationIsBackedUpByItsCertificateAndNotWithoutOne(t *testing.T) {
 	for _, version := range needs.Releases() {
 		t.Run(version, func(t *testing.T) {
@@ -32,6 +48,7 @@ func TestAClusterWithAuthenticationIsBackedUpByItsCertificateAndNotWithoutOne(t 
 			bucket, _ := volumeBucket(t)
 			c := startCluster(t, version, 1, true)
 			c.fill()
+			c.mayWriteBelow("shop/")
 			c.enableAuth()
 			o := c.options(bucket)
 			o.Verify = true
@@ -43,8 +60,11 @@ func TestAClusterWithAuthenticationIsBackedUpByItsCertificateAndNotWithoutOne(t 
 			_, err = Fetch(context.Background(), FetchOptions{Transfer: Transfer{Bucket: bucket}, Scratch: o.Scratch})
 			must(t, err)
 			c.restore(o.Scratch)
-			_, err = Compare(context.Background(), compareOptions(o))
+			said, err := Compare(context.Background(), compareOptions(o))
 			must(t, err)
+			if all := said.Clients; len(all) != 1 || all[0].Name != "shop/shop" || all[0].Keys != 2 || all[0].Revisions != 3 || all[0].Bytes < 100 {
+				t.Errorf("of the client it says %+v", all)
+			}
 
 			plain := startCluster(t, version, 1, false)
 			plain.enableAuth()

@@ -53,8 +53,8 @@ type clientWeights struct {
 	pieces []Client // without names
 }
 
-// readClients reads which keys each client may write. Where the roles cannot be read or are too many it is nil: no backup
-// is the worse for it.
+// readClients reads which keys each client may write. Where the roles cannot be read or are too many it is nil: no
+// backup is the worse for it.
 func readClients(tx *bolt.Tx) *clientWeights {
 	bucket := tx.Bucket(bucketRoles)
 	if bucket == nil {
