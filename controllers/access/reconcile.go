@@ -107,6 +107,10 @@ func Add(mgr ctrl.Manager, install kit.Install) error {
 			return fmt.Errorf("indexing EtcdClients by %s: %w", field, err)
 		}
 	}
+	err = indexer.IndexField(context.Background(), &v1alpha1.EtcdBackup{}, byCluster, backupsByCluster)
+	if err != nil {
+		return fmt.Errorf("indexing EtcdBackups by %s: %w", byCluster, err)
+	}
 	return errors.Join(kit.ServeAdmission(mgr, install, r.admit), r.setup(mgr))
 }
 

@@ -96,7 +96,7 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	for field, values := range indices {
 		builder = builder.WithIndex(&v1alpha1.EtcdClient{}, field, values)
 	}
-	w.kube = builder.Build()
+	w.kube = builder.WithIndex(&v1alpha1.EtcdBackup{}, byCluster, backupsByCluster).Build()
 	w.startEtcd()
 	w.restart()
 	return w

@@ -117,16 +117,11 @@ type Weighed struct {
 	Others  int64                  // how many there were besides
 }
 
-// NewestWeighed is what the newest EtcdBackup of a cluster says that a signed record calls proven; nil when none is
-// known. The record says it: what a status says counts for nothing. Backups come from a cache.
-func NewestWeighed(ctx context.Context, backups client.Reader, secrets SecretReader, cluster *v1alpha1.EtcdCluster,
-	now time.Time) (*Weighed, error) {
-	var list v1alpha1.EtcdBackupList
-	err := backups.List(ctx, &list, client.InNamespace(cluster.Namespace), client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return nil, fmt.Errorf("listing the EtcdBackups of %s: %w", cluster.Namespace, err)
-	}
-	signed := signedOf(cluster, list.Items)
+// NewestWeighed is what the newest of these EtcdBackups says that is of a cluster and proven by its signed record; nil
+// when none is known. The record says it: what a status says counts for nothing.
+func NewestWeighed(ctx context.Context, backups []v1alpha1.EtcdBackup, secrets SecretReader,
+	cluster *v1alpha1.EtcdCluster, now time.Time) (*Weighed, error) {
+	signed := signedOf(cluster, backups)
 	if len(signed) == 0 {
 		return nil, nil
 	}
