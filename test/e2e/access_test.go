@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -60,6 +62,39 @@ var _ = Describe("Programs that have an EtcdClient", Label("auth", "operator"), 
 
 		expectNoRestarts(ctx, cluster)
 		expectUntouched(ctx, cluster, was)
+	})
+})
+
+var _ = Describe("A program that takes more than its quota", Label("auth", "operator"), func() {
+	ownOperator()
+
+	It("is told of by the next backup, and writes on", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "shared", 3)
+		cluster.AwaitReady(ctx, 3)
+		cluster.Change(ctx, withAuth(true))
+		jobs := cluster.CreateClient(ctx, "jobs", world.Below("jobs/"))
+		jobs.Limit(ctx, "64Ki")
+		awaitAccess(ctx, jobs, accessplan.ReasonGranted)
+		awaitQuota(ctx, jobs, accessplan.ReasonNotMeasured)
+
+		etcd := jobs.Connect(ctx)
+		for i := range 20 {
+			_, err := etcd.Put(ctx, fmt.Sprintf("jobs/%d", i), strings.Repeat("x", 8<<10))
+			Expect(err).NotTo(HaveOccurred())
+		}
+		story.Claim(ctx, "backups")
+		story.Backup(ctx, "first", cluster.Name, world.ToVolume("backups")).Await(ctx, v1alpha1.BackupVerified)
+		operator.Restart() // it looks at once
+		awaitQuota(ctx, jobs, accessplan.ReasonQuotaExceeded)
+		mayUse(ctx, etcd, "jobs/more")
+
+		object, err := jobs.Get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(object.Status.Usage).To(HaveValue(And(HaveField("Keys", int64(20)), HaveField("Backup", "first"),
+			HaveField("Bytes", BeNumerically("~", 20*8<<10, 20<<10)))))
+		jobs.Limit(ctx, "1Mi")
+		awaitQuota(ctx, jobs, accessplan.ReasonWithinQuota)
+		awaitAccess(ctx, jobs, accessplan.ReasonGranted)
 	})
 })
 
@@ -126,7 +161,13 @@ func allowing(namespaces ...v1alpha1.ClientNamespace) func(*v1alpha1.EtcdCluster
 
 func awaitAccess(ctx context.Context, access *world.Access, reason string) {
 	GinkgoHelper()
-	Eventually(ctx, func() (string, error) { return access.Reason(ctx) }).WithTimeout(world.Patience).Should(Equal(reason))
+	Eventually(ctx, func() (string, error) { return access.ReasonOf(ctx, v1alpha1.ClientReady) }).WithTimeout(world.Patience).Should(Equal(reason))
+}
+
+func awaitQuota(ctx context.Context, access *world.Access, reason string) {
+	GinkgoHelper()
+	Eventually(ctx, func() (string, error) { return access.ReasonOf(ctx, v1alpha1.ClientWithinQuota) }).
+		WithTimeout(world.Patience).Should(Equal(reason))
 }
 
 func mayUse(ctx context.Context, etcd *clientv3.Client, key string) {

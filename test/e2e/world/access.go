@@ -11,6 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -78,14 +79,14 @@ func (a *Access) Get(ctx context.Context) (*v1alpha1.EtcdClient, error) {
 	return object, a.cluster.Client.Get(ctx, ctrlclient.ObjectKey{Namespace: a.namespace, Name: a.name}, object)
 }
 
-// Reason is the reason of its condition Ready, once that judges the spec as it is; empty before.
-func (a *Access) Reason(ctx context.Context) (string, error) {
+// ReasonOf is the reason of one of its conditions, once that judges the spec as it is; empty before.
+func (a *Access) ReasonOf(ctx context.Context, name string) (string, error) {
 	object, err := a.Get(ctx)
 	if err != nil {
 		return "", err
 	}
 	for _, condition := range object.Status.Conditions {
-		if condition.Type == v1alpha1.ClientReady && condition.ObservedGeneration == object.Generation {
+		if condition.Type == name && condition.ObservedGeneration == object.Generation {
 			return condition.Reason, nil
 		}
 	}
@@ -95,12 +96,23 @@ func (a *Access) Reason(ctx context.Context) (string, error) {
 // Allow changes its permissions.
 func (a *Access) Allow(ctx context.Context, permissions ...v1alpha1.ClientPermission) {
 	ginkgo.GinkgoHelper()
+	a.change(ctx, func(s *v1alpha1.EtcdClientSpec) { s.Permissions = permissions })
+}
+
+// Limit changes its quota.
+func (a *Access) Limit(ctx context.Context, quota string) {
+	ginkgo.GinkgoHelper()
+	a.change(ctx, func(s *v1alpha1.EtcdClientSpec) { s.Quota = new(resource.MustParse(quota)) })
+}
+
+func (a *Access) change(ctx context.Context, change func(*v1alpha1.EtcdClientSpec)) {
+	ginkgo.GinkgoHelper()
 	gomega.Eventually(ctx, func() error {
 		object, err := a.Get(ctx)
 		if err != nil {
 			return err
 		}
-		object.Spec.Permissions = permissions
+		change(&object.Spec)
 		return a.cluster.Client.Update(ctx, object)
 	}).WithTimeout(Patience).Should(gomega.Succeed())
 }
