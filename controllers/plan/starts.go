@@ -49,11 +49,12 @@ func onceCorrected(r facts.Replica) string {
 	return fmt.Sprintf(" Once spec.image is put right or put back, the operator makes the Pod of %s anew.", r.Name)
 }
 
-// unselected and tainted are the scheduler's words (kubernetes/kubernetes:pkg/scheduler/framework/plugins/nodeaffinity,
-// tainttoleration).
+// unselected, tainted and unwilling are the scheduler's words (kubernetes/kubernetes:pkg/scheduler/framework/plugins
+// nodeaffinity, tainttoleration, nodeunschedulable).
 const (
 	unselected = "didn't match Pod's node affinity/selector"
 	tainted    = "untolerated taint"
+	unwilling  = "were unschedulable"
 )
 
 // howToPlace is what a person can do about a Pod that no node takes. Room helps where a node has too little of it, and
@@ -73,6 +74,10 @@ func howToPlace(message, selector string) string {
 		return "No node has the labels that its Pod asks for: correct spec.pod.affinity, or label a node."
 	case isAll(tainted):
 		return "Every node keeps it out by a taint: add to spec.pod.tolerations what they ask for, or a node without."
+	case isAll(unwilling):
+		return "Every node is cordoned, and takes no new Pod: kubectl uncordon NODE, or add a node."
+	case strings.Contains(why, unwilling):
+		return "Make room on the nodes, uncordon one (kubectl uncordon NODE), or correct what spec.pod asks for."
 	}
 	return "Make room on the nodes, or correct what spec.pod asks for."
 }

@@ -21,6 +21,10 @@ func TestWhatHelpsAPodThatNoNodeTakesGoesByWhatKeepsEachOfThemFromThat(t *testin
 		"3 Insufficient memory.": {selecting: room},
 		"1 node(s) had untolerated taint {a: b}, 2 node(s) had untolerated taint(s).": {
 			noSelector: "Every node keeps it out by a taint: add to spec.pod.tolerations what they ask for, or a node without."},
+		"3 node(s) were unschedulable. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.": {
+			noSelector: "Every node is cordoned, and takes no new Pod: kubectl uncordon NODE, or add a node."},
+		"1 Insufficient cpu, 2 node(s) were unschedulable.": {
+			selecting: "Make room on the nodes, uncordon one (kubectl uncordon NODE), or correct what spec.pod asks for."},
 	} {
 		for selector, help := range want {
 			got := howToStart("Unschedulable", "0/3 nodes are available: "+says, selector)

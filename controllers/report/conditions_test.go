@@ -133,6 +133,14 @@ func TestMembersOfASpecThatIsRefusedAreNotSaidToFollowIt(t *testing.T) {
 	}
 }
 
+func TestAnOnlyMemberWhoseNodeIsDrainedIsAsTheSpecAsks(t *testing.T) {
+	in := demo(1, begin).settled().input()
+	in.Observation.Current.Members[0].Pod.Drain = facts.Drain{IsKnown: true, Why: "node worker-0 is cordoned"}
+	if got := meta.FindStatusCondition(Status(in).Conditions, v1alpha1.ConditionUpToDate); got.Status != metav1.ConditionTrue {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestATransitionTimeMovesWithTheStatusOnly(t *testing.T) {
 	w := demo(3, begin).starting().written(t)
 	first := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionReady).LastTransitionTime

@@ -142,7 +142,8 @@ func stoppedMembers(o facts.Observation) []string {
 func outdatedMembers(o facts.Observation) []string {
 	return namesOf(o, func(r facts.Replica) bool {
 		isMember := r.Member != nil || !o.Current.Membership.Known && r.Pod != nil
-		isSo := r.WhyMoved(o.Desired) == "" && o.Desired.IsMetBy(r.Settings()) && o.Desired.IsMetBy(r.RunsWith())
+		isPlaced := r.IsUnwanted || r.IsDrained() || r.WhyMoved(o.Desired) == "" // who asks for these is not the spec
+		isSo := isPlaced && o.Desired.IsMetBy(r.Settings()) && o.Desired.IsMetBy(r.RunsWith())
 		return isMember && !r.Settings().IsZero() && !isSo
 	})
 }

@@ -77,7 +77,10 @@ func openerOf(o Options) opener {
 // without its end, or "". S3 refuses an account that may not list a bucket what is not there as well.
 func (b *Bucket) told(err error) (advice string, _ error) {
 	var a answer
-	if b.named == "" || !errors.As(err, &a) {
+	switch {
+	case errors.Is(err, ErrUnreachable):
+		return ". Correct the endpoint in the store of the spec, or let Pods reach it", err
+	case b.named == "" || !errors.As(err, &a):
 		return "", err
 	}
 	says := ""

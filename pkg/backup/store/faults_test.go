@@ -76,6 +76,9 @@ func TestAStoreThatCannotBeReachedIsSaidToBe(t *testing.T) {
 	bucket := open(t, config, Options{CredentialsDir: credentials(t)})
 	_, err := bucket.Stat(context.Background(), "x")
 	wantIs(t, err, ErrUnreachable)
+	if !strings.HasSuffix(err.Error(), ". Correct the endpoint in the store of the spec, or let Pods reach it") {
+		t.Error(err)
+	}
 }
 
 // What is missing is taken for removed on purpose: a key of the first of March is not, because its store is away.
