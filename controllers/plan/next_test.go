@@ -892,7 +892,8 @@ func rolls() []row {
 			Act, "grow", "", "AddLearner",
 			"Add learner demo-3: it will take the place of demo-2"},
 		{"no successor joins while a member is not well", wanting(inMemory(settledWorld(3).edit(1, silent)), other),
-			Refuse, "grow", facts.ReasonNotReady, "", "before demo-1 is healthy"},
+			Refuse, "grow", facts.ReasonNotReady, "", "before demo-1 is healthy: a cluster of 4 needs 3 healthy members, and there " +
+				"would be 2. Its etcd runs, and does not answer: if it hangs, Kubernetes restarts it after a few minutes."},
 		{"CPU and memory follow in place", inMemory(running(many)), Act, "resize", "", "ResizePod",
 			"demo-2"},
 		{"labels follow in place", settledWorld(3).edit(1, undressed), Act, "pod-metadata", "",
