@@ -62,8 +62,9 @@ const (
 	LabelCluster = Group + "/cluster"
 	// LabelMember is the member's name, on its Pod, volume and Secret.
 	LabelMember = Group + "/member"
-	// LabelRole is voter, leaving or learner, on Pods that are recorded and sealed. The client Service selects voters
-	// by it. The disruption budget also counts a voter that is leaving: it has its vote until it is removed.
+	// LabelRole is voter, leaving, counted or learner, on Pods that are recorded and sealed. The client Service selects
+	// voters by it. The disruption budget also counts a voter that is leaving: it has its vote until it is removed.
+	// A voter that clients are not led to is counted while its vote is needed.
 	LabelRole = Group + "/role"
 	// LabelClusterUID is the UID of the EtcdCluster that a volume or a CA belongs to; these have no owner reference.
 	LabelClusterUID = Group + "/cluster-uid"
@@ -84,6 +85,7 @@ const (
 
 	RoleVoter   = "voter"
 	RoleLeaving = "leaving"
+	RoleCounted = "counted"
 	RoleLearner = "learner"
 )
 

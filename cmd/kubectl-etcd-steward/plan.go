@@ -95,6 +95,9 @@ func (s *session) foretell(ctx context.Context, name string, m manifest) (foreto
 	told := foretold{Name: c.Name, Namespace: c.Namespace, Manifest: m.file, Operator: s.operator(ctx, c),
 		Steps: []toldStep{}, End: endOf(f)}
 	told.Notes = caveats(c, told.Operator)
+	if f.Unread != "" {
+		told.Notes = append(told.Notes, f.Unread)
+	}
 	open, err := s.openRestores(ctx, c.Name)
 	if err != nil {
 		return foretold{}, err

@@ -9,10 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -158,6 +161,94 @@ func TestPlanOfALargerQuotaEndsTheAlarm(t *testing.T) {
 	got := plugin(t, sessionOf(alarmed(t), interceptor.Funcs{}), "plan", "demo", "-f",
 		manifestOf(t, "size: 3", "size: 3\n  etcd: {quotaBackendBytes: 4Gi}"))
 	if got.code != exitStepsAhead || !strings.Contains(got.out, "(alarms): every member has room again.") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// onlyMember is the settled cluster with one member, on a node that is drained or not.
+func onlyMember(t *testing.T, isDrained, isGuarded bool) []client.Object {
+	t.Helper()
+	all := slices.DeleteFunc(objects(t, "settled"), func(o client.Object) bool {
+		return strings.HasSuffix(o.GetName(), "-1") || strings.HasSuffix(o.GetName(), "-2")
+	})
+	one := intstr.FromInt32(1)
+	for _, object := range all {
+		switch o := object.(type) {
+		case *v1alpha1.EtcdCluster:
+			o.Spec.Size, o.Status.Members = 1, o.Status.Members[:1]
+		case *corev1.Pod:
+			o.Spec.NodeName = "worker-0"
+		case *policyv1.PodDisruptionBudget:
+			o.Spec.MinAvailable = &one
+		}
+	}
+	if !isGuarded {
+		all = slices.DeleteFunc(all, func(o client.Object) bool { _, isBudget := o.(*policyv1.PodDisruptionBudget); return isBudget })
+	}
+	return append(all, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-0"}, Spec: corev1.NodeSpec{Unschedulable: isDrained}})
+}
+
+// A person of one namespace may not read nodes, and the operator may. What it reads there is not foretold as if it were so.
+func TestPlanOfAnOnlyMemberWhoseNodeMayNotBeReadSaysSo(t *testing.T) {
+	unread := refusing("get", schema.GroupResource{Resource: "nodes"})
+	const note = "You may not get nodes, so what follows takes for granted that none is drained"
+	for _, row := range []struct {
+		name  string
+		world []client.Object
+		funcs interceptor.Funcs
+		says  string
+		isOut []string
+	}{
+		{"nodes are read, and none is drained", onlyMember(t, false, true), interceptor.Funcs{},
+			"There is nothing to do", []string{"You may not"}},
+		{"one is drained", onlyMember(t, true, true), interceptor.Funcs{}, "it will take the place of demo-0 (node worker-0 is cordoned)",
+			[]string{"You may not", "Delete the disruption budget"}},
+		{"nodes may not be read: a budget says that the operator may", onlyMember(t, true, true), unread, "There is nothing to do", nil},
+		{"nor may the operator: it keeps no budget", onlyMember(t, false, false), unread, "There is nothing to do", nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got := plugin(t, sessionOf(row.world, row.funcs), "plan", "demo")
+			isSaid := strings.Contains(got.out, note)
+			if !strings.Contains(got.out, row.says) || isSaid != (row.isOut == nil) {
+				t.Errorf("%+v", got)
+			}
+			for _, not := range row.isOut {
+				if strings.Contains(got.out, not) {
+					t.Errorf("it says %q: %s", not, got.out)
+				}
+			}
+		})
+	}
+}
+
+func TestPlanOfAMemberThatDoesNotAnswerSaysWhatMayNotBeReadOfIt(t *testing.T) {
+	world := objects(t, "settled")
+	for _, object := range world {
+		switch o := object.(type) {
+		case *v1alpha1.EtcdCluster:
+			o.Status.Members[2].Healthy = false
+		case *corev1.Pod:
+			if o.Name == "demo-2" {
+				o.Spec.NodeName, o.Status.Conditions = "worker-2", nil
+			}
+		case *corev1.PersistentVolumeClaim:
+			o.Spec.VolumeName = "disk-of-" + o.Name
+		}
+	}
+	got := plugin(t, sessionOf(world, refusing("get", schema.GroupResource{Resource: "nodes"},
+		schema.GroupResource{Resource: "persistentvolumes"})), "plan", "demo")
+	for _, says := range []string{"You may not get nodes", "You may not get persistentvolumes"} {
+		if strings.Count(got.out, says) != 1 {
+			t.Errorf("%q is not said once: %+v", says, got)
+		}
+	}
+}
+
+// A new Pod of an only member runs on a node as the one before did.
+func TestPlanOfAnOnlyMemberThatIsRestartedKeepsItsBudget(t *testing.T) {
+	got := plugin(t, sessionOf(onlyMember(t, false, true), interceptor.Funcs{}), "plan", "demo", "-f",
+		manifestOf(t, "size: 3", "size: 1\n  etcd: {quotaBackendBytes: 4Gi}"))
+	if got.code != exitStepsAhead || !strings.Contains(got.out, "demo-0") || strings.Contains(got.out, "disruption budget") {
 		t.Errorf("%+v", got)
 	}
 }

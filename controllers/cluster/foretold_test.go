@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -100,6 +101,8 @@ func TestWhatIsForetoldOfAnEditIsWhatTheOperatorThenDoes(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			object := demo(row.size)
 			w := newWorld(t, object)
+			w.node = "node-1" // an only member has a budget where its node is read
+			w.create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.node}})
 			begin := w.foretell(func(*spec) {})
 			w.settle()
 			w.expectMade("to begin", begin)

@@ -54,6 +54,7 @@ type world struct {
 	domain    string                  // of this Kubernetes; empty: not known
 	images    resources.ImageDefaults // that the operator is started with
 	missing   string                  // the beginning of names of images that cannot be pulled; empty: all can be
+	node      string                  // where Pods run; empty: nothing says where
 
 	operator  *Reconciler
 	registry  *prometheus.Registry
@@ -350,6 +351,12 @@ func (w *world) kubelet() {
 		if resources.IsTask(&v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: w.key.Name}}, pod.Name) {
 			w.runTask(&pod)
 			continue
+		}
+		if w.node != "" && pod.Spec.NodeName == "" {
+			pod.Spec.NodeName = w.node
+			if err := w.kube.Update(w.t.Context(), &pod); err != nil {
+				w.t.Fatal(err)
+			}
 		}
 		if w.processes[pod.UID] == nil && (!w.pulls(&pod) || !w.mounts(&pod)) {
 			continue

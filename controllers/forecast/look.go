@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,14 +46,50 @@ func Of(ctx context.Context, reader client.Reader, cluster *v1alpha1.EtcdCluster
 		return ahead.Forecast{}, err
 	}
 	trustSecrets(&seen)
+	unread := observer.MayNotRead()
+	seesDrains := observe.SeesDrains(cluster)
+	if slices.Contains(unread, "nodes") {
+		seesDrains = seesDrains && trustNodes(&seen)
+	}
 	seen.Auth = facts.Auth{Known: true, On: seen.Current.Bootstrap.Auth}
-	return ahead.Of(seen, ahead.Spec{
+	told := ahead.Of(seen, ahead.Spec{
 		Of: func(o facts.Observation) facts.Desired {
 			return observe.DesiredOf(cluster, fault, resources.ImageDefaults{}, o)
 		},
 		Compares: cluster.Spec.Etcd == nil || cluster.Spec.Etcd.CorruptionChecks == nil ||
 			*cluster.Spec.Etcd.CorruptionChecks,
-	}), nil
+		SeesDrains: seesDrains,
+	})
+	told.Unread = withoutThose(unread)
+	return told, nil
+}
+
+// withoutThose says what is taken for granted of what lies in no namespace and may not be read, as sentences, or "".
+func withoutThose(unread []string) string {
+	var says []string
+	if slices.Contains(unread, "nodes") {
+		says = append(says, "You may not get nodes, so what follows takes for granted that none is drained or gone "+
+			"for good. From a node that is drained the operator moves an only member away first.")
+	}
+	if slices.Contains(unread, "persistentvolumes") {
+		says = append(says, "You may not get persistentvolumes, so what follows takes for granted that no node which "+
+			"is gone has the only copy of a volume.")
+	}
+	return strings.Join(says, " ")
+}
+
+// trustNodes takes for granted that no node is drained, where nodes may not be read here, and reports whether the
+// operator may read them. A budget of an only voter says that it may: without that right it keeps none.
+func trustNodes(o *facts.Observation) bool {
+	if len(o.Current.Voters()) == 1 && o.Desired.HasBudget && o.Budget.MinAvailable == 0 {
+		return false
+	}
+	for i := range o.Current.Members {
+		if pod := o.Current.Members[i].Pod; pod != nil {
+			pod.Drain.IsKnown = true
+		}
+	}
+	return true
 }
 
 // whoBegins stands for the install that will begin with a cluster that none looks after yet.

@@ -14,7 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/controllers/resources"
 )
 
 // +kubebuilder:rbac:groups=lifecycle.k8s.io,resources=evictionrequests,verbs=list
@@ -40,6 +42,12 @@ func (s *nodeSearch) addDrain(ctx context.Context, g gathered, pod *facts.Pod) (
 		pod.Drain = s.observer.evictionAsked(ctx, own)
 	}
 	return err
+}
+
+// SeesDrains reports a cluster whose new members a cordon keeps out: of their nodes it is asked whether they are
+// drained.
+func SeesDrains(cluster *v1alpha1.EtcdCluster) bool {
+	return keptOut(cordoned, resources.Scheduling(cluster, cluster.Spec.Pod).Tolerations) != ""
 }
 
 // cordoned is a node that `kubectl cordon` was asked for.

@@ -311,6 +311,18 @@ func (d *denials) isDenied(kind string, now time.Time) bool {
 	return now.Before(d.until[kind])
 }
 
+// MayNotRead names what lies in no namespace and may not be read, as rights name it: "nodes", "persistentvolumes".
+func (o *Observer) MayNotRead() (those []string) {
+	for kind, plural := range map[string]string{fmt.Sprintf("%T", &corev1.Node{}): "nodes",
+		fmt.Sprintf("%T", &corev1.PersistentVolume{}): "persistentvolumes"} {
+		if o.denied.isDenied(kind, o.Now()) {
+			those = append(those, plural)
+		}
+	}
+	slices.Sort(those)
+	return those
+}
+
 func (d *denials) add(kind string, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -85,8 +85,8 @@ func membersDisagree(o pass) *proposal {
 // each new connection that lands there waits.
 func leadAway(o pass) *proposal {
 	for _, r := range o.Members {
-		if r.Pod == nil || r.Pod.Role == "" || r.Pod.Role == facts.RoleLeaving ||
-			r.Pod.Terminating && !o.LeadsByRole(o.Now) {
+		isLedTo := r.Pod != nil && (r.Pod.Role == facts.RoleVoter || r.Pod.Role == facts.RoleLearner)
+		if !isLedTo || r.Pod.Terminating && !o.LeadsByRole(o.Now) {
 			continue
 		}
 		if why := whyLeadAway(o, r); why != "" {
@@ -124,10 +124,14 @@ func isIdleBesideQuorum(o facts.Incarnation, r facts.Replica, now time.Time) boo
 
 // isQuorumLedTo reports that the voters that serve, and that clients are led to, are a quorum.
 func isQuorumLedTo(o facts.Incarnation) bool {
-	led := facts.Filter(o.HealthyVoters(), func(v facts.Replica) bool {
+	return len(ledTo(o)) >= etcdutil.Quorum(len(o.Voters()))
+}
+
+// ledTo are the voters that serve, and that clients are led to.
+func ledTo(o facts.Incarnation) []facts.Replica {
+	return facts.Filter(o.HealthyVoters(), func(v facts.Replica) bool {
 		return v.IsUp() && v.Pod.Ready && v.Pod.Role == facts.RoleVoter && !v.Pod.Uncompared
 	})
-	return len(led) >= etcdutil.Quorum(len(o.Voters()))
 }
 
 // servesNothing reports a member that can do nothing for a client: it does not answer, or knows no leader.

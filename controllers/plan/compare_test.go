@@ -91,7 +91,7 @@ func compareRows() []row {
 		{"a learner votes only once the leader's copy is that of a majority", joined, Wait, "promote",
 			facts.ReasonCompare, "", "has copied the leader's data"},
 		{"then it votes", hashing(joined, 7, 7, 7), Act, "promote", "", "Promote", "demo-3"},
-		{"two of three with the leader are enough", hashing(joined.edit(2, unanswered).edit(2, unlabelledOld), 7, 7, 0),
+		{"two of three with the leader are enough", hashing(joined.edit(2, unanswered).edit(2, withRole(facts.RoleCounted)), 7, 7, 0),
 			Act, "promote", "", "Promote", "demo-3"},
 		{"not two without it", hashing(joined, 0, 7, 7), Wait, "promote", facts.ReasonCompare, "", ""},
 		{"one that copied from one of two that differ gets no vote", hashing(joinedJustNow(2), 7, 6), Refuse, "corruption",

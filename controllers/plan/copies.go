@@ -142,7 +142,7 @@ func removeCorrupt(o pass, r facts.Replica) *proposal {
 	case r.Member.ID == o.Membership.Leader:
 		return handOver(o, r, majorityHolders(o.Incarnation), facts.ReasonCorruption,
 			"holds data that differs from that of a majority")
-	case r.IsUp() && r.Pod.Role != "":
+	case r.IsUp() && r.Pod.Role == facts.RoleVoter:
 		return act(changes.LabelRole{Pod: r.PodRef()},
 			"its data differs from that of a majority (%s).", hashes(o.Incarnation))
 	case r.Volume != nil && r.Volume.RemovedFor != facts.CauseCorruption:

@@ -18,11 +18,11 @@ var (
 )
 
 // toLower is a cluster of 3.6 that is to go to 3.5.
-func toLower() scene {
-	o := desire(settledWorld(3), func(d *facts.Desired) {
-		d.Target, d.Needs = older.Version, etcdutil.NeedDowngrade
-	})
-	for i := range 3 {
+func toLower() scene { return toLowerFrom(settledWorld(3)) }
+
+func toLowerFrom(o scene) scene {
+	o = desire(o, func(d *facts.Desired) { d.Target, d.Needs = older.Version, etcdutil.NeedDowngrade })
+	for i := range o.Current.Members {
 		o = o.edit(i, func(r *facts.Replica) {
 			r.Answer.Versions = facts.Versions{Cluster: itsMinor, Storage: itsMinor}
 			r.Volume.Record = r.Volume.Record.InCluster(itsMinor, 100, 0)
@@ -32,9 +32,11 @@ func toLower() scene {
 }
 
 // lowering is that cluster once the downgrade was enabled.
-func lowering(needs etcdutil.Need) scene {
-	o := desire(toLower(), func(d *facts.Desired) { d.Needs = needs })
-	for i := range 3 {
+func lowering(needs etcdutil.Need) scene { return loweringFrom(settledWorld(3), needs) }
+
+func loweringFrom(o scene, needs etcdutil.Need) scene {
+	o = desire(toLowerFrom(o), func(d *facts.Desired) { d.Needs = needs })
+	for i := range o.Current.Members {
 		o = o.edit(i, func(r *facts.Replica) {
 			r.Answer.Versions = facts.Versions{Cluster: olderMinor, Storage: olderMinor, Downgrade: olderMinor}
 			r.Volume.Record = r.Volume.Record.InCluster(olderMinor, 200, 0)

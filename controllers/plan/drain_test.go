@@ -6,6 +6,7 @@ import (
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
 const cordoned = "node worker-0 is cordoned"
@@ -24,6 +25,10 @@ func drainedFor(o scene, ago time.Duration) scene {
 
 func leavingNode(o scene) scene {
 	return o.edit(0, func(r *facts.Replica) { r.Pod.Drain.IsGoing = true })
+}
+
+func withRole(role string) func(*facts.Replica) {
+	return func(r *facts.Replica) { r.Pod.Role = role }
 }
 
 func drifted(o scene) scene { o.Budget.State = facts.ObjectDrifted; return o }
@@ -52,7 +57,7 @@ func TestAnOnlyMemberIsFollowedByANewOneBeforeItsNodeIsDrained(t *testing.T) {
 			cordoned + ", and a new member is to follow demo-0 first"},
 		{"then the old one hands over", voting, Act, "shrink", "", "MoveLeader", "demo-0 will be removed"},
 		{"loses its clients", follows, Act, "shrink", "", "LabelRole", "a new member has its place: " + cordoned},
-		{"and its vote", follows.edit(0, unlabelled), Act, "shrink", "", "RemoveMember", cordoned},
+		{"and its vote", follows.edit(0, withRole(facts.RoleLeaving)), Act, "shrink", "", "RemoveMember", cordoned},
 		{"uncordoned in between, the new one is given up", guarded.with(starting(1)), Act, "abandon-learner", "", "RemoveMember",
 			"the size does not ask for it"},
 		{"where no node takes the new one, the drain goes on", noPlace, Act, "budget", "", "SetBudget",
@@ -87,6 +92,33 @@ func TestAnOnlyMemberIsFollowedByANewOneBeforeItsNodeIsDrained(t *testing.T) {
 	}
 }
 
+// A restart would end on the node that is drained, where no Pod starts. So the member moves first, with the settings that it
+// runs with, and the new one is asked to go down.
+func TestAnOnlyMemberMovesFirstAlsoWhileADowngradeIsEnabled(t *testing.T) {
+	only := settledWorld(1).edit(0, mayStay).budgeting(1)
+	enabled := loweringFrom(only, etcdutil.NeedStorage).edit(0, drainedFrom)
+	lowered := wanting(loweringFrom(only, etcdutil.NeedNothing), older).edit(0, drainedFrom)
+	told := lowered.edit(0, func(r *facts.Replica) { r.Volume.Settings = older })
+	moved := toLowerFrom(only).edit(0, drainedFrom).with(voter(1)).budgeting(2)
+	for _, row := range []row{
+		{"not drained it is restarted for the downgrade", lowered.edit(0, mayStay), Act, "roll", "", "WriteSettings", "demo-0"},
+		{"while etcd lowers its version a new member is made", enabled, Act, "grow", "", "PrepareMember", cordoned},
+		{"also once it is lowered", lowered, Act, "grow", "", "PrepareMember", cordoned},
+		{"also once its volume asks for the lower minor", told, Act, "grow", "", "PrepareMember", cordoned},
+		{"the downgrade is cancelled, for no member joins before that", told.with(added(1)), Act, "cancel-downgrade", "",
+			"CancelDowngrade", "demo-1 cannot join before that"},
+		{"it is enabled again only once the old member is gone", moved, Act, "shrink", "", "MoveLeader", "demo-0 will be removed"},
+		{"on the new one", toLowerFrom(settledWorld(1).edit(0, mayStay).budgeting(1)), Act, "enable-downgrade", "", "EnableDowngrade", ""},
+		{"where no node takes the new one the drain goes on", enabled.with(starting(1)).edit(1, tied("no room")).edit(1,
+			olderThan(6*time.Minute)), Act, "budget", "", "SetBudget", "no node takes demo-1"},
+	} {
+		t.Run(row.name, row.check)
+	}
+	if c, isMade := Decide(told.Observation).Change.(changes.PrepareMember); !isMade || c.Volume.Settings != settings {
+		t.Errorf("the new member is made from %+v", c.Volume.Settings)
+	}
+}
+
 // A drain that evicts one of two voters takes the quorum. So the one that is to go stays in the budget until it has no
 // vote, also where clients are led away from it before.
 func TestAVoterThatIsToGoStaysInTheBudgetUntilItHasNoVote(t *testing.T) {
@@ -95,14 +127,53 @@ func TestAVoterThatIsToGoStaysInTheBudgetUntilItHasNoVote(t *testing.T) {
 		if !ok || label.Role != facts.RoleLeaving {
 			t.Errorf("%+v", label)
 		}
-		gone := world.edit(len(world.Current.Members)-1, func(r *facts.Replica) { r.Pod.Role = facts.RoleLeaving })
+		gone := world.edit(len(world.Current.Members)-1, withRole(facts.RoleLeaving))
 		if removal, ok := Decide(gone.Observation).Change.(changes.RemoveMember); !ok {
 			t.Errorf("%+v", removal)
 		}
 	}
-	stays := Decide(settledWorld(3).edit(2, func(r *facts.Replica) { r.Pod.Role = facts.RoleLeaving }).Observation)
+	stays := Decide(settledWorld(3).edit(2, withRole(facts.RoleLeaving)).Observation)
 	if label, ok := stays.Change.(changes.LabelRole); !ok || label.Role != facts.RoleVoter {
 		t.Errorf("it stays after all: %+v", stays)
+	}
+}
+
+// A Pod that no budget selects may always be evicted. A voter that clients are not led to is in none, so that a drain waits
+// for it as for one that is down. Where the quorum needs it, it is in the budget too.
+func TestNoDrainTakesAVoterThatTheQuorumNeeds(t *testing.T) {
+	three := settledWorld(3).budgeting(2)
+	beside := func(size int) scene { return settledWorld(size).budgeting(size/2+1).edit(0, unready).edit(0, silent) }
+	started := func(r *facts.Replica) {
+		r.Pod.Uncompared, r.Pod.Process, r.Pod.RunningSince = true, "p", now.Add(-time.Second)
+	}
+	for _, row := range []row{
+		{"one that serves, and is not compared yet", beside(3).edit(2, started).edit(2, unlabelled), Act, "label-role", "", "LabelRole",
+			"Label the Pod of demo-2 as counted: the disruption budget asks for 2 ready voters, and counts 1 beside it. Clients are not led there"},
+		{"one that is being defragmented", beside(3).edit(2, defragged(time.Second, atWork)).edit(2, unlabelled).edit(2, unanswered), Act, "label-role", "",
+			"LabelRole", "demo-2 as counted"},
+		{"one that got its vote just now", settledWorld(2).sized(1).budgeting(2).edit(1, started).edit(1, withRole(facts.RoleLearner)),
+			Act, "label-role", "", "LabelRole", "demo-1 as counted"},
+		{"one that a person has to decide about", beside(3).edit(2, uncompared), Act, "label-role", "", "LabelRole", "demo-2 as counted"},
+		{"not one that the others can do without: a drain waits until it is compared", three.edit(2, started).edit(2, unlabelled), Wait,
+			"corruption", facts.ReasonCompare, "", "demo-2"},
+		{"and no more than are needed", beside(5).edit(2, started).edit(2, unlabelled).edit(3, started).edit(3, withRole("counted")),
+			Refuse, "member-health", facts.ReasonNotReady, "", ""},
+		{"once the others are enough again it is in none", three.edit(2, started).edit(2, withRole("counted")), Act, "label-role", "",
+			"LabelRole", "Take demo-2 out of the disruption budget: it counts enough others"},
+		{"not one that answers with other data", beside(3).edit(2, foreign).edit(2, unlabelled), Refuse, "replace", facts.ReasonQuorumAtRisk,
+			"", ""},
+		{"nor where there is no budget", beside(3).budgeting(0).edit(2, started).edit(2, unlabelled), Act, "budget", "", "SetBudget", ""},
+	} {
+		t.Run(row.name, row.check)
+	}
+	only := settledWorld(1).edit(0, mayStay).budgeting(1).edit(0, noPod).blind()
+	start, isStart := Decide(only.Observation).Change.(changes.StartPods)
+	if !isStart || start.Pods[0].Role != facts.RoleCounted {
+		t.Errorf("an only member starts in no budget: %+v", start)
+	}
+	start, isStart = Decide(three.edit(2, noPod).Observation).Change.(changes.StartPods)
+	if !isStart || start.Pods[0].Role != "" {
+		t.Errorf("one of three starts in the budget, before its copy is compared: %+v", start)
 	}
 }
 

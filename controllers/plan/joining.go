@@ -84,7 +84,7 @@ func leavingRank(o facts.Incarnation, r facts.Replica, succeeded string) int {
 
 // isUnlabelled reports a member that clients are not led to, although they could be.
 func isUnlabelled(r facts.Replica) bool {
-	return r.IsSealed() && (r.Pod.Role == "" || r.Pod.Role == facts.RoleLeaving)
+	return r.IsSealed() && (r.Pod.Role == "" || r.Pod.Role == facts.RoleLeaving || r.Pod.Role == facts.RoleCounted)
 }
 
 // isAway reports a voter that does not answer or is not ready; where it may come back in a moment, one of which both is

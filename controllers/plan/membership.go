@@ -141,12 +141,9 @@ func isDataOfThisIncarnation(o pass, r facts.Replica) bool {
 // labelRole lets the client Service follow the roles. It comes before what may wait for a person, so that a member that
 // serves again is not kept from its clients meanwhile. While copies are in doubt, no client is led to another one.
 func labelRole(o pass) *proposal {
-	if inDoubt(o.Incarnation) {
-		return nil
-	}
 	for _, r := range o.Members {
-		isKnown := r.Member != nil && r.IsSealed() && r.Record().MemberID == r.Member.ID
-		if !isKnown || r.Pod.Terminating || isUncompared(r) || servesNothing(r) || isToLoseClients(o, r) {
+		if inDoubt(o.Incarnation) || !isKnown(r) ||
+			r.Pod.Terminating || isUncompared(r) || servesNothing(r) || isToLoseClients(o, r) {
 			continue
 		}
 		if want := roleOf(o, r); want != r.Pod.Role {
@@ -154,7 +151,12 @@ func labelRole(o pass) *proposal {
 				"it is a %s now, and the client Service leads to voters.", want)
 		}
 	}
-	return nil
+	return countVoters(o)
+}
+
+// isKnown reports a member whose Pod can only start from the data that is recorded as its own.
+func isKnown(r facts.Replica) bool {
+	return r.Member != nil && r.IsSealed() && r.Record().MemberID == r.Member.ID
 }
 
 // isToLoseClients reports a member that clients are led away from although it serves: it has other data than its own,

@@ -29,11 +29,14 @@ func collect(o pass) *proposal {
 // etcd does not say who is one, the Pod, then the volume. What was prepared for the member to be added stays.
 func collectMembers(o pass) *proposal {
 	for _, r := range o.Members {
-		if r.Member != nil || r.Name == o.due.Promised || r.Pod != nil && r.Pod.Terminating {
+		if r.Member != nil || r.Name == o.due.Promised {
 			continue
 		}
 		if p := collectSecret(r); p != nil {
 			return p
+		}
+		if r.Pod != nil && r.Pod.Terminating {
+			continue
 		}
 		if r.Pod != nil {
 			return act(changes.DeletePods{Pods: []facts.PodRef{r.PodRef()}}, noMember, r.Name)

@@ -282,7 +282,7 @@ func startOf(o pass, r facts.Replica) (changes.Start, bool) {
 	switch {
 	case o.MayRestart(r):
 		start := changes.Start{Name: r.Name, Flags: facts.FlagsSealed, Settings: startSettings(o, r),
-			Role: roleAtStart(r)}
+			Role: roleAtStart(o, r)}
 		return start, o.WhyNotStart(r, start.Settings) == ""
 	case isListed && r.IsLearner():
 		return changes.Start{Name: r.Name, Flags: facts.FlagsJoin, Initial: liveList(o.Incarnation),
@@ -291,14 +291,6 @@ func startOf(o pass, r facts.Replica) (changes.Start, bool) {
 		return bootstrapStart(o, r), true
 	}
 	return changes.Start{}, false
-}
-
-// roleAtStart says that a learner has no vote. A voter gets its role once its copy of the data is compared.
-func roleAtStart(r facts.Replica) string {
-	if r.IsLearner() {
-		return facts.RoleLearner
-	}
-	return ""
 }
 
 // startSettings are what a member's next Pod is made from: what its volume asks for, or else what new members get.

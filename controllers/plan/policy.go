@@ -181,7 +181,10 @@ var safeWhileBlind = []rule{
 	{"settings", "A member that does not run, or never answers, takes the settings of the spec.",
 		keepSettings, givesWay},
 	{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, givesWay},
-	{"label-role", "The client Service leads to sealed voters that serve.", labelRole, givesWay},
+	{"label-role",
+		"The client Service leads to sealed voters that serve. The disruption budget counts another voter as long as " +
+			"its vote is needed.",
+		labelRole, givesWay},
 	{nameLeadAway,
 		"Clients are led to no process with other data than its member's, nor to one that stopped serving " +
 			"beside a quorum.",

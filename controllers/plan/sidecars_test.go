@@ -107,12 +107,12 @@ func TestARollPassesTheBudgetOnlyWhereSidecarsKeepMoreMembersFromBeingReadyThanI
 	}
 }
 
-func TestAVoterThatStartsHasNoRoleBeforeItServes(t *testing.T) {
-	for _, world := range []scene{
-		settledWorld(3).edit(2, noPod), settledWorld(3).edit(1, besideCrashing).edit(2, noPod),
+func TestAVoterThatStartsLeadsNoClientBeforeItServes(t *testing.T) {
+	for role, world := range map[string]scene{ // the budget counts it where it does not count a quorum beside it
+		"": settledWorld(3).edit(2, noPod), facts.RoleCounted: settledWorld(3).edit(1, besideCrashing).edit(2, noPod),
 	} {
 		start, ok := Decide(world.Observation).Change.(changes.StartPods)
-		if !ok || start.Pods[0].Role != "" {
+		if !ok || start.Pods[0].Role != role {
 			t.Errorf("%+v", start)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // whyNotInPlace says why a restart on its own data does not bring a member to the spec, as a part of a sentence, or "".
 func whyNotInPlace(o judge.Judged, r facts.Replica) string {
 	why := r.WhyNotInPlace(o.Desired)
-	if why != "" && !r.Ephemeral && (isGoingDown(o) || o.IsFenced(r)) {
+	if why != "" && !r.Ephemeral && goesLater(o, r) {
 		return ""
 	}
 	return why
@@ -25,7 +25,7 @@ func whyNotInPlace(o judge.Judged, r facts.Replica) string {
 // whyMoved says what of its storage is other than the spec asks for, as a part of a sentence, or "".
 func whyMoved(o judge.Judged, r facts.Replica) string {
 	why := r.WhyMoved(o.Desired)
-	if why != "" && (isGoingDown(o) || o.IsFenced(r)) {
+	if why != "" && goesLater(o, r) {
 		return ""
 	}
 	return why
@@ -34,7 +34,14 @@ func whyMoved(o judge.Judged, r facts.Replica) string {
 // isAskedToGo reports a member that has to be replaced now, also while the settings of the spec are held back: a person
 // wants it, or its node is drained. While no new member can join it is as the others are.
 func isAskedToGo(o judge.Judged, r facts.Replica) bool {
-	return (r.IsUnwanted || r.IsDrained()) && !isGoingDown(o) && !o.IsFenced(r)
+	return (r.IsUnwanted || r.IsDrained()) && !goesLater(o, r)
+}
+
+// goesLater reports a member that stays for now, whatever the spec asks of it: a person stopped it, or a downgrade is
+// enabled, so that no new member can join until that is done. From a node that is drained it goes first. Restarted for
+// the downgrade it would have no node. The downgrade is cancelled for the new member, and enabled anew after that.
+func goesLater(o judge.Judged, r facts.Replica) bool {
+	return isGoingDown(o) && !r.IsDrained() || o.IsFenced(r)
 }
 
 // isToMoveAtOnce reports a new member whose volume is other than the spec asks for by now, and without which there are

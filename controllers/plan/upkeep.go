@@ -173,7 +173,7 @@ func defragment(o pass) *proposal {
 	switch {
 	case others && r.Member.ID == o.Membership.Leader:
 		return handOver(o, r, o.HealthyVoters(), facts.ReasonDefragment, "is defragmented next")
-	case others && r.Pod.Role != "":
+	case others && r.Pod.Role == facts.RoleVoter:
 		return act(changes.LabelRole{Pod: r.PodRef(), Before: defragOf(o, r)},
 			"it answers nothing while it is defragmented.")
 	}

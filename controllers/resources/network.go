@@ -267,7 +267,8 @@ func BuildBudget(c *v1alpha1.EtcdCluster, minAvailable int) *policyv1.PodDisrupt
 			MinAvailable: new(intstr.FromInt32(int32(minAvailable))),
 			Selector: &metav1.LabelSelector{MatchLabels: MemberSelector(c.Name),
 				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: v1alpha1.LabelRole,
-					Operator: metav1.LabelSelectorOpIn, Values: []string{v1alpha1.RoleVoter, v1alpha1.RoleLeaving}}}},
+					Operator: metav1.LabelSelectorOpIn,
+					Values:   []string{v1alpha1.RoleVoter, v1alpha1.RoleLeaving, v1alpha1.RoleCounted}}}},
 		},
 	})
 }

@@ -104,7 +104,7 @@ var copies = []mutant{
 	},
 	{
 		Name: "a corrupt member keeps its clients until it is gone", Peer: "",
-		From: `case r.IsUp() && r.Pod.Role != "":`,
+		From: "case r.IsUp() && r.Pod.Role == facts.RoleVoter:",
 		To:   "case false:",
 		Test: row("a corrupt follower loses its clients first"),
 	},

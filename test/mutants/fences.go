@@ -61,8 +61,8 @@ var fences = []mutant{
 	},
 	{
 		Name: "a fenced member and its successor wait for each other", Peer: "",
-		From: "if why != \"\" && !r.Ephemeral && (isGoingDown(o) || o.IsFenced(r)) {",
-		To:   "if why != \"\" && !r.Ephemeral && isGoingDown(o) {",
+		From: "return isGoingDown(o) && !r.IsDrained() || o.IsFenced(r)",
+		To:   "return isGoingDown(o) && !r.IsDrained()",
 		Test: row("one that the spec moves is stopped where it is"),
 	},
 }

@@ -63,9 +63,15 @@ var moves = []mutant{
 	},
 	{
 		Name: "a member that a person wants replaced is restarted outside of a window, since none can join", Peer: "",
-		From: "return (r.IsUnwanted || r.IsDrained()) && !isGoingDown(o) &&",
-		To:   "return (r.IsUnwanted || r.IsDrained()) &&",
+		From: "return isGoingDown(o) && !r.IsDrained() || o.IsFenced(r)",
+		To:   "return o.IsFenced(r)",
 		Test: "TestAMemberThatAPersonWantsReplacedChangesNothingWhileADowngradeIsEnabled",
+	},
+	{
+		Name: "an only member is restarted for a downgrade on a node that is drained", Peer: "",
+		From: "return isGoingDown(o) && !r.IsDrained() || o.IsFenced(r)",
+		To:   "return isGoingDown(o) || o.IsFenced(r)",
+		Test: "TestAnOnlyMemberMovesFirstAlsoWhileADowngradeIsEnabled",
 	},
 	{
 		Name: "a member that a person gave up for dead goes at once beside a sidecar that cannot run", Peer: "",
@@ -110,6 +116,24 @@ var moves = []mutant{
 		From: `voters[0].Pod.Drain.IsKnown && voters[0].Pod.Drain.Why == ""`,
 		To:   `voters[0].Pod.Drain.Why == ""`,
 		Test: "TestAnOnlyMemberIsFollowedByANewOneBeforeItsNodeIsDrained",
+	},
+	{
+		Name: "a drain may take a voter that the quorum needs, since no budget counts it", Peer: "",
+		From: "case ready < o.Budget.MinAvailable && !isOther && !r.IsCounted() && isThere:",
+		To:   "case false:",
+		Test: "TestNoDrainTakesAVoterThatTheQuorumNeeds",
+	},
+	{
+		Name: "a budget that counts one that is not compared lets a drain take another one", Peer: "",
+		From: "case isSpared && r.Pod.Role == facts.RoleCounted:",
+		To:   "case false:",
+		Test: "TestNoDrainTakesAVoterThatTheQuorumNeeds",
+	},
+	{
+		Name: "an only member that starts is in no budget", Peer: "",
+		From: "case countedBeside(o, r) < o.Budget.MinAvailable:\n\t\treturn",
+		To:   "case false:\n\t\treturn",
+		Test: "TestNoDrainTakesAVoterThatTheQuorumNeeds",
 	},
 	{
 		Name: "the new member of another pool is made from the settings of the old one", Peer: "",

@@ -52,8 +52,8 @@ var phases = []mutant{
 	},
 	{
 		Name: "clients are led away from a member while too few others answer", Peer: "",
-		From: "return len(led) >= etcdutil.Quorum(len(o.Voters()))",
-		To:   "return len(led) >= 0",
+		From: "return len(ledTo(o)) >= etcdutil.Quorum(len(o.Voters()))",
+		To:   "return len(ledTo(o)) >= 0",
 		Test: row("clients are led away from no member while too few others answer"),
 	},
 	{

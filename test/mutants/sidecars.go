@@ -82,9 +82,9 @@ var sidecars = []mutant{
 	},
 	{
 		Name: "clients are led to a voter that only starts",
-		From: "return facts.RoleLearner\n\t}\n\treturn \"\"\n}",
-		To:   "return facts.RoleLearner\n\t}\n\treturn facts.RoleVoter\n}",
-		Test: "TestAVoterThatStartsHasNoRoleBeforeItServes",
+		From: "return facts.RoleCounted\n\t}\n\treturn \"\"\n}",
+		To:   "return facts.RoleCounted\n\t}\n\treturn facts.RoleVoter\n}",
+		Test: "TestAVoterThatStartsLeadsNoClientBeforeItServes",
 	},
 	{
 		Name: "a Secret that does not exist keeps etcd from starting",

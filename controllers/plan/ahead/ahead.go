@@ -36,6 +36,8 @@ type Forecast struct {
 	Steps []Step
 	End   plan.Decision // what is said once no step follows
 	Cut   string        // why nothing is foretold after the last step, as a sentence; then End is nothing
+	// Unread is what could not be read, and what is taken for granted in its place, as sentences; or ""
+	Unread string
 }
 
 // Changes are the steps that change something.
@@ -54,6 +56,8 @@ type Spec struct {
 	Of func(facts.Observation) facts.Desired // in an observation that is foretold
 	// Compares: what a member holds is compared with what the others do, once it started from its data
 	Compares bool
+	// SeesDrains: whether the node of a new member is drained will be known
+	SeesDrains bool
 }
 
 // mostSteps bounds a forecast. A cluster of seven whose minor changes twice takes fewer than half of them.

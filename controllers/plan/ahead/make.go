@@ -118,7 +118,8 @@ func (w *model) createPods(starts []changes.Start) {
 			r.Storage = facts.StorageOf(*r, w.o.Current.Bootstrap, w.o.Desired.Storage)
 			r.Pod = &facts.Pod{UID: w.uid(), Created: w.o.Now, Phase: facts.PodPending, Flags: s.Flags, Role: s.Role,
 				Incarnation: w.o.Current.Bootstrap.Incarnation, Settings: s.Settings, Transport: s.Settings.Transport,
-				Uncompared: s.Flags == facts.FlagsSealed && w.spec.Compares}
+				Uncompared: s.Flags == facts.FlagsSealed && w.spec.Compares,
+				Drain:      facts.Drain{IsKnown: w.spec.SeesDrains}}
 		})
 	}
 }

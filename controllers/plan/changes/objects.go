@@ -188,9 +188,11 @@ func guardFirstSeal(r facts.Replica) Veto {
 
 // LabelRole sets or removes the role label of a sealed Pod.
 type LabelRole struct {
-	Pod    facts.PodRef
-	Role   string      // empty removes it; RoleLeaving leads clients away, and leaves the member in the budget
-	Before StartDefrag // what it is removed for: Kubernetes is asked for that Pod first; zero for anything else
+	Pod  facts.PodRef
+	Role string // empty removes it; RoleLeaving leads clients away, and leaves the member in the budget
+	// IsUncount: clients are not led there, and the budget is to count it no more
+	IsUncount bool
+	Before    StartDefrag // what it is removed for: Kubernetes is asked for that Pod first; zero for anything else
 }
 
 func (c LabelRole) traits() Traits {
@@ -202,6 +204,9 @@ func (c LabelRole) traits() Traits {
 
 func (c LabelRole) words() Words {
 	w := says("Take", "takes", "Took", c.Pod.Name+" out of the client Service", EventPodLabelled)
+	if c.IsUncount {
+		w = says("Take", "takes", "Took", c.Pod.Name+" out of the disruption budget", EventPodLabelled)
+	}
 	if !c.leadsAway() {
 		w = says("Label", "labels", "Labelled", "the Pod of "+c.Pod.Name+" as "+c.Role, EventPodLabelled)
 	}

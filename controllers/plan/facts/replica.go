@@ -207,6 +207,11 @@ func (r Replica) RunsWith() Settings {
 	return r.Settings()
 }
 
+// IsCounted reports a Pod that the disruption budget selects, by its role.
+func (r Replica) IsCounted() bool {
+	return r.Pod != nil && slices.Contains([]string{RoleVoter, RoleLeaving, RoleCounted}, r.Pod.Role)
+}
+
 // IsSealed reports whether the member can no longer start from an empty directory.
 func (r Replica) IsSealed() bool {
 	return r.IsRecorded() && r.Pod != nil && r.Pod.Flags.NeedData()

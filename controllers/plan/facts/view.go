@@ -289,5 +289,6 @@ type DataRef struct{ Kind, Name, UID string }
 const (
 	RoleVoter   = "voter"
 	RoleLeaving = "leaving" // a voter that clients are led away from, before it is removed
+	RoleCounted = "counted" // a voter that clients are not led to, and whose vote is needed: the budget counts it
 	RoleLearner = "learner"
 )

@@ -7,10 +7,10 @@ import (
 	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 )
 
-// Drains of the nodes of small clusters: a person cordons a node, and Kubernetes is asked again and again to evict what
+// Drains of nodes: a person cordons a node, and Kubernetes is asked again and again to evict what
 // is on it.
 
-// Drain is a person who drains the node of a voter, or lets all nodes take Pods again.
+// Drain is a person who drains the node of a member that is no learner, or lets all nodes take Pods again.
 func (w *World) Drain() {
 	if len(w.drained) > 0 && w.chance(3, "are nodes uncordoned", "") == 0 {
 		w.Uncordon()
@@ -18,7 +18,7 @@ func (w *World) Drain() {
 	}
 	var there []string
 	for _, name := range sortedKeys(w.objects.pods) {
-		if w.objects.pods[name].Role == facts.RoleVoter {
+		if w.objects.pods[name].Role != facts.RoleLearner {
 			there = append(there, name)
 		}
 	}
@@ -50,7 +50,7 @@ func (w *World) TryDrain() {
 }
 
 // isCounted reports a Pod that the budget selects.
-func (p pod) isCounted() bool { return p.Role == facts.RoleVoter || p.Role == facts.RoleLeaving }
+func (p pod) isCounted() bool { return facts.Replica{Pod: &p.Pod}.IsCounted() }
 
 // mayEvict is what the API server asks (kubernetes/kubernetes:pkg/registry/core/pod/storage/eviction.go): a Pod that no
 // budget selects may always go. One that is not ready may go where enough others are, as a ready one may.
@@ -74,15 +74,16 @@ func (w *World) isAnyDrained(c *cluster) bool {
 	})
 }
 
-// checkDrain holds the operator to its budget: while there is one, no drain takes the quorum of one voter or two.
+// checkDrain holds the operator to its budget: while there is one, no drain takes the quorum.
 func (w *World) checkDrain(name string) {
 	c := w.written()
-	if c == nil || w.objects.budget == 0 || len(c.voters()) > 2 || !c.hasVoter(name) || !w.hasQuorum(c) {
+	if c == nil || w.objects.budget == 0 || !c.hasVoter(name) || !w.hasQuorum(c) {
 		return
 	}
 	left := slices.DeleteFunc(w.runningVoters(c), func(p *process) bool { return p.pod == name })
 	if voters := len(c.voters()); len(left) < etcdutil.Quorum(voters) {
-		w.violate("I1: a drain takes %s, one of %d voters, beside a budget of %d", name, voters, w.objects.budget)
+		w.violate("I1: a drain takes %s (%q), one of %d voters, beside a budget of %d", name,
+			w.objects.pods[name].Role, voters, w.objects.budget)
 	}
 }
 

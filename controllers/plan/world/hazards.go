@@ -38,7 +38,7 @@ type Hazards struct {
 	Growth         bool // the user asks for larger volumes, and storage takes its time or cannot
 	Speeds         bool // the user asks for other VolumeAttributesClasses, and storage takes its time or cannot
 	WALs           bool // volumes of the logs are deleted, and the user asks for others
-	Drains         bool // nodes of clusters of one are drained
+	Drains         bool // nodes are drained
 	Moves          bool // the user asks for another StorageClass or pool of nodes, and puts that back
 	Auth           bool // authentication is turned on and off, by the spec and by people
 	TLSTurns       bool // the user asks for another mode of TLS, and puts that back
@@ -121,7 +121,7 @@ func (w *World) hazardFaults() []fault {
 			{"ChangeGiven", 12, by(w.ChangeGiven)}, {"ChangeIssuer", 12, by(w.ChangeIssuer)}}},
 		{w.trouble.Growth, []fault{{"Grow", 12, by(w.Grow)}, {"FillDisk", 4, w.FillDisk}}},
 		{w.trouble.Speeds, []fault{{"ChangeSpeed", 12, by(w.ChangeSpeed)}}},
-		{w.trouble.Drains, []fault{{"Drain", 6, by(w.Drain)}, {"TryDrain", 30, by(w.TryDrain)}}},
+		{w.trouble.Drains, []fault{{"Drain", 12, by(w.Drain)}, {"TryDrain", 120, by(w.TryDrain)}}},
 		{w.trouble.Moves, []fault{{"Move", 12, by(w.Move)}}},
 		{w.trouble.WALs, []fault{{"MoveWAL", 12, by(w.MoveWAL)}, {"LoseWAL", 4, w.LoseWAL},
 			{"RemakeWAL", 4, w.RemakeWAL}}},

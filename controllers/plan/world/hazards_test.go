@@ -56,6 +56,8 @@ var hazardRuns = []struct {
 		`"Infeasible"`, "asks for none by now"}},
 	{"drained", Hazards{Drains: true, SkewedCaches: true}, []string{"the node of", "a drain evicts", "will take the place of demo-",
 		"(its node is cordoned)", "so no new member can follow it"}},
+	{"drained-across-minors", Hazards{Drains: true, Minors: true}, []string{"(its node is cordoned)", "a drain evicts",
+		"enable-downgrade EnableDowngrade", "cancel-downgrade CancelDowngrade"}},
 	{"drained-and-more", Hazards{Drains: true, Windows: true, Bloat: true, StaleSpecs: true}, []string{"a drain evicts", "roll EvictPod",
 		"defragment StartDefrag"}},
 	{"moved", Hazards{Moves: true}, []string{"(its volume is of StorageClass", "(its volume was made for", "(only node", "spec.storage.replace is InPlace",
@@ -89,7 +91,7 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	spec.Ephemeral = s%7 == 0
 	spec.TLS = s%4 != 0
 	if hazards.Drains {
-		spec.Size = 1
+		spec.Size = []int{1, 3, 1, 3, 3, 3}[s%6]
 	}
 	if hazards.SkewedClocks || hazards.Finalizers {
 		spec.ReplaceAfter = time.Minute // so that some are replaced

@@ -2,6 +2,8 @@ package world
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
@@ -73,6 +75,37 @@ func TestASettledClusterGoesFromTheHighestMinorToTheLowest(t *testing.T) {
 		}
 		if c := w.clusters[w.bootstrapped]; c.version.Minor != 5 || !c.downgrade.IsZero() {
 			t.Errorf("the cluster is of version %s, with a downgrade to %s", c.version, c.downgrade)
+		}
+	})
+}
+
+func TestAnOnlyMemberWhoseNodeIsDrainedOnItsWayToALowerMinorMovesAndThenGoesDown(t *testing.T) {
+	each(t, moments(40), func(t *testing.T, moment uint64) {
+		w := New(9*moment+1, ofVersion(1, asked[3], false))
+		w.Suffer(Hazards{Drains: true})
+		w.Settle(1500)
+		w.Spec.Settings.Version = asked[1]
+		for range moment {
+			w.Advance()
+			w.Pass()
+		}
+		restarts := mentions(w.Log, "Evict the Pod of demo-0")
+		w.Drain()
+		for range 600 {
+			w.Advance()
+			w.Pass()
+			w.TryDrain()
+		}
+		if pods := slices.Collect(maps.Values(w.objects.pods)); len(pods) != 1 || slices.Contains(w.drained, pods[0].UID) {
+			t.Errorf("%d Pods: the node is not empty\n%s", len(pods), firstStory(t, w))
+		}
+		if mentions(w.Log, "Evict the Pod of demo-0") > restarts {
+			t.Errorf("it was restarted on a node that is drained\n%s", firstStory(t, w))
+		}
+		w.Uncordon()
+		d, rests := w.Settle(4000)
+		if !rests || d.Verdict != plan.Settled || len(w.Violations) > 0 || !w.allRun(asked[1]) {
+			t.Fatalf("%+v %v\n%s", d, w.Violations, firstStory(t, w))
 		}
 	})
 }

@@ -117,7 +117,7 @@ func (w *World) evict(c changes.EvictPod) error {
 	}
 	ready := 0
 	for name, p := range w.objects.pods {
-		if name != c.Pod.Name && p.Ready && !p.Terminating && (p.Role == "voter" || p.Role == "leaving") {
+		if name != c.Pod.Name && p.Ready && !p.Terminating && p.isCounted() {
 			ready++
 		}
 	}
