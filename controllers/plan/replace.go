@@ -226,12 +226,12 @@ func goBack(o pass, r facts.Replica) string {
 	return ""
 }
 
-// whileSilent says what becomes of a process that does not answer, as a sentence with a space in front, or "".
+// whileSilent says what becomes of a process that does not answer, as a sentence with a space behind, or "".
 func whileSilent(r facts.Replica) string {
 	if r.Answer != nil || r.Pod == nil || !r.Pod.Running {
 		return ""
 	}
-	return " Its etcd runs, and does not answer: if it hangs, Kubernetes restarts it after a few minutes."
+	return "Its etcd runs, and does not answer: if it hangs, Kubernetes restarts it after a few minutes. "
 }
 
 // untilAsked says the same of one that a person wants replaced, and that is silent.
@@ -341,7 +341,7 @@ func grow(o pass) *proposal {
 	quorum := etcdutil.Quorum(len(o.Voters()) + 1)
 	if sick := sickVoter(o.Incarnation); sick.Member != nil && len(o.HealthyVoters()) < quorum {
 		return wait(facts.ReasonNotReady, "No member is added before %[1]s is healthy: a cluster of %[2]d needs %[3]d "+
-			"healthy members, and there would be %[4]d.%[6]s If it stays so, kubectl describe pod %[1]s -n %[5]s "+
+			"healthy members, and there would be %[4]d. %[6]sIf it stays so, kubectl describe pod %[1]s -n %[5]s "+
 			"may say why.%[7]s", sick.Name, len(o.Voters())+1, quorum, len(o.HealthyVoters()), o.Cluster.Namespace,
 			whileSilent(sick), untilAsked(sick)).
 			due(o, facts.PodChange(sick.Pod), facts.StartDeadline).yielding()
