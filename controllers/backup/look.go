@@ -63,7 +63,8 @@ func (r *Reconciler) recordKey(ctx context.Context, b *v1alpha1.EtcdBackup,
 
 func backupOf(b *v1alpha1.EtcdBackup) backupplan.Backup {
 	out := backupplan.Backup{
-		Cluster: b.Spec.ClusterRef.Name, Created: b.CreationTimestamp.Time, Deadline: b.Spec.DeadlineOrDefault(),
+		Cluster: b.Spec.ClusterRef.Name, Schedule: b.Labels[v1alpha1.LabelSchedule],
+		Created: b.CreationTimestamp.Time, Deadline: b.Spec.DeadlineOrDefault(),
 		Verify: b.Spec.IsVerified(), Secrets: secretsOf(b.Spec.Store),
 		Deleting: b.DeletionTimestamp != nil,
 		Marked: b.Labels[v1alpha1.LabelManagedBy] == v1alpha1.ManagedByValue &&

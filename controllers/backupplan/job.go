@@ -69,7 +69,7 @@ func (o Observation) gaveUp() Outcome {
 		return o.withFacts(o.failed(ReasonDeadlineExceeded, o.late()))
 	}
 	reason, message := o.Job.WhyFailed(o.Attempts)
-	return o.withFacts(o.failed(reason, strings.TrimSuffix(message, ".")+". "+notAgain))
+	return o.withFacts(o.failed(reason, strings.TrimSuffix(message, ".")+". "+o.notAgain()))
 }
 
 // isLate reports whether Kubernetes ended the Job since its time was over.
@@ -83,7 +83,7 @@ func (j Job) WhyFailed(pods []Attempt) (reason, message string) {
 	}
 	for i := len(pods) - 1; i >= 0; i-- {
 		if reason, message := failureOf(pods[i]); reason != "" {
-			return reason, fmt.Sprintf("%s (%s)", message, attempts(len(pods)))
+			return reason, ofAttempts(len(pods)) + message
 		}
 	}
 	return ReasonJobFailed, fmt.Sprintf("The Job failed: %s: %s", j.Reason, j.Message)
@@ -120,11 +120,12 @@ func (o Observation) withFacts(outcome Outcome) Outcome {
 	return outcome
 }
 
-func attempts(n int) string {
+// ofAttempts goes before why the last of so many failed.
+func ofAttempts(n int) string {
 	if n == 1 {
-		return "1 attempt"
+		return ""
 	}
-	return fmt.Sprintf("%d attempts", n)
+	return fmt.Sprintf("All %d attempts failed, the last one so: ", n)
 }
 
 // failureOf says why an attempt failed; empty when it did not.
@@ -203,9 +204,8 @@ func jobRunning(o Observation) *Decision {
 	step, runs := latest.running()
 	switch {
 	case latest.Ended && !latest.Good:
-		d.Stage, d.Reason, d.Trouble = StageStarting, ReasonRetrying, true
-		_, why := failureOf(*latest)
-		d.Message = words.Bounded(fmt.Sprintf("Attempt %d of %d failed: %s", len(o.Attempts), o.Job.Tries, why))
+		d.Stage, d.Trouble = StageStarting, true
+		d.Reason, d.Message = o.attemptFailed(*latest)
 	case runs:
 		d.Stage, d.Reason, d.Message = stages[step.Name], ReasonRunning, doing[step.Name]
 	case latest.Trouble != nil && o.Now.Sub(latest.waitsSince()) >= patience:
@@ -219,6 +219,18 @@ func jobRunning(o Observation) *Decision {
 		d.Message = words.Bounded(fmt.Sprintf("%s Attempt %d failed: %s", d.Message, before, why))
 	}
 	return d
+}
+
+// attemptFailed says that the latest attempt failed, and whether another one follows.
+func (o Observation) attemptFailed(latest Attempt) (reason, message string) {
+	reason, why := failureOf(latest)
+	n, follows := len(o.Attempts), ""
+	if n < o.Job.Tries {
+		reason = ReasonRetrying
+	} else {
+		follows = ", which was the last"
+	}
+	return reason, words.Bounded(fmt.Sprintf("Attempt %d of %d failed%s: %s", n, o.Job.Tries, follows, why))
 }
 
 // noPod is a Job whose Pod is refused, or not made yet.

@@ -145,7 +145,7 @@ func (o Observation) believed() (Outcome, time.Duration) {
 	outcome.Reason, outcome.VerifiedAt = ReasonRecordNotSigned, time.Time{}
 	outcome.Message = words.Bounded(fmt.Sprintf("The record on this EtcdBackup says that the backup is %s. That does "+
 		"not count, because %s It can be restored all the same: the restore checks its manifest in the store. "+
-		"To have one that counts, create another EtcdBackup, or wait for the next run of its schedule.", said, why))
+		"To have one that counts, create another EtcdBackup%s.", said, why, o.orNextRun()))
 	return outcome, recheck
 }
 
@@ -229,11 +229,24 @@ func deadlineExceeded(o Observation) *Decision {
 }
 
 // notAgain is what a person does after a backup that failed.
-const notAgain = "It is not tried again: create another EtcdBackup, or wait for the next run of its schedule."
+func (o Observation) notAgain() string {
+	if o.Backup.Schedule == "" {
+		return "It is not tried again. Create another EtcdBackup: to change this one does nothing."
+	}
+	return fmt.Sprintf("It is not tried again: create another EtcdBackup%s.", o.orNextRun())
+}
+
+// orNextRun is the other way to a further backup, as a part of a sentence, or "" where no schedule makes one.
+func (o Observation) orNextRun() string {
+	if o.Backup.Schedule == "" {
+		return ""
+	}
+	return ", or wait for the next run of EtcdBackupSchedule " + o.Backup.Schedule
+}
 
 // late says what was in the way until the deadline, and then what follows from that.
 func (o Observation) late() string {
-	message := fmt.Sprintf("The backup was not complete %s after its creation. %s", o.Backup.Deadline, notAgain)
+	message := fmt.Sprintf("The backup was not complete %s after its creation. %s", o.Backup.Deadline, o.notAgain())
 	if said := strings.TrimSuffix(strings.TrimSuffix(o.Backup.Said, o.goesOn()), "."); said != "" {
 		return said + ". " + message
 	}

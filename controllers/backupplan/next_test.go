@@ -60,6 +60,8 @@ func gaveUp(reason string) func(*Observation) {
 	}
 }
 
+func bySchedule(o *Observation) { o.Backup.Schedule = "nightly" }
+
 func unproven(o *Observation) { o.Backup.Verify = false }
 
 func with(attempts ...Attempt) func(*Observation) {
@@ -235,6 +237,8 @@ func TestNext(t *testing.T) {
 			StageStarting, ReasonStarting, nil, "", false},
 		{"an attempt that failed is said while another is made", seen(recordedJob, with(attempt(StepBroken).broken(refusedByStore))),
 			StageStarting, ReasonRetrying, nil, "Attempt 1 of 4 failed: The store refuses the credentials.", true},
+		{"of the last attempt it is said that no other follows", seen(recordedJob, func(o *Observation) { o.Job.Tries = 1 }, with(attempt(StepBroken).broken(refusedByStore))),
+			StageStarting, "CredentialsRefused", nil, "Attempt 1 of 1 failed, which was the last: The store refuses the credentials.", true},
 		{"a Pod that was lost is not said to be running, whatever its node said last", seen(recordedJob, with(attempt(StepRuns).lost("Deleted: by somebody"))),
 			StageStarting, ReasonRetrying, nil, "Deleted: by somebody", true},
 		{"the newest attempt counts", seen(recordedJob, with(attempt(StepBroken).broken(refusedByStore), attempt(StepRuns))),
@@ -252,7 +256,11 @@ func TestNext(t *testing.T) {
 			seen(unproven, complete, with(Attempt{Good: true, Ended: true, Steps: []Step{{Name: stepSnapshot, State: StepDone, Message: "ok"}}})),
 			StageFailed, ReasonResultLost, RecordOutcome{}, "cannot be read", false},
 		{"a Job that gave up fails with the agent's word", seen(gaveUp("BackoffLimitExceeded"), with(attempt(StepBroken).broken(refusedByStore))),
-			StageFailed, "CredentialsRefused", RecordOutcome{}, "The store refuses the credentials. (1 attempt). It is not tried again: create another EtcdBackup, or wait", false},
+			StageFailed, "CredentialsRefused", RecordOutcome{}, "The store refuses the credentials. It is not tried again. Create another EtcdBackup: to change this one does nothing.", false},
+		{"the schedule that made it is named, and how many attempts there were",
+			seen(gaveUp("BackoffLimitExceeded"), bySchedule, with(attempt(StepBroken).broken("x"), attempt(StepBroken).broken(refusedByStore))),
+			StageFailed, "CredentialsRefused", RecordOutcome{}, "All 2 attempts failed, the last one so: The store refuses the credentials. It is not tried again: " +
+				"create another EtcdBackup, or wait for the next run of EtcdBackupSchedule nightly.", false},
 		{"a restore that etcd refuses fails with etcd's last line",
 			seen(gaveUp("BackoffLimitExceeded"), with(attempt(StepDone, StepDone, StepBroken, StepWaits).broken("usage\nError: hash mismatch\n"))),
 			StageFailed, ReasonRestoreFailed, RecordOutcome{}, "The step restore failed: Error: hash mismatch", false},
@@ -265,7 +273,7 @@ func TestNext(t *testing.T) {
 			StageFailed, ReasonEtcdutlMissing, RecordOutcome{}, "the image of etcd has no etcdutl", false},
 		{"an image without etcdutl is named where the Job gave up first",
 			seen(gaveUp("BackoffLimitExceeded"), with(attempt(StepDone, StepDone, StepBroken, StepWaits).broken(noEtcdutl))),
-			StageFailed, ReasonEtcdutlMissing, RecordOutcome{}, "such as etcd's own. (1 attempt)", false},
+			StageFailed, ReasonEtcdutlMissing, RecordOutcome{}, "such as etcd's own. It is not tried again", false},
 		{"a Job that would try an image without etcdutl again is ended", seen(recordedJob, func(o *Observation) { o.Record.Outcome = &withoutProgram }),
 			StageFailed, ReasonEtcdutlMissing, EndTask{UID: "job-1"}, "no etcdutl", false},
 		{"a Job that runs on past another outcome is left alone", seen(recordedJob, func(o *Observation) { o.Record.Outcome = &tooLate }),

@@ -29,6 +29,7 @@ type Observation struct {
 // Backup is the EtcdBackup itself.
 type Backup struct {
 	Cluster   string // its name
+	Schedule  string // that made it; empty: a person, or a program, did
 	Created   time.Time
 	Deadline  time.Duration // from Created
 	Verify    bool

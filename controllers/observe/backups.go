@@ -11,6 +11,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
@@ -51,7 +53,7 @@ func (o *Observer) addBackups(ctx context.Context, cluster *v1alpha1.EtcdCluster
 	if err != nil {
 		return fmt.Errorf("listing the EtcdBackups of %s: %w", cluster.Namespace, err)
 	}
-	g.heldUp = heldUpOf(cluster, backups.Items)
+	g.heldUp, g.failed = heldUpOf(cluster, backups.Items), failedOf(cluster, backups.Items)
 	g.proven, err = o.provenOf(ctx, cluster, backups.Items)
 	return err
 }
@@ -68,6 +70,26 @@ func heldUpOf(cluster *v1alpha1.EtcdCluster, backups []v1alpha1.EtcdBackup) *fac
 		}
 	}
 	return newest
+}
+
+// failedOf is the newest backup of the cluster where that failed, as its own status says; nil otherwise.
+func failedOf(cluster *v1alpha1.EtcdCluster, backups []v1alpha1.EtcdBackup) *facts.FailedBackup {
+	var newest *v1alpha1.EtcdBackup
+	for i := range backups {
+		b := &backups[i]
+		isNewer := newest == nil || newest.CreationTimestamp.Before(&b.CreationTimestamp)
+		if isNewer && b.Spec.ClusterRef.Name == cluster.Name {
+			newest = b
+		}
+	}
+	if newest == nil {
+		return nil
+	}
+	failed := meta.FindStatusCondition(newest.Status.Conditions, v1alpha1.BackupFailed)
+	if failed == nil || failed.Status != metav1.ConditionTrue {
+		return nil
+	}
+	return &facts.FailedBackup{Name: newest.Name, Created: newest.CreationTimestamp.Time, Reason: failed.Reason}
 }
 
 // provenOf is the newest backup of the cluster that was proven; nil when none is known. The signed record of its

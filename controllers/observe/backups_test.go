@@ -97,6 +97,27 @@ func TestTheNewestBackupOfTheClusterThatDoesNotGetOnIsSeen(t *testing.T) {
 	}
 }
 
+func TestTheNewestBackupOfTheClusterIsSeenWhereItFailed(t *testing.T) {
+	w := newBootstrappedWorld(t)
+	put := func(name, cluster string, failed metav1.ConditionStatus, age time.Duration) {
+		w.put(&v1alpha1.EtcdBackup{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.cluster.Namespace, Name: name, CreationTimestamp: metav1.Time{Time: w.now.Add(-age)}},
+			Spec:       v1alpha1.EtcdBackupSpec{ClusterRef: v1alpha1.ClusterReference{Name: cluster}},
+			Status:     v1alpha1.EtcdBackupStatus{Conditions: []metav1.Condition{{Type: v1alpha1.BackupFailed, Status: failed, Reason: "StoreNotFound"}}},
+		})
+	}
+	put("older", "demo", metav1.ConditionTrue, time.Hour)
+	put("of-another", "other", metav1.ConditionFalse, time.Minute)
+	if seen := w.look().Failed; seen == nil || seen.Name != "older" || seen.Reason != "StoreNotFound" ||
+		w.now.Sub(seen.Created).Round(time.Minute) != time.Hour {
+		t.Errorf("%+v", seen)
+	}
+	put("newer", "demo", metav1.ConditionFalse, time.Minute)
+	if seen := w.look().Failed; seen != nil {
+		t.Errorf("%+v", seen)
+	}
+}
+
 func TestABackupOfAnEarlierClusterIsSeenBeforeTheBootstrapAlone(t *testing.T) {
 	w := newWorld(t)
 	put := func(name, cluster, namespace, recorded string) {

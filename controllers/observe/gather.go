@@ -43,9 +43,10 @@ type gathered struct {
 	told          map[string]told // of Pods, by name
 	budget        *policyv1.PodDisruptionBudget
 	policy        *networkingv1.NetworkPolicy
-	schedules     []facts.Schedule // that back the cluster up
-	proven        *facts.Backup    // the newest backup that was proven
-	heldUp        *facts.HeldUp    // the newest one that does not get on
+	schedules     []facts.Schedule    // that back the cluster up
+	proven        *facts.Backup       // the newest backup that was proven
+	heldUp        *facts.HeldUp       // the newest one that does not get on
+	failed        *facts.FailedBackup // the newest one of all, where that failed
 
 	otherPods    []corev1.Pod                   // under this cluster's label and not ours
 	otherVolumes []corev1.PersistentVolumeClaim // the same

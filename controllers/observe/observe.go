@@ -147,7 +147,7 @@ func (o *Observer) observe(ctx context.Context, cluster *v1alpha1.EtcdCluster,
 		Current: current, Next: facts.Incarnation{Members: next}, Former: former, Kept: g.keptVolumes(ours),
 		Astray: astray(cluster, slices.Concat(g.volumes, g.kept, g.halves()), keys.cas), Strays: g.strays(ours),
 		Answered: keys.answered(desired.TLS), Requests: requests, Schedules: g.schedules, Proven: g.proven,
-		HeldUp: g.heldUp, Streaming: g.streaming, History: history,
+		HeldUp: g.heldUp, Failed: g.failed, Streaming: g.streaming, History: history,
 		Retained: append(left, keys.retained...), LoadBalancer: keys.addresses,
 	}
 	o.askMore(ctx, s, &seen)

@@ -105,6 +105,16 @@ func TestABackupThatDoesNotGetOnIsToldWhereNoneIsGood(t *testing.T) {
 	}
 }
 
+func TestABackupThatFailedIsNamedWhereNoScheduleTellsOfIt(t *testing.T) {
+	w := demo(3, begin).settled()
+	w.o.Schedules, w.o.Failed = nil, &facts.FailedBackup{Name: "nightly", Created: time.Date(2026, 5, 4, 9, 50, 0, 0, time.UTC), Reason: "StoreNotFound"}
+	const told = "created. EtcdBackup nightly, created at 2026-05-04T09:50:00Z, failed (StoreNotFound): its conditions say why. Create an"
+	got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionBackedUp)
+	if got == nil || !strings.Contains(got.Message, told) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAClusterOfWhichNothingCanBeSaidDoesNotSayThatItIsBackedUp(t *testing.T) {
 	in := demo(3, begin).settled().input()
 	in.IsBlind = true

@@ -268,8 +268,8 @@ func (in Input) whyNotBackedUp() (reason, why string) {
 			"EtcdBackupSchedule, which this cluster does not have, takes further ones by itself."
 	default:
 		return ReasonNoBackup, "No EtcdBackupSchedule backs this cluster up, and no backup was restored and compared " +
-			"since this EtcdCluster was created. Create an EtcdBackupSchedule. If the cluster needs no backups, set " +
-			"spec.backups.expected: false."
+			"since this EtcdCluster was created. " + failedBackup(o.Failed) + "Create an EtcdBackupSchedule. If the " +
+			"cluster needs no backups, set spec.backups.expected: false."
 	}
 	age, isSaid := in.Cluster.Spec.BackupAge()
 	if !isSaid && len(o.Schedules) == 0 {
@@ -289,6 +289,15 @@ func (in Input) whyNotBackedUp() (reason, why string) {
 			orOlder(o.Proven))
 	}
 	return "", ""
+}
+
+// failedBackup names the newest backup where that failed, as a sentence with a space behind, or "".
+func failedBackup(b *facts.FailedBackup) string {
+	if b == nil {
+		return ""
+	}
+	return fmt.Sprintf("EtcdBackup %s, created at %s, failed (%s): its conditions say why. ", b.Name,
+		words.Format(b.Created), b.Reason)
 }
 
 // orOlder is the other way on where there is an older backup, as a sentence with a space in front, or "".

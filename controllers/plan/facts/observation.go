@@ -52,6 +52,8 @@ type Observation struct {
 	Proven *Backup
 	// HeldUp is the newest EtcdBackup of the cluster that does not get on; nil when none is known. It is for display.
 	HeldUp *HeldUp
+	// Failed is the newest EtcdBackup of the cluster where that failed; nil otherwise. It is for display.
+	Failed *FailedBackup
 	// BackupLeft names a complete EtcdBackup of a cluster of this name while none is bootstrapped; empty where there is
 	// none
 	BackupLeft string
@@ -84,6 +86,13 @@ type HeldUp struct {
 	Name    string
 	Created time.Time
 	Why     string // by its own status, in sentences
+}
+
+// FailedBackup is an EtcdBackup that failed.
+type FailedBackup struct {
+	Name    string
+	Created time.Time
+	Reason  string // by its own status
 }
 
 // Identity names the object that is looked after.

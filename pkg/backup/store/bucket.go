@@ -165,7 +165,7 @@ func (b *Bucket) Stat(ctx context.Context, key string) (_ Object, err error) {
 	defer cancel()
 	attributes, err := b.blob.Attributes(ctx, key)
 	if err != nil {
-		return Object{}, b.failed(answered(ctx, err), "looking for", key)
+		return Object{}, b.failed(answered(ctx, err), key)
 	}
 	return Object{Key: key, Size: attributes.Size, ModTime: attributes.ModTime}, nil
 }
@@ -190,11 +190,11 @@ func (b *Bucket) OpenAt(ctx context.Context, key string, offset int64) (_ io.Rea
 	}}
 	reader, err := b.blob.NewRangeReader(ctx, key, offset, -1, fresh)
 	if err != nil {
-		return nil, 0, b.failed(classify(err, ErrStore), "opening", key)
+		return nil, 0, b.failed(classify(err, ErrStore), key)
 	}
 	if err := startsAt(reader.As, offset); err != nil {
 		_ = reader.Close()
-		return nil, 0, b.failed(err, "opening", key)
+		return nil, 0, b.failed(err, key)
 	}
 	return classified{reader}, reader.Size(), nil
 }
@@ -221,7 +221,7 @@ func (b *Bucket) ReadSmall(ctx context.Context, key string, limit int64) ([]byte
 	defer reader.Close()
 	content, err := io.ReadAll(io.LimitReader(reader, limit+1))
 	if err != nil {
-		return nil, b.failed(answered(ctx, err), "reading", key)
+		return nil, b.failed(answered(ctx, err), key)
 	}
 	if int64(len(content)) > limit {
 		return nil, fmt.Errorf("read %s from the store: %w: more than %d bytes", key, ErrTooLarge, limit)

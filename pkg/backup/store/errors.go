@@ -102,10 +102,10 @@ func (b *Bucket) told(err error) (advice string, _ error) {
 	return advice, a
 }
 
-// failed puts what went wrong with a key before what was being done with it: the key is long, and a text may be cut.
-func (b *Bucket) failed(err error, doing, key string) error {
+// failed puts what went wrong before the key that it went wrong with: the key is long, and a text may be cut.
+func (b *Bucket) failed(err error, key string) error {
 	advice, err := b.told(err)
-	return fmt.Errorf("%w, %s %s%s", err, doing, key, advice)
+	return fmt.Errorf("%w, object %s%s", err, key, advice)
 }
 
 // fileDenied is ErrDenied of a volume, which knows users and no credentials.

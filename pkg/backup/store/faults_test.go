@@ -223,15 +223,15 @@ func TestWhatIsMissingIsSaidAsFarAsTheStoreSaysIt(t *testing.T) {
 		t.Errorf("the bucket is called %s", bucket.named)
 	}
 	if !strings.HasPrefix(ofGet, "there is no "+bucket.named+": S3 answers GetObject with 404 (NoSuchBucket") ||
-		!strings.HasSuffix(ofGet, ", opening "+key+". Make it, or correct its name in the store of the spec") {
+		!strings.HasSuffix(ofGet, ", object "+key+". Make it, or correct its name in the store of the spec") {
 		t.Errorf("of a bucket: %s", ofGet)
 	}
 	if !strings.HasPrefix(ofHead, bucket.named+" is not there, or has no such object: S3 answers HeadObject with 404 (") ||
-		!strings.HasSuffix(ofHead, ", looking for "+key+". See whether there is such a bucket, and then whether it has this key") {
+		!strings.HasSuffix(ofHead, ", object "+key+". See whether there is such a bucket, and then whether it has this key") {
 		t.Errorf("of either: %s", ofHead)
 	}
 	if bucket, key, _, ofGet = missing("NoSuchKey"); !strings.HasPrefix(ofGet, bucket.named+" has no such object: S3 answers GetObject with 404 (NoSuchKey") ||
-		!strings.HasSuffix(ofGet, ", opening "+key) {
+		!strings.HasSuffix(ofGet, ", object "+key) {
 		t.Errorf("of an object: %s", ofGet)
 	}
 }

@@ -58,7 +58,7 @@ func (b *Bucket) Create(ctx context.Context, key string) (*Writer, error) {
 	})
 	if err != nil {
 		cancel()
-		return nil, b.failed(classify(err, ErrStore), "creating", key)
+		return nil, b.failed(classify(err, ErrStore), key)
 	}
 	w.blob, w.buffer = writer, bufio.NewWriterSize(writer, writeSize)
 	return w, nil
@@ -69,7 +69,7 @@ func (b *Bucket) isFree(ctx context.Context, key string) error {
 	_, err := b.Stat(ctx, key)
 	switch {
 	case err == nil:
-		return b.failed(ErrExists, "looking for", key)
+		return b.failed(ErrExists, key)
 	case errors.Is(err, ErrNotFound):
 		return nil
 	}
@@ -80,7 +80,7 @@ func (b *Bucket) isFree(ctx context.Context, key string) error {
 func (w *Writer) Write(p []byte) (int, error) {
 	n, err := w.buffer.Write(p)
 	if err != nil {
-		return n, w.bucket.failed(classify(err, ErrStore), "writing", w.key)
+		return n, w.bucket.failed(classify(err, ErrStore), w.key)
 	}
 	w.written += int64(n)
 	w.writeBack()
@@ -103,7 +103,7 @@ func (w *Writer) Commit() error {
 		return errors.New("the object is already ended")
 	}
 	if err := w.commit(); err != nil {
-		return w.bucket.failed(classify(err, ErrStore), "completing", w.key)
+		return w.bucket.failed(classify(err, ErrStore), w.key)
 	}
 	return nil
 }
