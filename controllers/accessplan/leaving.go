@@ -69,7 +69,9 @@ func notAllowed(o Observation) *Decision {
 	if o.Client.From == "" || o.Cluster.Allows {
 		return nil
 	}
+	taken := ""
 	if o.Client.Held {
+		taken = ", and has taken away the one that it made before"
 		d := o.leaves(ReasonNamespaceNotAllowed, fmt.Sprintf("EtcdCluster %s in namespace %s does not allow the "+
 			"namespace %s any more", o.Cluster.Name, o.Cluster.Namespace, o.Client.From))
 		_, isOver := d.Change.(Release)
@@ -78,9 +80,9 @@ func notAllowed(o Observation) *Decision {
 		}
 	}
 	d := waits(ReasonNamespaceNotAllowed, "There is no EtcdCluster %s in namespace %s that allows EtcdClients of "+
-		"namespace %s. The operator makes no user, and has taken away one that it made before. Have the owner of the "+
-		"cluster add the namespace to spec.access.namespaces, or delete this EtcdClient.", o.Cluster.Name,
-		o.Cluster.Namespace, o.Client.From).troubled()
+		"namespace %s. The operator makes no user%s. Have the owner of the cluster add the namespace to "+
+		"spec.access.namespaces, with prefixes that cover the keys of this EtcdClient: the operator then goes on by "+
+		"itself. Or delete this EtcdClient.", o.Cluster.Name, o.Cluster.Namespace, o.Client.From, taken).troubled()
 	d.Recheck = whileGranted // a change of the cluster is noticed at once
 	return d
 }

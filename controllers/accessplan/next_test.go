@@ -124,7 +124,7 @@ func TestWhatIsDoneNextForAClient(t *testing.T) {
 		{"a client of another namespace has a role with that in its name", settled(outside, func(o *Observation) { o.Etcd.User, o.Etcd.Role = User{}, Role{} }), "MakeBoth", "etcdsteward.dev/team/shop/team.shop"},
 		{"a client of another namespace has a user of that", settled(outside, fresh, called("shop-user")), ReasonUserReserved, "team."},
 		{"a user is no longer than a certificate can name", settled(fresh, called(strings.Repeat("u", 65))), ReasonUserReserved, "64"},
-		{"a namespace that the cluster does not allow gets no user", settled(unallowed, fresh), ReasonNamespaceNotAllowed, "spec.access.namespaces"},
+		{"a namespace that the cluster does not allow gets no user", settled(unallowed, fresh), ReasonNamespaceNotAllowed, "The operator makes no user. Have the owner of the cluster add the namespace to spec.access.namespaces, with prefixes that cover"},
 		{"nor one that asks for a cluster that is not there, and it does not hear which", settled(unallowed, fresh, func(o *Observation) { o.Cluster.Exists = false }), ReasonNamespaceNotAllowed, "no EtcdCluster demo in namespace prod that allows"},
 		{"a permission that is taken back takes the user first", settled(unallowed), "DeleteUser", "team.shop"},
 		{"then the role", settled(unallowed, func(o *Observation) { o.Etcd.User = User{} }), "DeleteRole", "team"},
@@ -161,7 +161,7 @@ func TestWhatIsDoneNextForAClient(t *testing.T) {
 		{"no quorum answers", settled(func(o *Observation) { o.Etcd = Etcd{Why: "no leader"} }), ReasonEtcdUnavailable, "no leader"},
 		{"authentication is off: no certificate", settled(func(o *Observation) {
 			o.Etcd.AuthOn, o.Secret, o.Cluster.AsksForAuth = false, Secret{}, false
-		}), ReasonAuthenticationOff, "spec.auth.enabled"},
+		}), ReasonAuthenticationOff, "to true, once all its clients have users: see https://github.com/etcdsteward/etcd-steward/blob/main/docs/auth.md#turn-it-on."},
 		{"authentication is off: user and role are made, so that turning it on stops no one", settled(func(o *Observation) {
 			o.Etcd.AuthOn, o.Etcd.User = false, User{}
 		}), "MakeUser", ""},
