@@ -46,7 +46,7 @@ func (o *PreflightOptions) examine(ctx context.Context, isForeign bool) (Examine
 	}
 	object, err := o.Bucket.Stat(ctx, o.Key)
 	if err != nil {
-		return Examined{}, fmt.Errorf("look for the snapshot: %w", err)
+		return Examined{}, err
 	}
 	if err := o.fitsVolumes(o.Key, object.Size); err != nil {
 		return Examined{}, err

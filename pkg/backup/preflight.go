@@ -81,7 +81,7 @@ func (o *PreflightOptions) lookAtBackup(ctx context.Context) (Found, error) {
 	}
 	object, err := o.Bucket.Stat(ctx, m.Key)
 	if err != nil {
-		return Found{}, fmt.Errorf("look for the snapshot of the manifest %s: %w", ManifestKey(m.Key), err)
+		return Found{}, fmt.Errorf("the snapshot of the manifest %s: %w", ManifestKey(m.Key), err)
 	}
 	if object.Size != m.SizeBytes {
 		return Found{}, fail(ReasonObjectDamaged, "%s has %d bytes in the store, and its manifest says %d",
