@@ -40,14 +40,14 @@ func alarms(o pass) *proposal {
 			"volumes larger, one at a time. Then it gives members a larger quota, and disarms the alarm.",
 			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest()).yielding()
 	case len(full) > 0 && isGivingBack(o) && refilled(o) != "":
-		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. %s Do not wait for the "+
-			"operator, which goes on with that. %s. This raises the quota: %s%s", facts.AlarmNoSpace,
-			accused(o.Incarnation, full[0]), o.Fullest(), refilled(o), o.RemedyOf(full[0], o.Desired), raiseQuota(o),
-			restartsMeanwhile(o)).yielding()
+		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. %s The operator cannot "+
+			"mend this alone. %s. This raises the quota: %s After either, the operator disarms the alarm once there "+
+			"is room.%s", facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest(), refilled(o),
+			o.RemedyOf(full[0], o.Desired), raiseQuota(o), restartsMeanwhile(o)).yielding()
 	case len(full) > 0 && isGivingBack(o):
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator "+
 			"compacts old history where it fills members, defragments them one by one, and disarms the alarm. "+
-			"Wait for that: if it frees too little, this says so, and what you do.%s",
+			"If that frees too little, this message says what you do.%s",
 			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest(), restartsMeanwhile(o)).yielding()
 	case len(full) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s.%s %s. The "+
@@ -73,11 +73,12 @@ func refilled(o pass) string {
 		if p == nil || !p.HasSucceeded() || o.Now.Sub(endOf(p)) >= restAfterDefrag || r.Answer == nil || !r.IsFull() {
 			continue
 		}
-		how := "still full"
-		if p.HasHelped() {
-			how = "full again"
+		at := endOf(p).UTC().Format(time.RFC3339)
+		if p.HasHelped() && p.Before > p.After {
+			return fmt.Sprintf("A defragmentation at %s freed %s, and %s is full again.", at,
+				facts.InMebi(p.Before-p.After), r.Name)
 		}
-		return fmt.Sprintf("%s was defragmented at %s, and is %s.", r.Name, endOf(p).UTC().Format(time.TimeOnly), how)
+		return fmt.Sprintf("A defragmentation at %s did not free enough, and %s is still full.", at, r.Name)
 	}
 	return ""
 }
@@ -108,7 +109,7 @@ func restartsMeanwhile(o pass) string {
 	if len(o.Voters()) == 1 {
 		restarts = "the only member restarts for it, and etcd is down for some seconds."
 	}
-	return " Until then other changes of the spec wait. One that raises the quota is made: " + restarts
+	return " Until the alarm is gone, other changes of the spec wait. A larger quota does not: " + restarts
 }
 
 func filterAlarms(all []facts.Alarm, name string) []facts.Alarm {

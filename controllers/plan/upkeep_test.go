@@ -134,15 +134,20 @@ func upkeepRows() []row {
 		{"not what is younger than the spec keeps", old(full, 50, 50), Wait, "alarms", facts.ReasonAlarm, "",
 			"compacts old history"},
 		{"who fills what was freed is told to raise the quota", old(full, 50, 50).edit(2, defragged(time.Minute, defragDone)), Wait,
-			"alarms", facts.ReasonAlarm, "", "demo-2 was defragmented at 11:59:00, and is still full. Do not wait for the operator, " +
-				"which goes on with that. Raise spec.etcd.quotaBackendBytes to at least "},
+			"alarms", facts.ReasonAlarm, "", "A defragmentation at 2030-01-01T11:59:00Z did not free enough, and demo-2 is " +
+				"still full. The operator cannot mend this alone. Raise spec.etcd.quotaBackendBytes to at least "},
+		{"and how much that was", old(full, 50, 50).edit(2, defragged(time.Minute, func(p *facts.DefragPod) {
+			p.Until, p.Before, p.After = 1000<<20, 103<<20, 100<<20
+			defragDone(p)
+		})).edit(2, func(r *facts.Replica) { r.Answer.DBSizeInUse = r.Answer.DBSize }), Wait, "alarms", facts.ReasonAlarm, "",
+			"A defragmentation at 2030-01-01T11:59:00Z freed 3Mi, and demo-2 is full again. The operator cannot"},
 		{"with the command for that", old(full, 50, 50).edit(2, defragged(time.Minute, func(p *facts.DefragPod) {
 			p.Until, p.After = 1000<<20, 100<<20
 			defragDone(p)
 		})).edit(2, func(r *facts.Replica) { r.Answer.DBSizeInUse = r.Answer.DBSize }), Wait, "alarms", facts.ReasonAlarm, "",
 			"This raises the quota: kubectl patch etcdcluster demo -n default --type merge -p '{\"spec\":{\"etcd\":{\"quotaBackendBytes\":"},
 		{"but not a day after that", old(full, 50, 50).edit(2, defragged(24*time.Hour, defragDone)), Wait, "alarms",
-			facts.ReasonAlarm, "", "Wait for that"},
+			facts.ReasonAlarm, "", "If that frees too little, this message says what you do."},
 		{"nor where a person forbids it", desire(old(full, 90, 50), func(d *facts.Desired) { d.Upkeep.Compacts = false }),
 			Refuse, "alarms", facts.ReasonAlarm, "", "delete keys"},
 		{"nor where nobody knows how far it was compacted", old(full, 90, -1), Refuse, "alarms", facts.ReasonAlarm, "",
