@@ -98,25 +98,28 @@ func corruption(o pass) *proposal {
 				due(o, awaitedSince(r), facts.StartDeadline)
 		}
 	}
-	p := refuse(facts.ReasonCorruption, "%s, so the operator cannot tell whose data is right: it restarts and removes "+
-		"no member. Hashes of the data: %s. Stop the clients that write: what they read depends on the member that "+
-		"answers. %s", howCopiesDiffer(o.Incarnation), hashes(o.Incarnation),
+	p := refuse(facts.ReasonCorruption, "%s, so the operator cannot tell whose data is right: it neither restarts nor "+
+		"removes a member. Hashes of the data: %s. Stop all clients: each member answers them differently, and a "+
+		"restore loses what they write now. %s", howCopiesDiffer(o.Incarnation), hashes(o.Incarnation),
 		outOfDoubt(o)).byHuman()
 	p.Recheck = recheckHashes
 	return p
 }
 
-// outOfDoubt is what a person does about copies of which none is known to be right.
+// outOfDoubt is what a person does about copies of which none is known to be right. A backup comes first where one is
+// known.
 func outOfDoubt(o pass) string {
-	newest := "No backup of this cluster is known to be restored and compared"
-	if o.Proven != nil {
-		newest = fmt.Sprintf("The newest that was restored and compared is of %s, at revision %d",
-			o.Proven.Time.UTC().Format(time.RFC3339), o.Proven.Revision)
-	}
 	command := fmt.Sprintf("kubectl etcd-steward restore %s -n %s", o.Cluster.Name, o.Cluster.Namespace)
-	return fmt.Sprintf("Restore a backup from before they differed: %[1]s lists backups. %[1]s --from BACKUP "+
-		"makes an EtcdRestore, of which you read what is lost before you approve it. %[2]s. Without a backup, "+
-		"decide whose data is right: "+pages.Docs+"docs/failures/data.md#copies-differ.", command, newest)
+	restore := fmt.Sprintf("%[1]s lists backups. %[1]s --from BACKUP makes an EtcdRestore, which says what is lost "+
+		"and waits for your approval.", command)
+	decide := "decide whose data is right: " + pages.Docs + "docs/failures/data.md#copies-differ."
+	if o.Proven == nil {
+		return fmt.Sprintf("No backup of this cluster is known to be restored and compared, so %s If a store has one "+
+			"from before they differed, you can restore that: %s", decide, restore)
+	}
+	return fmt.Sprintf("Restore a backup from before they differed: %s The newest that was restored and compared is "+
+		"of %s, at revision %d. Without such a backup, %s", restore, o.Proven.Time.UTC().Format(time.RFC3339),
+		o.Proven.Revision, decide)
 }
 
 // isAwaited reports a member that starts, and will show which of the others' copies is the right one.

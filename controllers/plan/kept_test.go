@@ -214,20 +214,22 @@ func keptRows() []row {
 			facts.ReasonCorruption, "", "Members hold different data, and no single copy stands against a majority of equal ones, so"},
 		{"where all differ, that is said, with hashes, and that writers are to be stopped", hashing(settledWorld(3), 5, 6, 7), Refuse,
 			"corruption", facts.ReasonCorruption, "", "The data of all 3 members differ, so the " +
-				"operator cannot tell whose data is right: it restarts and removes no member. Hashes of the data: demo-0 00000005 at " +
+				"operator cannot tell whose data is right: it neither restarts nor removes a member. Hashes of the data: demo-0 00000005 at " +
 				"revision "},
 		{"who writes is to be stopped", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption", facts.ReasonCorruption, "",
-			"Stop the clients that write: what they read depends on the member that answers."},
-		{"which says how to restore a backup, and that none is known", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption",
-			facts.ReasonCorruption, "", "Restore a backup from before they differed: kubectl etcd-steward restore demo -n default lists backups. " +
-				"kubectl etcd-steward restore demo -n default --from BACKUP makes an EtcdRestore, of which you read what is lost before " +
-				"you approve it. No backup of this cluster is known"},
+			"Stop all clients: each member answers them differently, and a restore loses what they write now. "},
+		{"which says that no backup is known, and who decides then", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption",
+			facts.ReasonCorruption, "", "No backup of this cluster is known to be restored and compared, so decide whose data is right: https://"},
+		{"and that a backup of a store may be restored", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption", facts.ReasonCorruption, "",
+			"If a store has one from before they differed, you can restore that: kubectl etcd-steward restore demo -n default lists " +
+				"backups. kubectl etcd-steward restore demo -n default --from BACKUP makes an EtcdRestore, which says what is lost and " +
+				"waits for your approval."},
 		{"or which is the newest", func() scene {
 			o := hashing(five, 6, 6, 7, 7, 7)
 			o.Proven = &facts.Backup{Time: now.Add(-time.Hour), Revision: 12}
 			return o
-		}(), Refuse, "corruption", facts.ReasonCorruption, "", "The newest that was restored and compared is of " +
-			now.Add(-time.Hour).UTC().Format(time.RFC3339) + ", at revision 12. Without a backup, decide"},
+		}(), Refuse, "corruption", facts.ReasonCorruption, "", "waits for your approval. The newest that was restored and compared is of " +
+			now.Add(-time.Hour).UTC().Format(time.RFC3339) + ", at revision 12. Without such a backup, decide"},
 		{"copies of which one was not heard are in doubt", hashing(settledWorld(3).edit(1, uncompared), 7, 7, 0),
 			Refuse, "corruption", facts.ReasonCorruption, "", "demo-2 unknown"},
 		{"a member that is heard is not called compared before all copies are the same",

@@ -192,7 +192,7 @@ func scaffold(o pass) *proposal {
 	if p := putRight(c); p != nil || len(lost) == 0 {
 		return p
 	}
-	return refuse(facts.ReasonLost(lost), "%s. The operator issues no certificate and changes none. Members and "+
+	return refuse(facts.ReasonLost(lost), "%s. The operator neither issues nor changes a certificate. Members and "+
 		"clients go on with those that they have%s. Put the Secret back from a copy, as "+
 		pages.Docs+"docs/disaster-recovery.md "+
 		"says. The Secrets of members hold the certificate of the CA, and not its key.", facts.HowLost(lost),
@@ -316,7 +316,7 @@ func heldBy(what, finalizers string) string {
 
 // heldMember says that of the Pod of a member, which stays one where nothing else keeps it from starting again.
 func heldMember(o pass, r facts.Replica) string {
-	kept := heldBy("it", r.Pod.HeldBy)
+	kept := heldBy("its Pod", r.Pod.HeldBy)
 	if kept != "" && o.Judge(r).Cause == facts.CauseOutside {
 		kept += " " + r.Name + " stays a member."
 	}

@@ -38,7 +38,7 @@ func trustRows() []row {
 			"", "ApplyObjects", ""},
 		{"another CA signs nothing, and is told by its fingerprint", trusting(three.edit(1, due), otherCA), Refuse,
 			"scaffold", replaced, "", "Secret demo-ca holds another CA (SHA-256 FF:EE:DD:CC:BB:AA:99:88…) than the one " +
-				"that members trust (SHA-256 0A:1B:2C:3D:4E:5F:60:71…). The operator issues no certificate"},
+				"that members trust (SHA-256 0A:1B:2C:3D:4E:5F:60:71…). The operator neither issues nor changes a certificate."},
 		{"nor makes it one that is missing", trusting(three.edit(1, noSecret), otherCA), Refuse, "scaffold", replaced,
 			"", "go on with those that they have. Put the Secret back from a copy"},
 		{"it is told when the first certificate ends", trusting(three.edit(1, ending), otherCA), Refuse, "scaffold",
