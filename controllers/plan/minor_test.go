@@ -16,6 +16,22 @@ func held(o scene) scene {
 	})
 }
 
+func TestEachStopOfAWayThatIsHeldIsNamed(t *testing.T) {
+	o := needing(etcdutil.NeedDowngrade, newer.Version)
+	for i := range 3 {
+		o = o.edit(i, func(r *facts.Replica) {
+			r.Answer.Versions = facts.Versions{Cluster: newer.Version, Storage: newer.Version}
+		})
+	}
+	o = desire(o, func(d *facts.Desired) {
+		d.Target, d.Held = older.Version, facts.Hold{Why: "demo-1 does not answer", Passes: true}
+	})
+	want := "They go to 3.6.16 and then to " + older.Version.String() + " once every member"
+	if p := checkMinor(current(o.Observation)); p == nil || !strings.Contains(p.Message, want) {
+		t.Errorf("want %q: %+v", want, p)
+	}
+}
+
 func TestAMinorVersionIsLeftOnlyWhereNothingHasToBePutRightFirst(t *testing.T) {
 	three := desire(settledWorld(3), func(d *facts.Desired) { d.Settings.QuotaBytes = 1000 })
 	small := three.edit(1, func(r *facts.Replica) { r.Volume.Bytes = 900 })
@@ -33,6 +49,8 @@ func TestAMinorVersionIsLeftOnlyWhereNothingHasToBePutRightFirst(t *testing.T) {
 		{"an alarm was raised", raising(three, 10, noSpace), nil, "NOSPACE. Raise spec.etcd.quota"},
 		{"a database nearly fills its quota", raising(three, 80), nil, "the database of demo-0 takes 80 %"},
 		{"a voter does not say how large its database is", three.edit(1, silent), nil, "demo-1 does not answer"},
+		{"nor one whose image cannot be pulled", three.edit(1, unpullable), nil, "demo-1 cannot pull its image (ImagePullBackOff)"},
+		{"nor one whose Pod no node takes", three.edit(1, tied("")), nil, "the Pod of demo-1 cannot start (Unschedulable)"},
 		{"nor does one that is restarted with another version", three.edit(1, given(patched)).edit(1, silent), nil, ""},
 		{"a voter has only just come back", three.edit(1, unready), nil, "demo-1 is not ready"},
 		{"but not one that is being restarted with another version", three.edit(1, given(patched)).edit(1, unready),

@@ -295,8 +295,21 @@ func checkMinor(o pass) *proposal {
 	case held.Passes:
 		return wait(facts.ReasonMinorHeld, "Members stay at etcd %s for now: %s. They go to %s once every "+
 			"member serves and votes. The condition Degraded says why one does not.", stays, held.Why,
-			o.Desired.Target).yielding()
+			wayOf(o)).yielding()
 	}
 	return refuse(facts.ReasonMinorHeld, "Members go on to etcd %s once this is put right: %s. Until then they stay "+
-		"at etcd %s.", o.Desired.Target, held.Why, stays).byHuman().yielding()
+		"at etcd %s.", wayOf(o), held.Why, stays).byHuman().yielding()
+}
+
+// wayOf names the stops on the way to the version that is asked for, as a part of a sentence: etcd goes one minor at a
+// time.
+func wayOf(o pass) string {
+	var stops []string
+	for _, v := range etcdutil.Path(o.Progress(), o.Desired.Target) {
+		stops = append(stops, v.String())
+	}
+	if len(stops) == 0 {
+		return o.Desired.Target.String()
+	}
+	return strings.Join(stops, " and then to ")
 }

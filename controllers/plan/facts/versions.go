@@ -256,6 +256,10 @@ func (o Incarnation) whyVoterStays(r Replica, quotaBytes int64) Hold {
 		return hold
 	case isTold || o.IsServing(r):
 		return Hold{}
+	case r.Answer == nil && r.Pod != nil && AwaitsImage(r.Pod.Waiting):
+		return Hold{Why: fmt.Sprintf("%s cannot pull its image (%s)", r.Name, r.Pod.Waiting), Passes: true}
+	case r.Answer == nil && r.Pod != nil && StartReason(r.Pod.Waiting) != "":
+		return Hold{Why: fmt.Sprintf("the Pod of %s cannot start (%s)", r.Name, r.Pod.Waiting), Passes: true}
 	case r.Answer == nil:
 		return Hold{Why: r.Name + " does not answer", Passes: true}
 	}
