@@ -36,7 +36,7 @@ func clockRows() []row {
 		{"a member that is silent is not replaced by one answer's time", answeredAhead(dead, day), Refuse,
 			"member-health", facts.ReasonNotReady, "", "the clock of the operator's node is 25h0m0s behind"},
 		{"nor by a clock of the operator's that is ahead", ownAhead(dead, day), Refuse, "member-health",
-			facts.ReasonNotReady, "", "The operator replaces it at"},
+			facts.ReasonNotReady, "", "The operator replaces member demo-1 with a new one at"},
 		{"one whose time is over by both is replaced", answeredAhead(late, 30*time.Second), Act, "replace",
 			"", "RemoveMember", "demo-1"},
 	}

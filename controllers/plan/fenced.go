@@ -87,9 +87,9 @@ func fenced(o pass, r facts.Replica) *proposal {
 // afterLeaving says what comes after a Pod that is terminating.
 func afterLeaving(o pass, r facts.Replica) string {
 	if o.IsFenced(r) {
-		return "it stays stopped, since etcdsteward.dev/fence names it"
+		return fmt.Sprintf("%[1]s stays stopped, since etcdsteward.dev/fence names %[1]s", r.Name)
 	}
-	return "it is started again when it is gone"
+	return r.Name + " is started again when its Pod is gone"
 }
 
 // isAnyKeptDown reports a fenced member that is down: no member that serves leaves beside it.

@@ -42,7 +42,7 @@ func fencedRows() []row {
 			"fence-member", "", "EvictPod", "demo-1"},
 		stays("no voter that serves leaves beside it", fencing(settledWorld(5)).sized(3)),
 		{"its Pod that is leaving is not waited for", three.edit(1, leaving), Wait, "member-health", facts.ReasonPodLeaving, "",
-			"is terminating; it stays stopped, since etcdsteward.dev/fence names it."},
+			"is terminating; demo-1 stays stopped, since etcdsteward.dev/fence names demo-1."},
 		{"it starts once its name is taken out", settledWorld(3).edit(1, noPod), Act, "pods", "", "StartPods", "demo-1"},
 		{"and where the others are no quorum", down.edit(2, dead).blind(), Act, "pods", "", "StartPods",
 			"etcdsteward.dev/fence names demo-1, and without it the others are no quorum."},

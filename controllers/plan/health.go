@@ -236,7 +236,7 @@ func startTrouble(o pass, r facts.Replica) *proposal {
 	case pod.Terminating:
 		return wait(facts.ReasonPodLeaving, "The Pod of %s%s is terminating; %s.%s%s%s", r.Name,
 			onNode(r), afterLeaving(o, r), cmp.Or(notStopped(r), nodeNotReady(r)), heldMember(o, r),
-			untilReplaced(o, r)).
+			untilReplaced(o, r)+turnWaits(o)).
 			due(o, pod.GoneBy, facts.LeavingDeadline)
 	case pod.HasEnded():
 		return nil

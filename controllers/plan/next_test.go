@@ -893,7 +893,7 @@ func rolls() []row {
 			"Add learner demo-3: it will take the place of demo-2"},
 		{"no successor joins while a member is not well", wanting(inMemory(settledWorld(3).edit(1, silent)), other),
 			Refuse, "grow", facts.ReasonNotReady, "", "before demo-1 is healthy: a cluster of 4 needs 3 healthy members, and there " +
-				"would be 2. Its etcd runs, and does not answer: if it hangs, Kubernetes restarts it after a few minutes."},
+				"would be 2. Its Pod has not been ready since 2030-01-01T11:00:00Z. Its etcd runs, and does not answer: if it hangs, Kubernetes restarts it after a few minutes."},
 		{"CPU and memory follow in place", inMemory(running(many)), Act, "resize", "", "ResizePod",
 			"demo-2"},
 		{"labels follow in place", settledWorld(3).edit(1, undressed), Act, "pod-metadata", "",
@@ -990,12 +990,12 @@ func deaths() []row {
 			patient(settledWorld(3).edit(1, deadFor(6*time.Minute)).edit(1, doomed)), Act, "replace",
 			"", "RemoveMember", "demo-1"},
 		{"not a moment before", patient(settledWorld(3).edit(1, deadFor(4*time.Minute))), Refuse, "member-health",
-			facts.ReasonNotReady, "", "replaces it at 2030-01-01T12:01:00Z, if it is not back by then: spec.repair.replaceAfter counts from " +
+			facts.ReasonNotReady, "", "replaces member demo-1 with a new one at 2030-01-01T12:01:00Z, if demo-1 is not back by then: spec.repair.replaceAfter counts from " +
 				"2030-01-01T11:56:00Z"},
 		{"a node that died is named, with when its member is replaced",
 			patient(settledWorld(3).edit(1, deadFor(4*time.Minute)).edit(1, onNodeSilentFor(4*time.Minute))), Refuse,
 			"member-health", facts.ReasonNotReady, "", "Member demo-1 on node n3 is not well: its node does not answer. " +
-				"The operator replaces it at 2030-01-01T12:01:00Z, if it is not back by then: "},
+				"The operator replaces member demo-1 with a new one at 2030-01-01T12:01:00Z, if demo-1 is not back by then: "},
 		{"a node that is not ready is named, with since when and why, while its member answers",
 			patient(settledWorld(3).edit(1, onUnreadyNode)), Refuse, "member-health", facts.ReasonNotReady, "",
 			"Member demo-1 on node n3 is not well: it answers, and its node is not ready. Node n3 is NotReady since " +
@@ -1004,10 +1004,10 @@ func deaths() []row {
 			patient(settledWorld(3).edit(1, deadFor(4*time.Minute)).edit(1, onUnreadyNode)), Refuse, "member-health",
 			facts.ReasonNotReady, "", "does not call it ready. Node n3 is NotReady since 2029-12-31T23:58:00Z (KubeletNotReady)"},
 		{"and while its Pod is terminating", settledWorld(3).edit(1, leaving).edit(1, onUnreadyNode), Wait,
-			"member-health", facts.ReasonPodLeaving, "", "when it is gone. Node n3 is NotReady since"},
+			"member-health", facts.ReasonPodLeaving, "", "when its Pod is gone. Node n3 is NotReady since"},
 		{"and since when nothing is heard of it", settledWorld(3).edit(1, leaving).edit(1, onNodeSilentFor(time.Minute)), Wait,
-			"member-health", facts.ReasonPodLeaving, "", "when it is gone. Its node n3 is not heard of since " +
-				"2030-01-01T11:59:00Z, so Kubernetes cannot stop the Pod. It goes on when n3 is back. If n3 is off for good: " +
+			"member-health", facts.ReasonPodLeaving, "", "when its Pod is gone. Its node n3 is not heard of since " +
+				"2030-01-01T11:59:00Z, so Kubernetes cannot stop the Pod. The operator goes on once n3 is back. If n3 is off for good: " +
 				"kubectl taint node n3 node.kubernetes.io/out-of-service=nodeshutdown:NoExecute."},
 		{"nor right after an outage: the quorum has only just come back, and so may this one",
 			patient(settledWorld(3).edit(1, deadFor(time.Hour)).edit(2, readyFor(4*time.Minute))), Refuse,

@@ -200,12 +200,13 @@ func untilReplaced(o pass, r facts.Replica) string {
 	}
 	at := overdueAt(o.Judged, j)
 	if !o.Now.Before(at) && !o.IsPast(at) {
-		return fmt.Sprintf(" The API server's clock says that it is time to replace it, and the clock of the "+
-			"operator's node is %s behind. The operator replaces it once both say so: set the wrong one right.",
-			o.Ahead)
+		return fmt.Sprintf(" The API server's clock says that it is time to replace %[2]s, and the clock of the "+
+			"operator's node is %[1]s behind. The operator replaces %[2]s once both say so: set the wrong one right.",
+			o.Ahead, r.Name)
 	}
-	return fmt.Sprintf(" The operator replaces it at %s, if it is not back by then: spec.repair.replaceAfter counts "+
-		"from %s.", at.UTC().Format(time.RFC3339), at.Add(-patience(o.Judged)).UTC().Format(time.RFC3339))
+	return fmt.Sprintf(" The operator replaces member %[1]s with a new one at %[2]s, if %[1]s is not back by then: "+
+		"spec.repair.replaceAfter counts from %[3]s.", r.Name, at.UTC().Format(time.RFC3339),
+		at.Add(-patience(o.Judged)).UTC().Format(time.RFC3339))
 }
 
 func unreplaced(r facts.Replica, would string) string {
@@ -231,7 +232,11 @@ func whileSilent(r facts.Replica) string {
 	if r.Answer != nil || r.Pod == nil || !r.Pod.Running {
 		return ""
 	}
-	return "Its etcd runs, and does not answer: if it hangs, Kubernetes restarts it after a few minutes. "
+	since := ""
+	if !r.Pod.Ready && !r.Pod.ReadySince.IsZero() {
+		since = "Its Pod has not been ready since " + facts.PodChange(r.Pod).UTC().Format(time.RFC3339) + ". "
+	}
+	return since + "Its etcd runs, and does not answer: if it hangs, Kubernetes restarts it after a few minutes. "
 }
 
 // untilAsked says the same of one that a person wants replaced, and that is silent.

@@ -146,8 +146,21 @@ func guardedTurns() []guardRow {
 	}
 }
 
+func TestAPodThatIsLeavingSaysThatTheRotationOfTheCAWaits(t *testing.T) {
+	const says = " The rotation of the CA waits for this."
+	for name, row := range map[string]struct {
+		world scene
+		told  bool
+	}{"a rotation": {widened(), true}, "none": {unasked(steady()), false}} {
+		o := current(row.world.edit(1, leaving).Observation)
+		if p := ailment(o, o.Find("demo-1")); p == nil || strings.Contains(p.Message, says) != row.told {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
 func TestATurnThatWaitsForAMemberOnASilentNodeDoesNotGoOnByItself(t *testing.T) {
-	const wayOn = " It goes on when n3 is back. If n3 is off for good: kubectl taint node n3 " +
+	const wayOn = " The operator goes on once n3 is back. If n3 is off for good: kubectl taint node n3 " +
 		"node.kubernetes.io/out-of-service=nodeshutdown:NoExecute."
 	for _, row := range []struct {
 		name string
@@ -161,7 +174,7 @@ func TestATurnThatWaitsForAMemberOnASilentNodeDoesNotGoOnByItself(t *testing.T) 
 		{"a Pod that stops", widened().edit(1, leaving), "the Pod of demo-1 is terminating. It goes on by itself."},
 	} {
 		said := Decide(row.seen.Observation).Message
-		if !strings.Contains(said, row.says) || strings.Count(said, "It goes on") != 1 {
+		if !strings.Contains(said, row.says) || strings.Count(said, " goes on ") != 1 {
 			t.Errorf("%s: %s", row.name, said)
 		}
 	}

@@ -30,6 +30,14 @@ func rollCA(o pass) *proposal {
 	return act(turnOf(cas[0], turn), "%s", whyTurn(o, cas[0], turn))
 }
 
+// turnWaits says that a roll of a CA goes on later, as a sentence with a space in front, or "".
+func turnWaits(o pass) string {
+	if _, cas := nextTurn(o); len(cas) == 0 {
+		return ""
+	}
+	return " The rotation of the CA waits for this."
+}
+
 // nextTurn is the earliest that any CA has to make, with those that have to.
 func nextTurn(o pass) (facts.Turn, []facts.Object) {
 	for _, turn := range turns {

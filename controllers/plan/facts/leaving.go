@@ -26,5 +26,6 @@ func (p *Pod) WhyNotStopped() string {
 
 // WayOn says what goes on once the node of a Pod is back, and what a person does where it never will be, as sentences.
 func (p *Pod) WayOn() string {
-	return fmt.Sprintf("It goes on when %[1]s is back. If %[1]s is off for good: %[2]s.", p.Node, TaintOff(p.Node))
+	return fmt.Sprintf("The operator goes on once %[1]s is back. If %[1]s is off for good: %[2]s.", p.Node,
+		TaintOff(p.Node))
 }
