@@ -172,8 +172,8 @@ func notToBegin(o pass, c changes.Bootstrap) *proposal {
 		return refuse(facts.ReasonLost(o.LostCAs()), "The first members have no certificates, and cannot "+
 			"start: %s.", o.WhyNoCertificates()).byHuman()
 	case len(c.Restores) > 0 && wish.Fault != "": // it was there when the bootstrap was written down
-		return refusalOf(wish, "The backup cannot be restored on all volumes: %s. %s", "Until it is named again in "+
-			"spec.bootstrap.restore or in the EtcdRestore nothing goes on; what lies on volumes stays.")
+		return refusalOf(wish, "The backup cannot be restored on all volumes: %s. Until it is named again in "+
+			"spec.bootstrap.restore or in the EtcdRestore nothing goes on; what lies on volumes stays.", wish.Fault)
 	case len(c.Restores) > 0 && wish.Hash != o.Bootstrap.Origin.Hash:
 		return refuse(facts.ReasonUnusable, "The backup cannot be restored on all volumes: what is named is another "+
 			"one than when that began. Delete the EtcdCluster and create it again to begin with that.").byHuman()

@@ -296,7 +296,9 @@ func inPlace() []row {
 		{"nor to change it where the same would be found again",
 			lookedAt(begin, hasFailed(time.Hour), because("StoreNotFound")), Refuse, "restore-begin",
 			facts.ReasonUnusable, "",
-			"If the EtcdRestore names the wrong backup, delete it and create another: kubectl delete etcdrestore back -n default. If you put this one"},
+			"Nothing was made, and the cluster goes on unchanged. If the EtcdRestore names the wrong backup, delete it, which ends this " +
+				"restore, and create another: kubectl delete etcdrestore back -n default. If you put this one right in the store, have it " +
+				"looked at again: kubectl delete pod demo-preflight -n default. The restore goes on with it, without another approval."},
 		{"without a backup nothing is given up while a quorum holds", requesting(three, forNothing), Refuse,
 			"restore-begin", facts.ReasonRestoreHeld, "", "not certainly lost"},
 		{"a member in memory that says that its data is gone has lost it",

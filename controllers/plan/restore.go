@@ -26,7 +26,15 @@ func restoreSource(o pass) *proposal {
 }
 
 // cannotUse begins what is said of a backup that cannot be begun with.
-const cannotUse = "The backup that is asked for cannot be used: %s. Nothing was made. %s"
+const cannotUse = "The backup that is asked for cannot be used: %s. Nothing was made%s. %s"
+
+// unchanged says that of a cluster that there is already, as a part of a sentence, or "".
+func unchanged(o pass) string {
+	if !o.IsInPlace() {
+		return ""
+	}
+	return ", and the cluster goes on unchanged"
+}
 
 // nameAnother is what helps where the backup itself cannot be put right.
 func nameAnother(o pass) string {
@@ -39,11 +47,14 @@ func nameAnother(o pass) string {
 // lookAgain says it where the same look would find the same: no one but a person knows which of the two is wrong.
 func lookAgain(o pass) string {
 	wrong := "If spec.bootstrap.restore names the wrong backup, correct it, and that one is looked at"
+	then := ""
 	if o.IsInPlace() {
-		wrong = "If the EtcdRestore names the wrong backup, delete it and create another: " + deletionOf(o)
+		wrong = "If the EtcdRestore names the wrong backup, delete it, which ends this restore, and create another: " +
+			deletionOf(o)
+		then = " The restore goes on with it, without another approval."
 	}
 	return fmt.Sprintf("%s. If you put this one right in the store, have it looked at "+
-		"again: kubectl delete pod %s-preflight -n %s.", wrong, o.Cluster.Name, o.Cluster.Namespace)
+		"again: kubectl delete pod %s-preflight -n %s.%s", wrong, o.Cluster.Name, o.Cluster.Namespace, then)
 }
 
 // deletionOf is the command that deletes the EtcdRestore that is carried out.
@@ -61,7 +72,7 @@ func lookAtBackup(o pass) *proposal {
 	p := o.Preflight
 	switch {
 	case o.Desired.Restore.Fault != "":
-		return refusalOf(o.Desired.Restore, cannotUse, nameAnother(o))
+		return refusalOf(o.Desired.Restore, cannotUse, o.Desired.Restore.Fault, unchanged(o), nameAnother(o))
 	case p == nil:
 		return act(changes.StartPreflight{Asked: o.Inquiry()},
 			"the backup is checked before anything is made.")
@@ -76,11 +87,11 @@ func lookAtBackup(o pass) *proposal {
 }
 
 // refusalOf says why nothing can be begun with, and what helps, to a person unless it ends by itself.
-func refusalOf(w facts.WantedBackup, format, help string) *proposal {
+func refusalOf(w facts.WantedBackup, format string, args ...any) *proposal {
 	if w.Later {
-		return refuse(facts.ReasonPreflight, format, w.Fault, help)
+		return refuse(facts.ReasonPreflight, format, args...)
 	}
-	return refuse(facts.ReasonUnusable, format, w.Fault, help).byHuman()
+	return refuse(facts.ReasonUnusable, format, args...).byHuman()
 }
 
 // isToBegin reports whether the next thing to write down is a bootstrap: there is no record and no trace of any, or
@@ -100,11 +111,12 @@ func judgePreflight(o pass, p *facts.Preflight) *proposal {
 	found, isKnown := sourceOf(o.Observation)
 	switch why := o.Unfit(found); {
 	case isKnown && why != "":
-		return refuse(facts.ReasonUnusable, cannotUse, why, nameAnother(o)).byHuman()
+		return refuse(facts.ReasonUnusable, cannotUse, why, unchanged(o), nameAnother(o)).byHuman()
 	case isKnown:
 		return nil
 	case p.HasFailed() && !hasRested(p.Task, o.Now, o.Cluster.Created):
-		return taskRefused(p.Task, facts.ReasonUnusable, cannotUse, p.WhyFailed(), afterPreflight(o, p))
+		return taskRefused(p.Task, facts.ReasonUnusable, cannotUse, p.WhyFailed(), unchanged(o),
+			afterPreflight(o, p))
 	case p.HasFailed() || p.HasSucceeded():
 		return act(changes.DeletePreflight{UID: p.UID},
 			"the backup could not be used (%s). It is checked again.", p.WhyFailed())

@@ -204,8 +204,9 @@ func (r restore) held() *facts.Note {
 	}
 	if r.standing != plan.StandingMoved {
 		note.Message += fmt.Sprintf(" It goes on once that is done. Its approval expires after 24–48 h; "+
-			"then approve again. To end it: kubectl patch etcdrestore %s -n %s --type merge -p "+
-			`'{"spec":{"approval":""}}'`, r.name(), r.object.Namespace)
+			"then approve again. To end it for good, delete the EtcdRestore. To stop it until you approve again: "+
+			`kubectl patch etcdrestore %s -n %s --type merge -p '{"spec":{"approval":""}}'`, r.name(),
+			r.object.Namespace)
 	}
 	return note
 }

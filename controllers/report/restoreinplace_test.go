@@ -120,7 +120,7 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 			w.o.Requests[0].WantedBackup = facts.WantedBackup{Fault: "there is no EtcdBackup nightly"}
 			w.approved()
 		}, "Waiting", "Failed", "True", facts.ReasonRestoreHeld,
-			`It goes on once that is done. Its approval expires after 24–48 h; then approve again. To end it: kubectl patch etcdrestore back -n default --type merge -p '{"spec":{"approval":""}}'`},
+			`It goes on once that is done. Its approval expires after 24–48 h; then approve again. To end it for good, delete the EtcdRestore. To stop it until you approve again: kubectl patch etcdrestore back -n default --type merge -p '{"spec":{"approval":""}}'`},
 		"while it is restored the missing volumes are named": {func(w *scene) {
 			w.restoring(1)
 		}, "Restoring", "Prepared", "False", RestoreReasonRestoring, "demo-4, demo-5. The old members serve on."},
