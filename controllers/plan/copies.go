@@ -112,14 +112,14 @@ func outOfDoubt(o pass) string {
 	command := fmt.Sprintf("kubectl etcd-steward restore %s -n %s", o.Cluster.Name, o.Cluster.Namespace)
 	restore := fmt.Sprintf("%[1]s lists backups. %[1]s --from BACKUP makes an EtcdRestore, which says what is lost "+
 		"and waits for your approval.", command)
-	decide := "decide whose data is right: " + pages.Docs + "docs/failures/data.md#copies-differ."
+	byHand := "decide whose data is right: " + pages.Docs + "docs/failures/data.md#copies-differ."
 	if o.Proven == nil {
-		return fmt.Sprintf("No backup of this cluster is known to be restored and compared, so %s If a store has one "+
-			"from before they differed, you can restore that: %s", decide, restore)
+		return fmt.Sprintf("No backup of this cluster is known to be restored and compared. Without one from before "+
+			"they differed, %s If a store has one, restore that. %s", byHand, restore)
 	}
 	return fmt.Sprintf("Restore a backup from before they differed: %s The newest that was restored and compared is "+
 		"of %s, at revision %d. Without such a backup, %s", restore, o.Proven.Time.UTC().Format(time.RFC3339),
-		o.Proven.Revision, decide)
+		o.Proven.Revision, byHand)
 }
 
 // isAwaited reports a member that starts, and will show which of the others' copies is the right one.

@@ -159,7 +159,7 @@ var rooms = []room{
 	},
 	{
 		path:    "controllers/accessplan",
-		enters:  []string{"controllers/words", "api"},
+		enters:  []string{"controllers/pages", "controllers/words", "api"},
 		foreign: []string{"k8s.io/apimachinery/"},
 		never:   clients,
 		shuns:   ioAndWaiting,
