@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.etcd.io/etcd/tests/v3/robustness/model"
 	"go.etcd.io/etcd/tests/v3/robustness/report"
 	"go.etcd.io/etcd/tests/v3/robustness/validate"
 	"go.uber.org/zap"
@@ -14,6 +15,9 @@ import (
 type verdict struct {
 	Linearizable string `json:"linearizable,omitempty"`
 	Watch        string `json:"watch,omitempty"` // whether the watch kept what etcd promises of one
+
+	// WatchLatestBy is the longest time from the answer to a write until the watch was told of it, in seconds.
+	WatchLatestBy float64 `json:"watchLatestBy"`
 }
 
 const yes = "yes"
@@ -53,7 +57,48 @@ func judge(directory string, patience time.Duration) (v verdict) {
 	if found.Assumptions.Status != validate.Success {
 		return notJudged(found.Assumptions.Error())
 	}
-	return verdict{Linearizable: said(found.Linearization.Result), Watch: said(found.Watch)}
+	return verdict{Linearizable: said(found.Linearization.Result), Watch: said(found.Watch), WatchLatestBy: latestBy(clients).Seconds()}
+}
+
+// latestBy is the longest time from the answer to a write until a watch was told of it. Of a write that was not answered
+// none knows when it took effect.
+func latestBy(clients []report.ClientReport) (latest time.Duration) {
+	answered := answersToWrites(clients)
+	for _, c := range clients {
+		for _, told := range responses(c.Watch) {
+			for _, event := range told.Events {
+				if at, isKnown := answered[event.Revision]; isKnown {
+					latest = max(latest, told.Time-at)
+				}
+			}
+		}
+	}
+	return latest
+}
+
+// answersToWrites are when the answer to the write of each revision came.
+func answersToWrites(clients []report.ClientReport) map[int64]time.Duration {
+	answered := map[int64]time.Duration{}
+	for _, c := range clients {
+		for _, o := range c.KeyValue {
+			request, answer := o.Input.(model.EtcdRequest), o.Output.(model.MaybeEtcdResponse)
+			if request.IsRead() || answer.Error != "" || answer.Txn == nil || answer.Txn.Failure {
+				continue
+			}
+			at := time.Duration(o.Return)
+			if first, isKnown := answered[answer.Revision]; !isKnown || at < first {
+				answered[answer.Revision] = at
+			}
+		}
+	}
+	return answered
+}
+
+func responses(watches []model.WatchOperation) (all []model.WatchResponse) {
+	for _, w := range watches {
+		all = append(all, w.Responses...)
+	}
+	return all
 }
 
 func notJudged(err error) verdict {

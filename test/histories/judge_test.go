@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anishathalye/porcupine"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/tests/v3/robustness/model"
+	"go.etcd.io/etcd/tests/v3/robustness/report"
 	"go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 )
@@ -108,6 +111,31 @@ func withAlarm(t *testing.T, action pb.AlarmRequest_AlarmAction) string {
 		}
 	}
 	return directory
+}
+
+func TestAWatchIsLateFromTheAnswerToAWriteUntilItIsToldOfThat(t *testing.T) {
+	put := model.EtcdRequest{Type: model.Txn, Txn: &model.TxnRequest{OperationsOnSuccess: []model.EtcdOperation{{Type: model.PutOperation}}}}
+	get := model.EtcdRequest{Type: model.Range, Range: &model.RangeRequest{}}
+	answer := func(revision int64, failure bool) model.MaybeEtcdResponse {
+		return model.MaybeEtcdResponse{EtcdResponse: model.EtcdResponse{Revision: revision, Txn: &model.TxnResponse{Failure: failure}}}
+	}
+	asked := func(q model.EtcdRequest, at time.Duration, a model.MaybeEtcdResponse) porcupine.Operation {
+		return porcupine.Operation{Input: q, Return: at.Nanoseconds(), Output: a}
+	}
+	event := func(revision int64, at time.Duration) model.WatchResponse {
+		return model.WatchResponse{Time: at, Events: []model.WatchEvent{{PersistedEvent: model.PersistedEvent{Revision: revision}}}}
+	}
+	clients := []report.ClientReport{
+		{KeyValue: []porcupine.Operation{asked(put, 2*time.Second, answer(2, false)), asked(put, 5*time.Second, answer(3, false)),
+			asked(get, time.Second, model.MaybeEtcdResponse{EtcdResponse: model.EtcdResponse{Revision: 3}}), // a read tells of no write of its own
+			asked(put, time.Second, answer(2, true)),
+			asked(put, time.Second, model.MaybeEtcdResponse{Error: "it was not answered"})}},
+		{Watch: []model.WatchOperation{{Responses: []model.WatchResponse{event(2, 3*time.Second)}},
+			{Responses: []model.WatchResponse{event(3, 9*time.Second), event(4, time.Minute)}}}},
+	}
+	if late := latestBy(clients); late != 4*time.Second {
+		t.Errorf("it is said to be late by %s", late)
+	}
 }
 
 func copied(t *testing.T) string {

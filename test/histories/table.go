@@ -98,8 +98,11 @@ func (r whole) err() error {
 	return errors.Join(wrong...)
 }
 
-const head = `| Fault or change | Runs | Linearizable | Watch | Requests | Failed | Longest gap of a client | Until whole | Histories |
-|---|---|---|---|---|---|---|---|---|
+// guide is where the columns are explained.
+const guide = "https://github.com/etcdsteward/etcd-steward/blob/main/docs/report.md#how-to-read-it"
+
+const head = `| Fault or change | Runs | Linearizable | Watch complete | Watch late by | Requests | Failed | Longest gap of a client | Until whole | Histories |
+|---|---|---|---|---|---|---|---|---|---|
 `
 
 // markdown is the page. Of several runs it has the worst figure, and the median behind it.
@@ -107,12 +110,15 @@ func (r whole) markdown() string {
 	var page strings.Builder
 	fmt.Fprintf(&page, "%s, %s: operator %s, Kubernetes %s, etcd %s, %d processors", r.Date.Format(time.DateOnly),
 		plural(r.Wanted, "run"), r.Operator, r.Kubernetes, r.Etcd, r.Processors)
+	if r.Kernel != "" {
+		r.Kernel = "Linux " + r.Kernel
+	}
 	for _, more := range []string{r.Memory, r.Kernel} {
 		if more != "" {
 			page.WriteString(", " + more)
 		}
 	}
-	page.WriteString(".\n\n" + head)
+	page.WriteString(", all on one machine. [How to read this](" + guide + ").\n\n" + head)
 	for _, id := range r.Rows {
 		runs := slices.DeleteFunc(slices.Clone(r.Runs), func(x played) bool { return x.Scenario != id })
 		page.WriteString(rowsOf(id, runs))
@@ -131,19 +137,20 @@ func rowsOf(id string, runs []played) string {
 	}
 	for _, bad := range runs {
 		if bad.Error != "" {
-			fmt.Fprintf(&text, "| `%s`, run %d | 0 | no figures: %s | | | | | | |\n", id, bad.Run, cell(bad.Error))
+			fmt.Fprintf(&text, "| `%s`, run %d | 0 | no figures: %s | | | | | | | |\n", id, bad.Run, cell(bad.Error))
 		}
 	}
 	return text.String()
 }
 
 func rowOf(runs []played, i int) string {
-	var gaps, wholes []float64
+	var gaps, wholes, late []float64
 	var names []string
 	requests, failed := 0, 0
 	linearizable, watch := yes, yes
 	for _, run := range runs {
 		gaps, wholes = append(gaps, run.Steps[i].LongestGap), append(wholes, run.Steps[i].Whole)
+		late = append(late, run.WatchLatestBy)
 		requests, failed = requests+run.Operations, failed+run.Failed
 		names = append(names, "`"+run.History+"`")
 		if run.Linearizable != yes {
@@ -153,8 +160,8 @@ func rowOf(runs []played, i int) string {
 			watch = loud(run.Watch)
 		}
 	}
-	return fmt.Sprintf("| %s | %d | %s | %s | %d | %d | %s | %s | %s |\n", runs[0].Steps[i].Row, len(runs),
-		linearizable, watch, requests, failed, figure(gaps, "%.2f s"), figure(wholes, "%.1f s"), strings.Join(names, ", "))
+	return fmt.Sprintf("| %s | %d | %s | %s | %s | %d | %d | %s | %s | %s |\n", runs[0].Steps[i].Row, len(runs),
+		linearizable, watch, figure(late, "%.2f s"), requests, failed, figure(gaps, "%.2f s"), figure(wholes, "%.1f s"), strings.Join(names, ", "))
 }
 
 // loud is a verdict that is not yes, which no reader may miss.
