@@ -263,8 +263,8 @@ func authOff(o Observation) *Decision {
 	}
 	return waits(ReasonAuthenticationOff, "etcd's authentication is off, so every certificate may read and write "+
 		"all keys. User and role are made, and the operator neither makes nor renews the Secret %s. Set "+
-		"spec.auth.enabled of EtcdCluster %s to true, once all its clients have users: see "+pages.Docs+
-		"docs/auth.md#turn-it-on.", o.Client.Secret, o.Cluster.Name).troubled()
+		"spec.auth.enabled of EtcdCluster %s to true, once all its clients have users: see "+
+		pages.Docs+"docs/auth.md#turn-it-on.", o.Client.Secret, o.Cluster.Name).troubled()
 }
 
 func ca(o Observation) *Decision {
