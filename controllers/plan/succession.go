@@ -37,9 +37,10 @@ func isAskedToGo(o judge.Judged, r facts.Replica) bool {
 	return (r.IsUnwanted || r.IsDrained()) && !goesLater(o, r)
 }
 
-// goesLater reports a member that stays for now, whatever the spec asks of it: a person stopped it, or a downgrade is
-// enabled, so that no new member can join until that is done. From a node that is drained it goes first. Restarted for
-// the downgrade it would have no node. The downgrade is cancelled for the new member, and enabled anew after that.
+// goesLater reports a member that stays for now, also if the spec asks for another one: a person stopped it, or a
+// downgrade is enabled, so that no new member can join until that is done. From a node that is drained it goes first.
+// Restarted for the downgrade it would have no node. The downgrade is cancelled for the new member, and enabled anew
+// after that.
 func goesLater(o judge.Judged, r facts.Replica) bool {
 	return isGoingDown(o) && !r.IsDrained() || o.IsFenced(r)
 }

@@ -120,13 +120,13 @@ var moves = []mutant{
 	{
 		Name: "a drain may take a voter that the quorum needs, since no budget counts it", Peer: "",
 		From: "case ready < o.Budget.MinAvailable && !isOther && !r.IsCounted() && isThere:",
-		To:   "case false:",
+		To:   "case false && isThere:",
 		Test: "TestNoDrainTakesAVoterThatTheQuorumNeeds",
 	},
 	{
 		Name: "a budget that counts one that is not compared lets a drain take another one", Peer: "",
 		From: "case isSpared && r.Pod.Role == facts.RoleCounted:",
-		To:   "case false:",
+		To:   "case false && isSpared:",
 		Test: "TestNoDrainTakesAVoterThatTheQuorumNeeds",
 	},
 	{

@@ -189,7 +189,7 @@ func guardFirstSeal(r facts.Replica) Veto {
 // LabelRole sets or removes the role label of a sealed Pod.
 type LabelRole struct {
 	Pod  facts.PodRef
-	Role string // empty removes it; RoleLeaving leads clients away, and leaves the member in the budget
+	Role string // empty removes it; with RoleLeaving and RoleCounted no client is led there, and the budget counts it
 	// IsUncount: clients are not led there, and the budget is to count it no more
 	IsUncount bool
 	Before    StartDefrag // what it is removed for: Kubernetes is asked for that Pod first; zero for anything else
