@@ -246,11 +246,12 @@ func (o Observation) orNextRun() string {
 
 // late says what was in the way until the deadline, and then what follows from that.
 func (o Observation) late() string {
-	message := fmt.Sprintf("The backup was not complete %s after its creation. %s", o.Backup.Deadline, o.notAgain())
+	message := fmt.Sprintf("The backup was not complete %s after its creation, as its spec.deadline asks. %s",
+		o.Backup.Deadline, o.notAgain())
 	if said := strings.TrimSuffix(strings.TrimSuffix(o.Backup.Said, o.goesOn()), "."); said != "" {
 		return said + ". " + message
 	}
-	return message
+	return message + " If it needs more time, set a longer spec.deadline."
 }
 
 // claimOfAMember never writes beside a member's data, whose room and disk are the member's.

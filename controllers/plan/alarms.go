@@ -39,22 +39,17 @@ func alarms(o pass) *proposal {
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator makes "+
 			"volumes larger, one at a time. Then it gives members a larger quota, and disarms the alarm.",
 			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest()).yielding()
-	case len(full) > 0 && isGivingBack(o) && refilled(o) != "":
-		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. %s The operator cannot "+
-			"mend this alone. %s. This raises the quota: %s After either, the operator disarms the alarm once there "+
-			"is room.%s", facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest(), refilled(o),
-			o.RemedyOf(full[0], o.Desired), raiseQuota(o), restartsMeanwhile(o)).yielding()
-	case len(full) > 0 && isGivingBack(o):
+	case len(full) > 0 && isGivingBack(o) && refilled(o) == "":
 		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator "+
 			"compacts old history where it fills members, defragments them one by one, and disarms the alarm. "+
 			"If that frees too little, this message says what you do.%s",
 			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest(), restartsMeanwhile(o)).yielding()
 	case len(full) > 0:
-		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s.%s %s. The "+
-			"alarm is disarmed once every member has less than %d %% of its quota.%s", facts.AlarmNoSpace,
-			accused(o.Incarnation, full[0]), o.Fullest(), whatFills(o), o.RemedyOf(full[0], o.Desired),
-			facts.RoomPercent,
-			restartsMeanwhile(o)).byHuman().yielding()
+		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s.%s%s The operator "+
+			"cannot mend this alone. %s. This raises the quota: %s The alarm is disarmed once every member has less "+
+			"than %d %% of its quota.%s", facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest(), refilled(o),
+			whatFills(o), o.RemedyOf(full[0], o.Desired), raiseQuota(o), facts.RoomPercent, restartsMeanwhile(o)).
+			byHuman().yielding()
 	}
 	return nil
 }
@@ -66,7 +61,7 @@ func MakesRoom(seen facts.Observation) bool {
 }
 
 // refilled says of which member room was made a short while ago in vain: keys fill it, or history that is too young to
-// be compacted. It is a sentence, or "".
+// be compacted. It is a sentence with a space in front, or "".
 func refilled(o pass) string {
 	for _, r := range o.Voters() {
 		p := r.Defragmenting
@@ -75,10 +70,10 @@ func refilled(o pass) string {
 		}
 		at := endOf(p).UTC().Format(time.RFC3339)
 		if p.HasHelped() && p.Before > p.After {
-			return fmt.Sprintf("A defragmentation at %s freed %s, and %s is full again.", at,
+			return fmt.Sprintf(" A defragmentation at %s freed %s, and %s is full again.", at,
 				facts.InMebi(p.Before-p.After), r.Name)
 		}
-		return fmt.Sprintf("A defragmentation at %s did not free enough, and %s is still full.", at, r.Name)
+		return fmt.Sprintf(" A defragmentation at %s did not free enough, and %s is still full.", at, r.Name)
 	}
 	return ""
 }

@@ -100,10 +100,17 @@ func corruption(o pass) *proposal {
 	}
 	p := refuse(facts.ReasonCorruption, "%s, so the operator cannot tell whose data is right: it neither restarts nor "+
 		"removes a member. Hashes of the data: %s. Stop all clients: each member answers them differently, and a "+
-		"restore loses what they write now. %s", howCopiesDiffer(o.Incarnation), hashes(o.Incarnation),
+		"restore loses what they write now. Save the data of each member, as here of %s: %s %s",
+		howCopiesDiffer(o.Incarnation), hashes(o.Incarnation), o.Voters()[0].Name, saveData(o, o.Voters()[0].Name),
 		outOfDoubt(o)).byHuman()
 	p.Recheck = recheckHashes
 	return p
+}
+
+// saveData is the command that writes what a member holds to a file on the reader's machine, with a full stop.
+func saveData(o pass, member string) string {
+	return fmt.Sprintf("kubectl etcd-steward ctl %s -n %s --member %s -- snapshot save %[3]s.db.", o.Cluster.Name,
+		o.Cluster.Namespace, member)
 }
 
 // outOfDoubt is what a person does about copies of which none is known to be right. A backup comes first where one is

@@ -133,18 +133,18 @@ func upkeepRows() []row {
 			"up to revision 90"},
 		{"not what is younger than the spec keeps", old(full, 50, 50), Wait, "alarms", facts.ReasonAlarm, "",
 			"compacts old history"},
-		{"who fills what was freed is told to raise the quota", old(full, 50, 50).edit(2, defragged(time.Minute, defragDone)), Wait,
+		{"who fills what was freed is told to raise the quota", old(full, 50, 50).edit(2, defragged(time.Minute, defragDone)), Refuse,
 			"alarms", facts.ReasonAlarm, "", "A defragmentation at 2030-01-01T11:59:00Z did not free enough, and demo-2 is " +
-				"still full. The operator cannot mend this alone. Raise spec.etcd.quotaBackendBytes to at least "},
+				"still full. A backup that is complete says which keys take most. The operator cannot mend this alone. Raise "},
 		{"and how much that was", old(full, 50, 50).edit(2, defragged(time.Minute, func(p *facts.DefragPod) {
 			p.Until, p.Before, p.After = 1000<<20, 103<<20, 100<<20
 			defragDone(p)
-		})).edit(2, func(r *facts.Replica) { r.Answer.DBSizeInUse = r.Answer.DBSize }), Wait, "alarms", facts.ReasonAlarm, "",
-			"A defragmentation at 2030-01-01T11:59:00Z freed 3Mi, and demo-2 is full again. The operator cannot"},
+		})).edit(2, func(r *facts.Replica) { r.Answer.DBSizeInUse = r.Answer.DBSize }), Refuse, "alarms", facts.ReasonAlarm, "",
+			"A defragmentation at 2030-01-01T11:59:00Z freed 3Mi, and demo-2 is full again. A backup"},
 		{"with the command for that", old(full, 50, 50).edit(2, defragged(time.Minute, func(p *facts.DefragPod) {
 			p.Until, p.After = 1000<<20, 100<<20
 			defragDone(p)
-		})).edit(2, func(r *facts.Replica) { r.Answer.DBSizeInUse = r.Answer.DBSize }), Wait, "alarms", facts.ReasonAlarm, "",
+		})).edit(2, func(r *facts.Replica) { r.Answer.DBSizeInUse = r.Answer.DBSize }), Refuse, "alarms", facts.ReasonAlarm, "",
 			"This raises the quota: kubectl patch etcdcluster demo -n default --type merge -p '{\"spec\":{\"etcd\":{\"quotaBackendBytes\":"},
 		{"but not a day after that", old(full, 50, 50).edit(2, defragged(24*time.Hour, defragDone)), Wait, "alarms",
 			facts.ReasonAlarm, "", "If that frees too little, this message says what you do."},
