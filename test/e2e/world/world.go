@@ -95,7 +95,7 @@ type Story struct {
 const LabelOwnOperator = "e2e.etcdsteward.dev/own-operator"
 
 // NewStory makes a namespace that enforces Pod Security restricted. It is deleted after the story; when the story failed,
-// everything that may explain it is printed first.
+// everything that may explain it is printed first. An annotation has the story's text.
 func (w *World) NewStory(ctx context.Context) (*Story, error) { return w.newStory(ctx, nil) }
 
 func (w *World) newStory(ctx context.Context, labels map[string]string) (*Story, error) {
@@ -105,6 +105,7 @@ func (w *World) newStory(ctx context.Context, labels map[string]string) (*Story,
 			"pod-security.kubernetes.io/enforce": "restricted",
 			"e2e.etcdsteward.dev/story":          "true",
 		},
+		Annotations: map[string]string{"e2e.etcdsteward.dev/text": ginkgo.CurrentSpecReport().FullText()},
 	}}
 	for key, value := range labels {
 		namespace.Labels[key] = value
