@@ -100,11 +100,11 @@ func whatFills(o pass) string {
 
 // restartsMeanwhile says what becomes of a change of the spec while an alarm stands: see isHeldByAlarm.
 func restartsMeanwhile(o pass) string {
-	restarts := "members restart for it, one at a time."
+	restarts := "members restart with all that it asks, one at a time."
 	if len(o.Voters()) == 1 {
-		restarts = "the only member restarts for it, and etcd is down for some seconds."
+		restarts = "the only member restarts with all that it asks, and etcd is down for some seconds."
 	}
-	return " Until the alarm is gone, other changes of the spec wait. A larger quota does not: " + restarts
+	return " Until the alarm is gone, changes of the spec wait, unless it raises the quota: then " + restarts
 }
 
 func filterAlarms(all []facts.Alarm, name string) []facts.Alarm {

@@ -38,6 +38,10 @@ func Decide(seen facts.Observation) Decision {
 	return settled(o, trace)
 }
 
+func (r rule) givesWay() bool { return r.onward&givesWay != 0 }
+
+func (r rule) mayYield() bool { return r.onward&mayYield != 0 }
+
 // hear takes down what a rule proposes, once the guard was asked about its change.
 func (r rule) hear(o pass, p *proposal) (Decision, Said) {
 	if note, isRefused := refused(o.Observation, r); isRefused {
@@ -46,9 +50,9 @@ func (r rule) hear(o pass, p *proposal) (Decision, Said) {
 	if p == nil {
 		return Decision{}, Said{Note: facts.Note{Rule: r.name}}
 	}
-	p.Rule, p.GivesWay = r.name, r.givesWay
+	p.Rule, p.GivesWay = r.name, r.givesWay()
 	d, isVetoed := guarded(o, p.Decision)
-	yields := p.yields || isVetoed && r.givesWay
+	yields := p.yields || isVetoed && r.givesWay()
 	return d, Said{Note: d.Note(), Verdict: d.Verdict, Ends: !yields, Recheck: d.Recheck}
 }
 
@@ -70,7 +74,7 @@ func StandBy(seen facts.Observation) Decision {
 // refused is what was answered to the rule's change in this pass, if the rule may give way to later ones.
 func refused(o facts.Observation, r rule) (facts.Note, bool) {
 	for _, note := range o.Refused {
-		if note.Rule == r.name && r.givesWay {
+		if note.Rule == r.name && r.givesWay() {
 			return note, true
 		}
 	}

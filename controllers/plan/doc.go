@@ -13,7 +13,8 @@
 //
 // What a Pod is made from is called settings in sentences, and Settings in code. A replica IsHealthy when its etcd
 // answered just now and knows a leader; its kubelet is not asked. It IsServing when it is also sealed, ready, caught up
-// and compared. It isWell when it does that on data that stays.
+// and compared. It isWell when it does that on data that stays. It is doomed when any stop
+// destroys its data, since its volume is being deleted.
 //
 // # Phases
 //
@@ -25,10 +26,11 @@
 //   - moving: there is a bootstrap record, and the cluster does not sleep. Its rules say nothing where no EtcdRestore
 //     is, or was.
 //   - sleeping: the bootstrap record says that the cluster sleeps, and spec.size is 0. No phase below holds then.
-//   - being bootstrapped: beside that, no identity is written down, neither in the bootstrap record nor on a volume.
-//   - alive: beside that, one is (facts.Incarnation.IsAlive). Its eight groups are the safety argument, top to bottom.
-//   - following the spec: beside that, the spec is not refused, and no restore in place is about to end the current
-//     incarnation. Blind where no list of members is known.
+//   - being bootstrapped: as moving, and no identity is written down, neither in the bootstrap record nor on a volume.
+//   - alive: as moving, and one is (facts.Incarnation.IsAlive). Its groups are the safety argument, top to bottom.
+//   - following the spec: alive, the spec is not refused, and no restore in place is about to end the current
+//     incarnation. Blind where no list of members is known. Only it asks hibernate, expand-volume, shrink, grow,
+//     modify-volume, maintenance-window, and the rules from roll-ca to authentication.
 //
 // No rule overrides the order from inside, and none calls another.
 //
@@ -52,14 +54,14 @@
 //     restore-leftover, seal, compare, check-room, (settings, pods,) label-role, lead-away. Here the first two are
 //     told and hold nothing back. The cluster may not answer exactly because one of these was not done. A process that
 //     runs is stopped here only if, by the kubelet's word, it never served and no other does, or if nothing is left of
-//     any other member. Those who are away must not need it as it is: see blind.go.
+//     any other member. Silent members must be able to do without it: see blind.go.
 //  8. Following the spec while no list is known: expand-volume, of full disks. They may be why etcd does not answer.
 //  9. Who is a member: awake, (quorum-lost,) membership, corruption. Unknown is not empty: nothing is removed. While
 //     copies of the data differ, none of them is given up on one member's word.
 //  10. alarms, which keep clients from writing. Then finish what was begun: record-members, cancel-downgrade,
 //     abandon-learner, first-pod, peer-url, promote, collect.
-//  11. replace, shrink, grow, wake-member, move-leader, pod-metadata. A doomed voter does not count, so grow also makes
-//     its successor.
+//  11. replace, shrink, grow, wake-member, move-leader, pod-metadata. A doomed voter does not count as one of
+//     spec.size, so grow also makes its successor.
 //  12. fence-member: what a person asks of one member.
 //  13. What the spec asks of members that run: (expand-volume,) modify-volume, (ask-issuer, ca-source,) roll-ca,
 //     tls-mode, check-minor, resize, roll, enable-downgrade, cover-log, authentication. Then room, where all members
@@ -67,10 +69,10 @@
 //
 // # When later rules are asked
 //
-// A rule that returns nil has nothing to say. Two switches say the rest. A proposal that yields is reported, and later
-// rules are asked. Any other proposal ends the walk, even when it only waits. A rule that gives way (policy.go) lets
-// later ones act in the same pass where its change is refused: by the guard, or by Kubernetes or etcd, which the
-// planner hears of when it is asked again.
+// A rule that returns nil has nothing to say. Two switches say the rest, and the row of a rule in policy.go names those
+// that it has. A proposal that yields is reported, and later rules are asked. Any other proposal ends the walk, even
+// when it only waits. A rule that gives way lets later ones act in the same pass where its change is refused: by the
+// guard, or by Kubernetes or etcd, which the planner hears of when it is asked again.
 //
 // When all that spoke yielded, the gravest of them is the decision, and of equals the first: what needs a person, then
 // what is refused, then what waits. Its Trace has what each rule said that was asked.

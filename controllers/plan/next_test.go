@@ -557,6 +557,11 @@ func rows() []row {
 			"", "DeletePods", "demo-3"},
 		{"then its volume", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noPod).edit(3, noSecret), Act,
 			"collect", "", "DeleteVolumes", "demo-3"},
+		{"but not one that another cluster is recorded on", settledWorld(3).with(voter(3)).edit(3, removed).edit(3, noPod).
+			edit(3, noSecret).edit(3, func(r *facts.Replica) { r.Volume.Record.ClusterID++ }), Refuse, "collect",
+			facts.ReasonForeignData, "", "delete it: kubectl delete pvc demo-3 -n default."},
+		{"the rest goes on while the kubelet gives a member other amounts", running(many).edit(2, having(many,
+			facts.Resize{State: facts.ResizeInProgress})), Wait, "resize", facts.ReasonResize, "", "which runs on."},
 
 		{"growth makes the volume first", desire(settledWorld(1), func(d *facts.Desired) { d.Size = 3 }), Act, "grow",
 			"", "PrepareMember", "demo-1"},
@@ -1232,6 +1237,26 @@ func allRows() []row {
 func TestNextOneSentencePerRule(t *testing.T) {
 	for _, r := range allRows() {
 		t.Run(r.name, r.check)
+	}
+}
+
+func TestARuleYieldsInSomeRowWhereThePolicySaysThatItMayAndInNoneElse(t *testing.T) {
+	rules, yielded := map[string]rule{}, map[string]bool{}
+	for _, r := range everyRule() {
+		rules[r.name] = r
+	}
+	for _, row := range allRows() {
+		o := current(row.world.Observation)
+		for _, said := range Decide(row.world.Observation).Trace.Spoken() {
+			if p := rules[said.Rule].ask(o); p != nil && p.yields {
+				yielded[said.Rule] = true
+			}
+		}
+	}
+	for name, r := range rules {
+		if r.mayYield() != yielded[name] {
+			t.Errorf("%s may yield by the policy: %t, and yields in a row: %t", name, r.mayYield(), yielded[name])
+		}
 	}
 }
 

@@ -3,18 +3,26 @@ package plan
 // The policy: which question is asked when. Its words are explained in doc.go. A rule proposes a change, waits, or
 // refuses; the guard (package changes) may veto the change. decide.go walks the rules.
 
-// rule is one named question. The first one that acts wins. So does one that waits or refuses, unless it says that it
-// yields, which is told and lets later rules be asked.
+// rule is one named question. Rules are asked in order. The first one that makes a change, waits or refuses ends the
+// pass, but for what its row says in onward.
 type rule struct {
-	name string
-	says string // one sentence, for docs/rules.md
-	ask  func(pass) *proposal
-	// givesWay: where its change is refused, by the guard, Kubernetes or etcd, later rules are asked in the same pass
-	givesWay bool
+	name   string
+	says   string // one sentence, for docs/rules.md
+	ask    func(pass) *proposal
+	onward onward
 }
 
-// How a row says it.
-const givesWay, holds = true, false
+// onward says when later rules are asked in the same pass although this one spoke.
+type onward uint8
+
+const (
+	// ends: never.
+	ends onward = 0
+	// mayYield: after some of what it waits for, or refuses. That is only told; each proposal says so itself.
+	mayYield onward = 1
+	// givesWay: where its change was refused, by the guard, Kubernetes or etcd.
+	givesWay onward = 2
+)
 
 // phase is a group of rules for a cluster that has come this far.
 type phase struct {
@@ -49,44 +57,44 @@ var phases = []phase{
 var (
 	ruleSpecRefused = rule{"spec-refused",
 		"While the spec is refused, members that are there are kept alive, and their number and settings stay.",
-		specRefused, holds}
+		specRefused, mayYield}
 	ruleNameTaken = rule{"name-taken", "An object that does not belong to the cluster is never adopted or changed.",
-		nameTaken, holds}
+		nameTaken, mayYield}
 	ruleRestoreSource = rule{"restore-source",
 		"The backup that a cluster begins with is looked at before its bootstrap record is written.",
-		restoreSource, holds}
+		restoreSource, ends}
 	ruleCASource = rule{"ca-source",
 		"A CA of one's own is used only once it is whole and may sign. Until then members keep the one that they " +
 			"have, and nothing is made without it.",
-		caSource, holds}
+		caSource, mayYield}
 	ruleAskIssuer = rule{"ask-issuer",
 		"An issuer is asked which CA it signs with, by a certificate of each kind that nothing uses. That comes " +
 			"before the CA is trusted, and once a day.",
 		askIssuer, givesWay}
 	ruleRestoreBegin = rule{"restore-begin",
 		"An approved EtcdRestore gets new members beside those that serve, once its backup was looked at.",
-		restoreBegin, givesWay}
+		restoreBegin, mayYield | givesWay}
 	ruleQuorumLost = rule{"quorum-lost",
 		"When too many members have certainly lost their data, nothing is rebuilt without a person.",
-		quorumLost, holds}
+		quorumLost, ends}
 	ruleFirstQuorum = rule{"first-quorum", "The cluster is alive once its members agree on one list.",
-		firstQuorum, holds}
+		firstQuorum, ends}
 	ruleExpandVolume = rule{nameExpand,
 		"Volumes grow where they are, one at a time, while members run; what cannot grow is told, and taken back " +
 			"with the spec.",
-		expandVolume, givesWay}
+		expandVolume, mayYield | givesWay}
 )
 
 // inAnyPhase: what must be kept is un-owned, and what is another's is left alone first.
 var inAnyPhase = []rule{
 	{"other-operator",
 		"A cluster that another install looks after is left alone, until a person asks this one to take it over.",
-		otherOperator, holds},
+		otherOperator, mayYield},
 	{"deletion-policy",
 		"Volumes and CAs that must be kept lose their owner at once, even while the cluster is paused.",
 		deletionPolicy, givesWay},
 	{"hands-off", "A cluster that is paused, or is being deleted, is looked at and reported, and not touched.",
-		handsOff, holds},
+		handsOff, ends},
 }
 
 // beforeBootstrap: nothing is made over data, and nothing else is made before the bootstrap record.
@@ -94,7 +102,7 @@ var beforeBootstrap = []rule{
 	ruleSpecRefused,
 	{"retained-data",
 		"Data of an earlier cluster of this name is resumed when all of it is of one. Nothing is created over it.",
-		retainedData, holds},
+		retainedData, ends},
 	ruleNameTaken,
 	ruleAskIssuer,
 	ruleCASource,
@@ -102,7 +110,7 @@ var beforeBootstrap = []rule{
 	{"birth-record",
 		"The bootstrap record is written before anything else is made; a lost one is written anew from the " +
 			"members' records, unless they contradict each other.",
-		bootstrapRecord, holds},
+		bootstrapRecord, mayYield},
 }
 
 // moving: the next incarnation gets its data beside the current one. The rows stand by priority: in time restore-begin
@@ -113,24 +121,24 @@ var moving = []rule{
 		"Members of the previous incarnation are stopped before restored members start. Their volumes are kept.",
 		restoreFence, givesWay},
 	{"restore-call-off", "What was made for an EtcdRestore that was taken back is deleted; the cluster goes on.",
-		restoreCallOff, givesWay},
+		restoreCallOff, mayYield | givesWay},
 	{"restore-go-back",
 		"Where restored members never came to serve, an approved EtcdRestore makes the previous incarnation the " +
 			"current one again.",
-		restoreGoBack, givesWay},
+		restoreGoBack, mayYield | givesWay},
 	ruleRestoreBegin,
 	{"restore-prepare", "The next incarnation's volumes are restored and marked complete.",
-		restorePrepare, givesWay},
+		restorePrepare, mayYield | givesWay},
 	{"restore-switch-over",
 		"The cluster switches over once every volume is restored and nodes take the next members there, and only " +
 			"on the evidence that was approved.",
-		restoreSwitchOver, givesWay},
+		restoreSwitchOver, mayYield | givesWay},
 }
 
 // sleep: nothing is asked but what stops members, and what a person has to be told.
 var sleep = []rule{
 	ruleSpecRefused, ruleRestoreBegin,
-	{"asleep", "While spec.size is 0 no member is started, and of what sleeps nothing is written.", asleep, holds},
+	{"asleep", "While spec.size is 0 no member is started, and of what sleeps nothing is written.", asleep, mayYield},
 	ruleQuorumLost,
 }
 
@@ -139,14 +147,14 @@ var bootstrapping = []rule{
 	ruleSpecRefused, ruleNameTaken, ruleAskIssuer, ruleCASource, ruleRestoreSource,
 	{"void-birth",
 		"A bootstrap that cannot succeed is repeated under a new incarnation, where nothing can be lost by that.",
-		voidBootstrap, holds},
+		voidBootstrap, ends},
 	{"bootstrap", "Objects, volumes and then Pods of the first members are made, in parallel.",
-		bootstrap, holds},
+		bootstrap, ends},
 	{"restored", "Restored members start only after every volume is restored and marked complete.",
-		restored, holds},
+		restored, ends},
 	{"settings", "A member that does not run, or never answers, takes the settings of the spec.",
-		keepSettings, holds},
-	{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, holds},
+		keepSettings, ends},
+	{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, ends},
 	ruleFirstQuorum,
 }
 
@@ -154,17 +162,17 @@ var bootstrapping = []rule{
 var fallAsleep = []rule{
 	{"hibernate",
 		"A cluster whose spec.size is 0 sleeps once all that its members hold is on volumes that stay.",
-		hibernate, givesWay},
+		hibernate, mayYield | givesWay},
 }
 
 // safeWhileBlind: nothing here needs a quorum. The cluster may not answer exactly because one of these was not done.
 var safeWhileBlind = []rule{
 	ruleSpecRefused, ruleNameTaken, ruleFirstQuorum,
 	{"scaffold", "Services, Secrets and the NetworkPolicy that are missing or drifted are put right.",
-		scaffold, givesWay},
+		scaffold, mayYield | givesWay},
 	{"signing",
 		"Certificates that an issuer signs are waited for, and told. What serves goes on with those that it has.",
-		signing, givesWay},
+		signing, mayYield | givesWay},
 	{"budget", "The disruption budget never allows less than the voters need.", budget, givesWay},
 	{"restore-leftover", "What looked at a backup, or restored a volume, is deleted once the cluster lives.",
 		restoreLeftover, givesWay},
@@ -177,7 +185,7 @@ var safeWhileBlind = []rule{
 	{"check-room",
 		"A quota or a memory limit that the data has no room with is refused before the first member: none gets " +
 			"it.",
-		checkRoom, givesWay},
+		checkRoom, mayYield | givesWay},
 	{"settings", "A member that does not run, or never answers, takes the settings of the spec.",
 		keepSettings, givesWay},
 	{"pods", "Each member has the Pod that its volume asks for, started on its own data.", pods, givesWay},
@@ -199,34 +207,34 @@ var certain = []rule{
 	{"awake", "A cluster that slept is awake once a quorum of its members answers.", awake, givesWay},
 	ruleQuorumLost,
 	{"membership", "While it is not certain who is a member, no member is added or removed.",
-		membership, holds},
+		membership, ends},
 	{"corruption",
 		"While members hold different data no member that runs is restarted, and none is removed but one whose " +
-			"copy stands alone against a majority.",
-		corruption, holds},
+			"copy stands alone against a majority. Without a majority a person decides.",
+		corruption, ends},
 }
 
 // finishBegun: one change of members at a time, so what was begun is ended first, but for what keeps clients from
 // writing.
 var finishBegun = []rule{
 	{"alarms",
-		"NOSPACE is disarmed once every member has room. CORRUPT is once all voters hold the same data, unless " +
-			"a backup may have brought it along. Else a person is asked. While one stands, a member is " +
-			"restarted for the spec only to raise its quota.",
-		alarms, givesWay},
-	{"record-members", "A member that answered is written down beside its data.", recordMembers, holds},
+		"NOSPACE is disarmed once every member has room, and CORRUPT once all voters hold the same data, unless it " +
+			"may have come with a backup. A person is asked about any other alarm. While one stands, a member that is " +
+			"well is restarted for the spec only if that raises its quota.",
+		alarms, mayYield | givesWay},
+	{"record-members", "A member that answered is written down beside its data.", recordMembers, ends},
 	{"cancel-downgrade",
 		"A downgrade of etcd is cancelled where the spec asks for none, and before a new member joins.",
 		cancelDowngrade, givesWay},
-	{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner, holds},
+	{"abandon-learner", "A learner that is not wanted, or cannot live, is removed.", abandonLearner, ends},
 	{"first-pod", "The missing first Pod of a listed member is started.", firstPod, givesWay},
 	{"peer-url",
 		"The URL that etcd lists for a member gets the scheme that the member will listen with, before it is " +
 			"restarted so. All others can dial that by then.", peerURLs, givesWay},
 	{"promote", "A sealed learner that has caught up votes once a majority is heard to hold the leader's copy.",
-		promote, holds},
+		promote, mayYield},
 	{"collect", "What belongs to no wanted member or incarnation is deleted, or kept for a while.",
-		collect, givesWay},
+		collect, mayYield | givesWay},
 }
 
 // repair: what fails comes before what is wished for. While the spec is refused, replace waits: nothing could be made
@@ -235,17 +243,18 @@ var repair = []rule{
 	{"replace",
 		"A member that certainly lost its data is removed; one that two witnesses called dead for " +
 			"repair.replaceAfter, or that never got its volume, too. So is a dead one that a person wants replaced. " +
-			"Not before Kubernetes would admit its successor.",
-		replace, givesWay},
+			"Not while the spec is refused, and not before Kubernetes would admit its successor.",
+		replace, mayYield | givesWay},
 }
 
-// size: a doomed voter does not count, so grow also makes its successor.
+// size: a doomed voter, whose volume is being deleted, does not count as one of spec.size. So grow also makes its
+// successor.
 var size = []rule{
 	{"shrink",
-		"Unhealthy members first; the leader hands over before it goes. A member on a volume that is going makes " +
-			"room for its successor, where all others serve and no node takes that for five minutes.",
-		shrink, holds},
-	{"grow", "One learner at a time, under a name that was never used.", grow, givesWay},
+		"Unhealthy members first; the leader hands over before it goes. A member whose volume is being deleted makes " +
+			"room for its successor, if all others serve and no node took that for five minutes.",
+		shrink, ends},
+	{"grow", "One learner at a time, under a name that was never used.", grow, mayYield | givesWay},
 }
 
 // harmless: what stops no process and changes no list of members. It goes on while the spec is refused.
@@ -257,7 +266,7 @@ var harmless = []rule{
 	{"move-leader",
 		"Leadership goes to the member that etcdsteward.dev/move-leader names, for 10 minutes from its time, once " +
 			"that member serves.",
-		moveLeader, givesWay},
+		moveLeader, mayYield | givesWay},
 	{"pod-metadata", "Labels and annotations of the spec follow on running Pods, in place.",
 		podMetadata, givesWay},
 }
@@ -267,7 +276,7 @@ var onRequest = []rule{
 	{"fence-member",
 		"The member that etcdsteward.dev/fence names is stopped while all others serve and are a quorum. No Pod " +
 			"starts on its volume before its name is taken out, or the others are no quorum.",
-		fenceMember, givesWay},
+		fenceMember, mayYield | givesWay},
 }
 
 // follow: what the spec asks of members that run. The last two prepare the next minor once all members are at this one;
@@ -277,24 +286,24 @@ var follow = []rule{
 	{"modify-volume",
 		"Volumes in use get the VolumeAttributesClass of the spec, one at a time. What cannot be had is told, and " +
 			"taken back with the spec.",
-		modifyVolume, givesWay},
+		modifyVolume, mayYield | givesWay},
 	ruleAskIssuer, ruleCASource,
 	{"roll-ca",
 		"A CA is replaced while members run: all trust both, then the new one signs, then the old one goes. No " +
 			"step leaves a member or a client without trust in one that it meets.",
-		rollCA, givesWay},
+		rollCA, mayYield | givesWay},
 	{"tls-mode",
 		"Members go from one mode of TLS to another step by step: certificates first, then TLS among members once " +
-			"all of them serve, then clients. No step cuts a member off.", tlsMode, givesWay},
+			"all of them serve, then clients. No step cuts a member off.", tlsMode, mayYield | givesWay},
 	{"check-minor",
 		"A minor version is left only once nothing has to be put right first: alarms, space, digests, snapshots, " +
 			"scheduled backups, learners.",
-		checkMinor, holds},
+		checkMinor, mayYield},
 	{nameResize,
 		"CPU and memory follow the spec on members that run, one at a time, where the kubelet can change them.",
-		resize, givesWay},
+		resize, mayYield | givesWay},
 	{"roll", "One member at a time is restarted with the settings of the spec, the leader last.",
-		roll, givesWay},
+		roll, mayYield | givesWay},
 	{"enable-downgrade", "A downgrade of etcd is enabled by one minor at a time, once every member serves.",
 		enableDowngrade, givesWay},
 	{"cover-log",
@@ -304,7 +313,7 @@ var follow = []rule{
 	{"authentication",
 		"etcd's authentication is turned on once every member serves and the users of operator and clients are " +
 			"there. It is turned off only where the spec says false, and it was turned on for the spec.",
-		authentication, givesWay},
+		authentication, mayYield | givesWay},
 }
 
 // upkeep: room comes after all that a person asked for, and only where all members serve.
@@ -312,26 +321,27 @@ var upkeep = []rule{
 	{"compact",
 		"History of keys is taken away only where space ran out and it fills a member, and never that of the last " +
 			"spec.maintenance.keepHistory.",
-		compact, givesWay},
+		compact, mayYield | givesWay},
 	{nameDefragment,
 		"One member at a time is defragmented, to reclaim space that it does not use, the leader last. All others " +
-			"serve meanwhile, and no backup is read. That it does not answer is no fault before its time is over.",
-		defragment, givesWay},
+			"serve meanwhile, and no backup is read. That it does not answer is no fault before its time is over. What " +
+			"no person asked for waits for the window, unless space ran out.",
+		defragment, mayYield | givesWay},
 }
 
 // health: nothing is called settled while a member is not well.
 var health = []rule{
 	{"member-health",
 		"The cluster is settled only when every member is healthy, and etcd's own versions followed the members'.",
-		memberHealth, holds},
+		memberHealth, mayYield},
 }
 
-// putOff: what waits for another day is told last, so that it hides nothing.
+// putOff: the rules above say nothing of what waits for a window. It is told once nothing else is left to tell.
 var putOff = []rule{
 	{"maintenance-window",
 		"What members that serve would be stopped for waits for spec.maintenance.window, and is told when nothing " +
 			"else is left to do.",
-		maintenanceWindow, holds},
+		maintenanceWindow, mayYield},
 }
 
 // rebuild are the rules that carry out a restore in place, which quorum-lost waits for.
@@ -376,8 +386,8 @@ func rulesFor(o pass) []rule {
 	return out
 }
 
-// isEnding reports that a restore in place is about to end this incarnation: the next one is prepared, and a person
-// approved the switch-over.
+// isEnding reports that a restore in place is about to end this incarnation: the next one is being prepared, and the
+// approval of its EtcdRestore is of what is there now.
 func isEnding(o pass) bool {
 	_, isApproved := o.ApprovedNow(o.Bootstrap.Next.Restore)
 	return o.IsPreparing() && isApproved

@@ -121,6 +121,8 @@ func waysBack() []row {
 			"", "GoBack", "back to demo-0, demo-2"},
 		{"not to a volume of which etcd said that its data is gone", requesting(failing.former(1, saidGone), homeward), Act,
 			rule, "", "GoBack", "back to demo-0, demo-2"},
+		{"where the cluster serves a person is told why not, and all else goes on", requesting(settledWorld(3), homeward),
+			Refuse, rule, facts.ReasonRestoreHeld, "", "the cluster serves, or did"},
 		{"what the cluster switched over from is stopped first",
 			requesting(movedWorld(requesting(settledWorld(3))), homeward), Act, fence, "", "MarkFormer", ""},
 		{"what it went back from is marked first", back, Act, fence, "", "MarkFormer",

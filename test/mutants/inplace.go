@@ -182,7 +182,7 @@ var inPlace = []mutant{
 	},
 	{
 		Name: "a veto of a restore keeps the cluster from being looked after", Peer: "",
-		From: "yields := p.yields || isVetoed && r.givesWay",
+		From: "yields := p.yields || isVetoed && r.givesWay()",
 		To:   "yields := p.yields",
 		Test: row("what cannot be moved to keeps nobody from looking after the cluster"),
 	},

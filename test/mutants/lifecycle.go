@@ -40,9 +40,9 @@ var lifecycle = []mutant{
 	},
 	{
 		Name: "rules are swapped: what is left over goes before what was begun is recorded", Peer: "",
-		From: `{"record-members", "A member that answered is written down beside its data.", recordMembers, holds},`,
+		From: `{"record-members", "A member that answered is written down beside its data.", recordMembers, ends},`,
 		To: `{"collect", "", collect, givesWay},
-		{"record-members", "A member that answered is written down beside its data.", recordMembers, holds},`,
+		{"record-members", "A member that answered is written down beside its data.", recordMembers, ends},`,
 		Test: "TestTheRulesAreInTheirOrderInDocGoAndInTheUsersDocs",
 	},
 	{

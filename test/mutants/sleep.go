@@ -90,8 +90,8 @@ var sleep = []mutant{
 	},
 	{
 		Name: "a quorum that is lost asleep is told only once the cluster wakes", Peer: "",
-		From: "asleep, holds},\n\truleQuorumLost,\n}",
-		To:   "asleep, holds},\n}",
+		From: "asleep, mayYield},\n\truleQuorumLost,\n}",
+		To:   "asleep, mayYield},\n}",
 		Test: row("a quorum that is lost asleep is told at once"),
 	},
 	{
