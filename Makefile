@@ -181,11 +181,11 @@ test-race: bin/etcd bin/promtool bin/helm $(S3_SERVER) $(MORE_SERVERS) ## Unit t
 	@cd test/localkube && $(RACE_TEST) ./...
 
 .PHONY: soak
-soak: ## The simulator under every hazard, with new seeds, for MINUTES=10 at idle priority; STRICT=1 fails for findings.
+soak: ## The simulator under every hazard, with new seeds, for MINUTES=10 at idle priority; KIND=mixed, STRICT=1 fails for findings.
 	@mkdir -p bin test/reports/findings
 	@go test -vet=off -c -o bin/world.test ./controllers/plan/world
 	@cd controllers/plan/world && nice -n 19 $(BIN)/world.test -test.run='^TestSoak$$' -test.timeout=0 -minutes=$(MINUTES) \
-		-first=$(or $(FIRST),$$(date +%s)) -findings=$(CURDIR)/test/reports/findings $(if $(STRICT),-strict)
+		-first=$(or $(FIRST),$$(date +%s)) -findings=$(CURDIR)/test/reports/findings $(if $(STRICT),-strict) $(KIND:%=-only %)
 MINUTES ?= 10
 
 .PHONY: test-docs

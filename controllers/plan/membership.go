@@ -282,8 +282,8 @@ func learnerFirst(o pass, leaving facts.Replica, reason string) *proposal {
 	for _, r := range o.Learners() {
 		isOnItsWay := r.Pod != nil && !r.Pod.Terminating && !r.Member.Started() && !r.CannotRun() && !hasStaleFlags(r)
 		if isOnItsWay && !isUrgent && o.Now.Sub(r.Pod.Created) <= facts.StartDeadline {
-			return wait(reason, "%s is removed once the new member %s has started with the list as it is.",
-				leaving.Name, r.Name)
+			return wait(reason, "The operator removes %s once the new member %s has started: another list of members "+
+				"would stop that one before.", leaving.Name, r.Name)
 		}
 	}
 	return nil

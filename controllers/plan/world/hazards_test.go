@@ -1,6 +1,7 @@
 package world
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan"
@@ -76,6 +77,18 @@ var hazardRuns = []struct {
 		"move-leader MoveLeader", "fence-member EvictPod", "fence-member MoveLeader", "without it the others are no quorum"}},
 }
 
+// mixed are the hazards of two runs at once. Seeds that follow each other go through all pairs.
+func mixed(seed uint64) Hazards {
+	runs := uint64(len(hazardRuns))
+	mix := hazardRuns[seed%runs].hazards
+	into := reflect.ValueOf(&mix).Elem()
+	more := reflect.ValueOf(hazardRuns[seed/runs%runs].hazards)
+	for i := range more.NumField() {
+		into.Field(i).SetBool(into.Field(i).Bool() || more.Field(i).Bool())
+	}
+	return mix
+}
+
 // playHazard is one story under hazards, of a cluster that is restored in place or of one that is not.
 func playHazard(t *tale, hazards Hazards) (plan.Decision, bool) {
 	if t.seed%2 == 1 {
@@ -96,9 +109,6 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	if hazards.SkewedClocks || hazards.Finalizers {
 		spec.ReplaceAfter = time.Minute // so that some are replaced
 	}
-	if hazards.Minors && !spec.Ephemeral {
-		spec.Restore = restoring(spec.Size).Restore
-	}
 	spec.TLS = spec.TLS || hazards.CARolls
 	if hazards.Amounts {
 		spec.Settings.Inputs, spec.Settings.Fixed = "small", "amounts"
@@ -109,6 +119,9 @@ func playUnder(t *tale, hazards Hazards) (plan.Decision, bool) {
 	}
 	if hazards.WALs {
 		spec.Ephemeral, spec.WAL = false, facts.WAL{Bytes: 1 << 30, StorageClass: "a"}
+	}
+	if hazards.Minors && !spec.Ephemeral {
+		spec.Restore = restoring(spec.Size).Restore
 	}
 	if hazards.Bloat {
 		spec.Settings.QuotaBytes, spec.Upkeep.Compacts = 2<<30, true

@@ -23,6 +23,7 @@ var (
 	minutes     = flag.Float64("minutes", 0, "how long to soak")
 	findingsDir = flag.String("findings", ".", "where the soak writes what it finds")
 	isStrict    = flag.Bool("strict", false, "fail for what the soak finds")
+	only        = flag.String("only", "", "soak stories of this kind alone")
 )
 
 // TestSoak tells stories of every kind with new seeds, two at a time: see `make soak`.
@@ -76,6 +77,9 @@ type tally struct {
 
 func (s *soak) work() {
 	all := kinds()
+	if *only != "" {
+		all = slices.DeleteFunc(all, func(k kind) bool { return k.name != *only })
+	}
 	for time.Now().Before(s.until) {
 		s.Lock()
 		// Stories of one seed meet much the same faults, so each kind has seeds of its own.

@@ -60,7 +60,7 @@ func kinds() []kind {
 		all = append(all, kind{run.name, func(t *tale) (plan.Decision, bool) { return playHazard(t, run.hazards) },
 			run.happens, 0})
 	}
-	return all
+	return append(all, kind{"mixed", func(t *tale) (plan.Decision, bool) { return playHazard(t, mixed(t.seed)) }, nil, 0})
 }
 
 // kindOf finds a kind by its name.
