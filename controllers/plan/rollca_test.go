@@ -108,8 +108,23 @@ func rollCARows() []row {
 		{"a roll is called off before the new one signs", unasked(widened()), Act, "roll-ca", "", "TurnCA", "Retire the CA in Secret demo-ca that does not sign"},
 		{"and afterwards the old one signs again", unasked(swapped()).clients(justRead), Act, "roll-ca", "", "TurnCA", "sign from now on"},
 		{"but not once it has no key", unasked(narrowed()), Act, "roll-ca", "", "TurnCA", "Remove the retired CA"},
+		{"once TLS is off it waits for none", untrusting(widened().clients(justRead)), Act, "roll-ca", "", "TurnCA",
+			"sign from now on"},
 		{"a lost member is replaced in the middle of it", widened().edit(1, noData), Act, "replace", "", "RemoveMember", "demo-1"},
 	}
+}
+
+// untrusting is the cluster once TLS was turned off: the CAs are there, and no certificate is.
+func untrusting(o scene) scene {
+	o = desire(o, func(d *facts.Desired) { d.TLS = false })
+	for i := range o.Current.Members {
+		o = o.edit(i, noSecret)
+	}
+	o.Objects = slices.DeleteFunc(slices.Clone(o.Objects), func(object facts.Object) bool {
+		_, isShown := object.HolderOf()
+		return isShown
+	})
+	return o
 }
 
 func guardedTurns() []guardRow {

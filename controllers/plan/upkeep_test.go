@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -154,6 +155,8 @@ func upkeepRows() []row {
 			"delete keys"},
 		{"where nothing is left of it keys fill it", old(full, 100, 100), Refuse, "alarms", facts.ReasonAlarm, "",
 			"delete keys"},
+		{"of keys that leases delete meanwhile, some is compacted, and a person is asked as well", barren(old(full, 100, 99)),
+			Act, "compact", "", "Compact", "up to revision 100"},
 		{"which is not known while a snapshot is read, and keeps the room of what is compacted", read(old(full, 100, 100)),
 			Wait, "alarms", facts.ReasonAlarm, "", "disarms the alarm"},
 		{"history is not compacted where defragmentation is enough", old(storing(full, 2000, 100), 90, 50).edit(2, ledAway),
@@ -179,6 +182,23 @@ func old(o scene, reached, compacted int64) scene {
 		o = o.edit(r.Ordinal, func(r *facts.Replica) { r.Answer.Revision = 100 })
 	}
 	return o
+}
+
+// barren is a cluster in which the alarm has stood for long, and compaction frees nothing.
+func barren(o scene) scene {
+	o.History.IsFullSince, o.History.IsSteady = true, true
+	return o
+}
+
+func TestAPersonIsAskedForRoomWhereOnlyWhatLeasesDeleteIsLeftToCompact(t *testing.T) {
+	young := old(raising(settledWorld(3), 90, noSpace), 100, 99)
+	for _, o := range []scene{young, barren(young)} {
+		d := Decide(o.Observation)
+		i := slices.IndexFunc(d.Trace, func(s Said) bool { return s.Rule == "alarms" })
+		if d.Rule != "compact" || i < 0 || d.Trace[i].NeedsHuman != o.History.IsBarren() {
+			t.Errorf("barren %t: %s\n%s", o.History.IsBarren(), d.Message, d.Trace)
+		}
+	}
 }
 
 func shrunk(r *facts.Replica) { r.Answer.DBSize = r.Answer.DBSizeInUse }

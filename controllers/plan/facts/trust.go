@@ -272,6 +272,8 @@ func (o View) WhyNotTurn(ca Object, turn Turn) Waiting {
 		return Waiting{Why: "it is not known who is a member"}
 	case o.IsPreparing() || o.Next.Bootstrap.Exists() || len(o.Next.Members) > 0:
 		return Waiting{Why: "an EtcdRestore prepares other members"}
+	case !o.Desired.TLS: // TLS is off, and no member has certificates: none trusts a CA, or shows a certificate
+		return Waiting{}
 	}
 	if why := o.whyMembersHold(ca, turn); why.Why != "" {
 		return why

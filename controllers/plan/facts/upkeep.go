@@ -211,6 +211,10 @@ func (h History) IsAllCompacted(leader Replica) bool {
 	return *h.Compacted >= leader.Answer.Revision || h.IsFullSince && *h.Compacted >= h.Reached
 }
 
+// IsBarren reports that keys were only deleted since the alarm, and that compacting them freed nothing of late. What
+// leases delete is compacted all the same.
+func (h History) IsBarren() bool { return h.IsFullSince && h.IsSteady }
+
 // QuotaForKeys is the quota with which keys that fill a member leave as much room again, in whole 512 MiB; zero where
 // keys do not fill one.
 func (o Incarnation) QuotaForKeys(known History, compacts bool) int64 {

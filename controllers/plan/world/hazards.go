@@ -71,7 +71,7 @@ func (w *World) Suffer(h Hazards) {
 // clients leave every other one.
 func (w *World) Calm() {
 	w.trouble.isLate, w.trouble.date = false, 0
-	w.trouble.isQuiet = w.trouble.Minors && w.chance(2, "clients leave", "") == 0
+	w.trouble.isQuiet = w.trouble.Minors && (w.trouble.Bloat || w.chance(2, "clients leave", "") == 0)
 	w.trouble.Hazards, w.trouble.refused = Hazards{}, nil
 	w.putClassRight()
 	w.Wake()

@@ -86,6 +86,7 @@ func mixed(seed uint64) Hazards {
 	for i := range more.NumField() {
 		into.Field(i).SetBool(into.Field(i).Bool() || more.Field(i).Bool())
 	}
+	mix.Amounts = mix.Amounts && !mix.Moves // both are told by Settings.Inputs
 	return mix
 }
 

@@ -101,7 +101,7 @@ func (w *World) checkTurned() {
 	}
 	for _, name := range sortedKeys(w.objects.pods) {
 		proc := w.procs[w.objects.pods[name].UID]
-		if proc == nil {
+		if proc == nil || !w.transport(proc).HasCertificates() {
 			continue
 		}
 		if !slices.Contains(proc.trusts, w.objects.ca) || slices.ContainsFunc(proc.trusts, w.isReplaced) {
