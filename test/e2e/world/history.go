@@ -103,7 +103,8 @@ func (h *History) Rules() []string {
 }
 
 // Restarted are the members that a roll stopped, in order. One member stands there twice in a row when its Pod was
-// started again in between: two stops may meet at the same member. A cluster of one cannot be asked meanwhile.
+// started again in between: two stops may meet at the same member. A cluster of one cannot be asked meanwhile. Not
+// every decision is published: of a start, or of the comparison that follows it, one is.
 func (h *History) Restarted() []string { return restarted(h.Steps()) }
 
 func restarted(steps []Step) []string {
@@ -113,7 +114,8 @@ func restarted(steps []Step) []string {
 		member, isRestart := strings.CutPrefix(s.Message, "The operator evicts the Pod of ")
 		member, _, _ = strings.Cut(member, ": ")
 		switch {
-		case s.Reason == "StartPods", s.Reason == facts.ReasonMembershipUnknown:
+		case s.Reason == "StartPods", s.Reason == facts.ReasonMembershipUnknown,
+			s.Rule == "compare" && strings.Contains(s.Message, stopped+": etcd started"):
 			stopped = ""
 		case isRestart && s.Rule == "roll" && member != stopped:
 			members, stopped = append(members, member), member

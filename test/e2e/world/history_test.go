@@ -23,4 +23,7 @@ func TestARestartIsCountedOnceForEachTimeItsPodWasStartedAgain(t *testing.T) {
 	})).To(Equal([]string{"a-1", "a-0", "a-0"}))
 	away := Step{NextStep: v1alpha1.NextStep{Rule: "membership", Reason: facts.ReasonMembershipUnknown}}
 	NewWithT(t).Expect(restarted([]Step{restart("a-0"), leaving, away, restart("a-0"), leaving, away})).To(HaveLen(2))
+	compared := Step{NextStep: v1alpha1.NextStep{Rule: "compare", Reason: "SealPods",
+		Message: "The operator records on the Pod of a-0: etcd started from the same data as a majority of the members."}}
+	NewWithT(t).Expect(restarted([]Step{restart("a-0"), leaving, compared, restart("a-0")})).To(HaveLen(2))
 }
