@@ -207,6 +207,8 @@ func rollRank(o facts.Incarnation, r facts.Replica) int {
 	switch {
 	case !r.IsHealthy(o.Membership):
 		return 0
+	case !r.IsDialled():
+		return 1 // until it listens as its peers dial it, no other one can be dialled otherwise
 	case r.Pod.HeldUnready:
 		return 1 // as long as Kubernetes does not call it ready, the budget lets no other one be stopped
 	case r.Member.ID == o.Membership.Leader:

@@ -85,6 +85,8 @@ func transportRows() []row {
 			"List the peer URL of demo-2 with https: it is restarted next"},
 		{"and then it is", begun.edit(2, listedWith("https")), Act, "roll", "", "EvictPod", "demo-2"},
 		{"the leader last", reachedBy(permissive, prepared, permissive, permissive), Act, "roll", "", "MoveLeader", "demo-0"},
+		{"also where it leads by then: no other one can be dialled otherwise before", reachedBy(permissive, prepared, prepared, prepared).
+			edit(0, nextWith(permissive)).asking(permissive).edit(0, listedWith("https")), Act, "roll", "", "MoveLeader", "demo-0"},
 		{"one that a drain started on the way is listed as it listens",
 			begun.edit(2, runsWith(permissive)), Act, "peer-url", "", "SetPeerScheme", "it listens so"},
 		{"called off, it is listed as before", reachedBy(noTLS, prepared, prepared, prepared).edit(2, listedWith("https")), Act, "peer-url",
