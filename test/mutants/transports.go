@@ -50,4 +50,16 @@ var transports = []mutant{
 		To:   "		r.Secret.State == \"\":\n\t\treturn quorumAtRisk(\"%s is to start",
 		Test: guardRow("a member for certificates that are not there"),
 	},
+	{
+		Name: "a leader that is dialled otherwise than it listens waits for members that wait for it", Peer: "",
+		From: "case !r.IsDialled():\n\t\treturn 1",
+		To:   "case false && !r.IsDialled():\n\t\treturn 1",
+		Test: row("also where it leads by then: no other one can be dialled otherwise before"),
+	},
+	{
+		Name: "a CA waits for certificates that nothing shows any more", Peer: "",
+		From: "case !o.Desired.TLS: // TLS is off,",
+		To:   "case false && !o.Desired.TLS: // TLS is off,",
+		Test: row("once TLS is off it waits for none"),
+	},
 }
