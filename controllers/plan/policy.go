@@ -219,8 +219,8 @@ var certain = []rule{
 var finishBegun = []rule{
 	{"alarms",
 		"NOSPACE is disarmed once every member has room, and CORRUPT once all voters hold the same data, unless it " +
-			"may have come with a backup. A person is asked about any other alarm. While one stands, a member that is " +
-			"well is restarted for the spec only if that raises its quota.",
+			"may have come with a backup. A person is asked about any other alarm. While one stands, a member that " +
+			"is well is restarted for the spec only if that raises its quota.",
 		alarms, mayYield | givesWay},
 	{"record-members", "A member that answered is written down beside its data.", recordMembers, ends},
 	{"cancel-downgrade",
@@ -324,8 +324,8 @@ var upkeep = []rule{
 		compact, mayYield | givesWay},
 	{nameDefragment,
 		"One member at a time is defragmented, to reclaim space that it does not use, the leader last. All others " +
-			"serve meanwhile, and no backup is read. That it does not answer is no fault before its time is over. What " +
-			"no person asked for waits for the window, unless space ran out.",
+			"serve meanwhile, and no backup is read. That it does not answer is no fault before its time is over. " +
+			"What no person asked for waits for the window, unless space ran out.",
 		defragment, mayYield | givesWay},
 }
 
