@@ -246,12 +246,12 @@ func (o Observation) orNextRun() string {
 
 // late says what was in the way until the deadline, and then what follows from that.
 func (o Observation) late() string {
-	message := fmt.Sprintf("The backup was not complete %s after its creation, as its spec.deadline asks. %s",
+	message := fmt.Sprintf("The backup was not complete %s after its creation, which is its spec.deadline. %s",
 		o.Backup.Deadline, o.notAgain())
 	if said := strings.TrimSuffix(strings.TrimSuffix(o.Backup.Said, o.goesOn()), "."); said != "" {
 		return said + ". " + message
 	}
-	return message + " If it needs more time, set a longer spec.deadline."
+	return message + " If it needs more time, set a longer spec.deadline in the next one."
 }
 
 // claimOfAMember never writes beside a member's data, whose room and disk are the member's.

@@ -177,7 +177,7 @@ func TestNext(t *testing.T) {
 			seen(func(o *Observation) {
 				o.Cluster, o.Now, o.Backup.Said = Cluster{}, now.Add(time.Hour), "EtcdCluster demo does not exist."
 			}),
-			StageFailed, ReasonDeadlineExceeded, RecordOutcome{}, "EtcdCluster demo does not exist. The backup was not complete 1h0m0s after its creation, as its spec.deadline asks. It is not tried again", false},
+			StageFailed, ReasonDeadlineExceeded, RecordOutcome{}, "EtcdCluster demo does not exist. The backup was not complete 1h0m0s after its creation, which is its spec.deadline. It is not tried again", false},
 		{"a cluster of another operator is that operator's business", seen(func(o *Observation) { o.Cluster.Operator = "other/etcd-steward" }),
 			"", "", nil, "", false},
 		{"a backup that is being deleted is left to the garbage collector", seen(recordedJob, func(o *Observation) { o.Backup.Deleting = true }),

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,12 +45,15 @@ func alarms(o pass) *proposal {
 			"compacts old history where it fills members, defragments them one by one, and disarms the alarm. "+
 			"If that frees too little, this message says what you do.%s",
 			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest(), restartsMeanwhile(o)).yielding()
+	case len(full) > 0 && lastSilent(o) != "":
+		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys. Every member that answers has "+
+			"room by now. The operator disarms the alarm once %s answers too, and has room.%s", facts.AlarmNoSpace,
+			accused(o.Incarnation, full[0]), lastSilent(o), restartsMeanwhile(o)).yielding()
 	case len(full) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s.%s%s The operator "+
-			"cannot mend this alone. %s. This raises the quota: %s The alarm is disarmed once every member has less "+
-			"than %d %% of its quota.%s", facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest(), refilled(o),
-			whatFills(o), o.RemedyOf(full[0], o.Desired), raiseQuota(o), facts.RoomPercent, restartsMeanwhile(o)).
-			byHuman().yielding()
+			"cannot mend this alone. %s The alarm is disarmed once every member has less than %d %% of its quota.%s",
+			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest(), refilled(o), whatFills(o),
+			howToMakeRoom(o, full[0]), facts.RoomPercent, restartsMeanwhile(o)).byHuman().yielding()
 	}
 	return nil
 }
@@ -57,7 +61,23 @@ func alarms(o pass) *proposal {
 // MakesRoom reports a cluster out of space in which the operator makes room by itself, so that a person may wait.
 func MakesRoom(seen facts.Observation) bool {
 	o := current(seen)
-	return o.HasRoom() || isQuotaRaised(o) || isRoomComing(o) || isGivingBack(o) && refilled(o) == ""
+	return o.HasRoom() || isQuotaRaised(o) || isRoomComing(o) || isGivingBack(o) && refilled(o) == "" ||
+		lastSilent(o) != ""
+}
+
+// lastSilent is the member that does not answer, where all others have room; or "".
+func lastSilent(o pass) string {
+	silent := ""
+	for _, r := range o.Members {
+		switch {
+		case r.Member == nil:
+		case r.Answer == nil:
+			silent = r.Name
+		case r.IsFull():
+			return ""
+		}
+	}
+	return silent
 }
 
 // refilled says of which member room was made a short while ago in vain: keys fill it, or history that is too young to
@@ -65,7 +85,8 @@ func MakesRoom(seen facts.Observation) bool {
 func refilled(o pass) string {
 	for _, r := range o.Voters() {
 		p := r.Defragmenting
-		if p == nil || !p.HasSucceeded() || o.Now.Sub(endOf(p)) >= restAfterDefrag || r.Answer == nil || !r.IsFull() {
+		if p == nil || !p.HasSucceeded() || o.Now.Sub(endOf(p)) >= restAfterDefrag || r.Answer == nil || !r.IsFull() ||
+			!p.WasFull(r.RunsWith()) || o.History.IsRead {
 			continue
 		}
 		at := endOf(p).UTC().Format(time.RFC3339)
@@ -78,10 +99,20 @@ func refilled(o pass) string {
 	return ""
 }
 
-// raiseQuota is the command that gives members the least quota with which they have room, with a full stop.
-func raiseQuota(o pass) string {
-	return fmt.Sprintf(`kubectl patch etcdcluster %s -n %s --type merge -p `+
-		`'{"spec":{"etcd":{"quotaBackendBytes":"%s"}}}'.`, o.Cluster.Name, o.Cluster.Namespace, o.QuotaNeeded())
+// howToMakeRoom is what a person does where keys fill members, as sentences. Where the spec asks for a quota that is
+// large enough, something else in it keeps members from that.
+func howToMakeRoom(o pass, full facts.Alarm) string {
+	needed, asked := o.QuotaNeeded(), o.Desired.Settings.QuotaBytes
+	if why := cmp.Or(o.Desired.Fault, o.due.HeldBy); asked >= needed && why != "" {
+		return fmt.Sprintf("Members get the %s that spec.etcd.quotaBackendBytes asks for once the rest of the spec is "+
+			"put right: %s", facts.FormatBytes(asked), why)
+	}
+	patch := fmt.Sprintf(`"etcd":{"quotaBackendBytes":"%s"}`, facts.InMebi(needed))
+	if size := facts.VolumeFor(needed); !o.Desired.Ephemeral && size > o.Desired.StorageBytes {
+		patch += fmt.Sprintf(`,"storage":{"size":"%s"}`, facts.InMebi(size))
+	}
+	return fmt.Sprintf(`%s. This raises the quota: kubectl patch etcdcluster %s -n %s --type merge -p '{"spec":{%s}}'.`,
+		o.RemedyOf(full, o.Desired), o.Cluster.Name, o.Cluster.Namespace, patch)
 }
 
 // isQuotaRaised reports a quota larger than that which a member runs with, and members that are restarted for it.
@@ -104,7 +135,7 @@ func restartsMeanwhile(o pass) string {
 	if len(o.Voters()) == 1 {
 		restarts = "the only member restarts with all that it asks, and etcd is down for some seconds."
 	}
-	return " Until the alarm is gone, changes of the spec wait, unless it raises the quota: then " + restarts
+	return " Until the alarm is gone, no member restarts for the spec, unless it raises the quota: then " + restarts
 }
 
 func filterAlarms(all []facts.Alarm, name string) []facts.Alarm {

@@ -208,15 +208,15 @@ func rollRank(o facts.Incarnation, r facts.Replica) int {
 	case !r.IsHealthy(o.Membership):
 		return 0
 	case !r.IsDialled():
-		return 1 // until it listens as its peers dial it, no other one can be dialled otherwise
+		return 1 // also if it leads: until it listens as its peers dial it, no other one can be dialled otherwise
 	case r.Pod.HeldUnready:
-		return 1 // as long as Kubernetes does not call it ready, the budget lets no other one be stopped
+		return 2 // as long as Kubernetes does not call it ready, the budget lets no other one be stopped
 	case r.Member.ID == o.Membership.Leader:
-		return 4
+		return 5
 	case isBehindVolume(r):
-		return 2 // begun already
+		return 3 // begun already
 	}
-	return 3
+	return 4
 }
 
 // isWell reports whether a voter can be relied on while another one is away: it serves, on data that stays.

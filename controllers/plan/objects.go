@@ -107,7 +107,7 @@ func collectVolume(o pass, r facts.Replica) *proposal {
 	if !record.IsZero() && record.ClusterID != o.Membership.ClusterID {
 		return refuse(facts.ReasonForeignData,
 			"The volume %s holds data of the etcd cluster %s; this is %s. The operator never deletes it. If its data "+
-				"is not needed, delete it: kubectl delete pvc %[1]s -n %[4]s. All else goes on meanwhile.",
+				"is not needed, delete it: kubectl delete pvc %[1]s -n %[4]s.",
 			r.Name, record.ClusterID, o.Membership.ClusterID, o.Cluster.Namespace).byHuman().yielding()
 	}
 	if cause := r.Volume.RemovedFor; cause != facts.NoCause && isVolumeKept(o.Observation, cause) {

@@ -108,8 +108,8 @@ func rollCARows() []row {
 		{"a roll is called off before the new one signs", unasked(widened()), Act, "roll-ca", "", "TurnCA", "Retire the CA in Secret demo-ca that does not sign"},
 		{"and afterwards the old one signs again", unasked(swapped()).clients(justRead), Act, "roll-ca", "", "TurnCA", "sign from now on"},
 		{"but not once it has no key", unasked(narrowed()), Act, "roll-ca", "", "TurnCA", "Remove the retired CA"},
-		{"once TLS is off it waits for none", untrusting(widened().clients(justRead)), Act, "roll-ca", "", "TurnCA",
-			"sign from now on"},
+		{"once TLS is off none is replaced, and TLS comes back with what the Secret holds", untrusting(widened()), Settled,
+			RuleSettled, facts.ReasonSettled, "", ""},
 		{"a lost member is replaced in the middle of it", widened().edit(1, noData), Act, "replace", "", "RemoveMember", "demo-1"},
 	}
 }

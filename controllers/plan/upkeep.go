@@ -191,8 +191,7 @@ func isGivingBack(o pass) bool {
 	isResting := func(r facts.Replica) bool {
 		return (isUnstarted(o.Judged, r) || hasJustFailed(o.Judged, r)) && r.WouldGive(o.InUse()) > 0
 	}
-	return isBusy || o.due.Defragment.Member != nil || o.due.Compact > 0 && !o.History.IsBarren() ||
-		o.due.IsHistoryYoung ||
+	return isBusy || o.due.Defragment.Member != nil || o.due.Compact > 0 || o.due.IsHistoryYoung ||
 		o.IsOutOfSpace() && o.History.IsRead ||
 		!o.IsOutOfSpace() && slices.ContainsFunc(o.Voters(), isResting)
 }

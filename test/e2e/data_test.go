@@ -80,7 +80,7 @@ var _ = Describe("A member's data that is damaged", Label("data"), func() {
 				traffic := cluster.Write(ctx)
 				traffic.During(ctx, func() {
 					damages[where](ctx, cluster, victim)
-					expectSaid(ctx, cluster, "replace", "DataCorrupt")
+					expectSaid(ctx, cluster, "replace", "its data cannot be read")
 					cluster.AwaitReady(ctx, 3)
 				})
 				expectReplaced(ctx, cluster, before, victim)
@@ -97,7 +97,7 @@ var _ = Describe("A member's data that is damaged", Label("data"), func() {
 		before, victim := cluster.Identities(ctx), follower(ctx, cluster)
 		cluster.DamageDatabase(ctx, victim)
 		Eventually(ctx, func() (string, error) { return cluster.LastWords(ctx, victim) }).Should(ContainSubstring(`"error": "invalid database"`))
-		expectSaid(ctx, cluster, "replace", "DataCorrupt")
+		expectSaid(ctx, cluster, "replace", "its data cannot be read")
 		cluster.AwaitReady(ctx, 3)
 		expectReplaced(ctx, cluster, before, victim)
 	})

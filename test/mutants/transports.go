@@ -58,8 +58,8 @@ var transports = []mutant{
 	},
 	{
 		Name: "a CA waits for certificates that nothing shows any more", Peer: "",
-		From: "case !o.Desired.TLS: // TLS is off,",
-		To:   "case false && !o.Desired.TLS: // TLS is off,",
-		Test: row("once TLS is off it waits for none"),
+		From: "case !o.Desired.TLS: // no certificate can follow.",
+		To:   "case false && !o.Desired.TLS: // no certificate can follow.",
+		Test: row("once TLS is off none is replaced, and TLS comes back with what the Secret holds"),
 	},
 }

@@ -262,7 +262,7 @@ const OnlyMember = "There is one voting member: while it is down, etcd is down."
 func (o Incarnation) RemedyOf(a Alarm, d Desired) string {
 	switch a.Name {
 	case AlarmNoSpace:
-		raise := "Raise spec.etcd.quotaBackendBytes to at least " + o.QuotaNeeded()
+		raise := "Raise spec.etcd.quotaBackendBytes to at least " + InMebi(o.QuotaNeeded())
 		if d.Upkeep.Compacts {
 			return raise + ", or delete keys, and the operator compacts and defragments"
 		}

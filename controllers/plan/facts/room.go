@@ -59,8 +59,8 @@ func (o Incarnation) Fullest() string {
 		fullest.RunsWith().QuotaBytes>>20)
 }
 
-// QuotaNeeded is the least quota with which the largest database has room, as it is written in a spec.
-func (o Incarnation) QuotaNeeded() string { return InMebi(QuotaFor(o.largestDB())) }
+// QuotaNeeded is the least quota with which the largest database has room, in bytes.
+func (o Incarnation) QuotaNeeded() int64 { return QuotaFor(o.largestDB()) }
 
 // largestDB is the size of the largest database of a member that answers.
 func (o Incarnation) largestDB() int64 {

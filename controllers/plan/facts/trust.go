@@ -221,6 +221,8 @@ func (o View) NextTurn(ca Object) Turn {
 	switch {
 	case ca.State != ObjectCurrent || signs.Print == "" || ca.IsAnother():
 		return ""
+	case !o.Desired.TLS: // no certificate can follow. What was begun goes on once TLS is back, by what the Secret holds
+		return ""
 	case other.Print != "" && !other.HasKey:
 		return TurnForget
 	case ca.Source.Fault != "": // what is wanted is not known, and what there is can stay
@@ -272,8 +274,8 @@ func (o View) WhyNotTurn(ca Object, turn Turn) Waiting {
 		return Waiting{Why: "it is not known who is a member"}
 	case o.IsPreparing() || o.Next.Bootstrap.Exists() || len(o.Next.Members) > 0:
 		return Waiting{Why: "an EtcdRestore prepares other members"}
-	case !o.Desired.TLS: // TLS is off, and no member has certificates: none trusts a CA, or shows a certificate
-		return Waiting{}
+	case !o.Desired.TLS:
+		return Waiting{Why: "TLS is off"}
 	}
 	if why := o.whyMembersHold(ca, turn); why.Why != "" {
 		return why

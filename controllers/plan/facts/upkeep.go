@@ -84,6 +84,9 @@ type DefragPod struct {
 	After    int64         // the same when it ended well
 }
 
+// WasFull reports that it was made of a database that took so much of its quota that etcd may have refused writes.
+func (p DefragPod) WasFull(ran Settings) bool { return p.Before*100 >= ran.QuotaBytes*RoomPercent }
+
 // HasHelped reports that the file was small after it, although it may have grown since.
 func (p DefragPod) HasHelped() bool { return p.After > 0 && p.After < p.Until }
 
@@ -210,10 +213,6 @@ func (h History) IsAllCompacted(leader Replica) bool {
 	}
 	return *h.Compacted >= leader.Answer.Revision || h.IsFullSince && *h.Compacted >= h.Reached
 }
-
-// IsBarren reports that keys were only deleted since the alarm, and that compacting them freed nothing of late. What
-// leases delete is compacted all the same.
-func (h History) IsBarren() bool { return h.IsFullSince && h.IsSteady }
 
 // QuotaForKeys is the quota with which keys that fill a member leave as much room again, in whole 512 MiB; zero where
 // keys do not fill one.

@@ -93,7 +93,7 @@ func (w *World) checkCertificates(c *cluster) {
 
 // checkTurned holds a cluster that is called settled to what a person asked of its CA.
 func (w *World) checkTurned() {
-	if !w.hasRolled || w.hasForeignCA {
+	if !w.hasRolled || w.hasForeignCA || !w.Spec.TLS { // no CA is replaced while TLS is off
 		return
 	}
 	if ca := w.objects.ca; !w.isAsAsked(ca) || w.objects.beside != (caSecret{}) {
@@ -101,7 +101,7 @@ func (w *World) checkTurned() {
 	}
 	for _, name := range sortedKeys(w.objects.pods) {
 		proc := w.procs[w.objects.pods[name].UID]
-		if proc == nil || !w.transport(proc).HasCertificates() {
+		if proc == nil {
 			continue
 		}
 		if !slices.Contains(proc.trusts, w.objects.ca) || slices.ContainsFunc(proc.trusts, w.isReplaced) {
