@@ -229,7 +229,7 @@ var _ = Describe("A cluster that is deleted takes a kept volume along", Label("l
 		cluster.AwaitReady(ctx, 3)
 		before, victim := cluster.Identities(ctx), follower(ctx, cluster)
 		cluster.DamageDatabase(ctx, victim)
-		expectSaid(ctx, cluster, "replace", "DataCorrupt")
+		expectSaid(ctx, cluster, "replace", "its data cannot be read")
 		cluster.AwaitReady(ctx, 3)
 		expectReplaced(ctx, cluster, before, victim)
 		expectKept(ctx, cluster, victim, "Disk")

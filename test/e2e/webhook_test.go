@@ -67,7 +67,7 @@ var _ = Describe("The webhook", Label("operator"), func() {
 		withoutTLS := func(c *v1alpha1.EtcdCluster) { c.Spec.TLS = &v1alpha1.TLSSpec{Mode: v1alpha1.TLSDisabled} }
 		said, err = applied(ctx, "asked", 1, toStore, withoutTLS)
 		Expect(err).To(HaveOccurred(), said)
-		Expect(said).To(And(ContainSubstring("metadata.name"), ContainSubstring("asked-0"), ContainSubstring("put the mode back")))
+		Expect(said).To(And(ContainSubstring("metadata.name"), ContainSubstring("asked-0"), ContainSubstring("set the mode to Permissive")))
 		Expect(uidOf(ctx, &v1alpha1.EtcdCluster{}, key("asked"))).To(BeEmpty(), "nothing is stored")
 
 		By("its CA is deleted")
