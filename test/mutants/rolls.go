@@ -32,7 +32,7 @@ var rolls = []mutant{
 	},
 	{
 		Name: "the leader is not restarted last", Peer: "etcd-io/etcd-operator#403",
-		From: `return 4
+		From: `return 5
 	case isBehindVolume(r):`,
 		To: `return 0
 	case isBehindVolume(r):`,

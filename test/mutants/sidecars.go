@@ -46,8 +46,8 @@ var sidecars = []mutant{
 	},
 	{
 		Name: "a member whose sidecar crashes is not restarted first",
-		From: "case r.Pod.HeldUnready:\n\t\treturn 1",
-		To:   "case r.Pod.HeldUnready:\n\t\treturn 3",
+		From: "case r.Pod.HeldUnready:\n\t\treturn 2",
+		To:   "case r.Pod.HeldUnready:\n\t\treturn 4",
 		Test: row("the member whose sidecar crashes is restarted first, also when others have begun"),
 	},
 	{
