@@ -162,9 +162,8 @@ func cluster(o Observation) *Decision {
 			"another one of that name.", name)
 	case !c.TLS:
 		return waits(ReasonClusterWithoutTLS, "%s has spec.tls.mode: Disabled, and an EtcdClient is let in by a "+
-			"certificate. The operator changes nothing. Create a cluster with certificates: the mode of this one "+
-			"cannot change.",
-			name).troubled()
+			"certificate. The operator changes nothing. Set the mode to Managed, which members follow one at a time, "+
+			"or delete this EtcdClient.", name).troubled()
 	case c.Asleep:
 		return waits(ReasonClusterAsleep, "%s sleeps, because its spec.size is 0. The operator goes on when it is "+
 			"woken: set that to the number of members that it is to have.", name)
@@ -262,8 +261,8 @@ func authOff(o Observation) *Decision {
 			o.Client.Secret, o.Cluster.Name)
 	}
 	return waits(ReasonAuthenticationOff, "etcd's authentication is off, so every certificate may read and write "+
-		"all keys. User and role are made, and the operator neither makes nor renews the Secret %s. Set "+
-		"spec.auth.enabled of EtcdCluster %s to true, once all its clients have users: see "+
+		"all keys. User and role are made. The Secret %s comes once authentication is on: set spec.auth.enabled of "+
+		"EtcdCluster %s to true. What that changes for its other clients: "+
 		pages.Docs+"docs/auth.md#turn-it-on.", o.Client.Secret, o.Cluster.Name).troubled()
 }
 

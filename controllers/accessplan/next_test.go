@@ -161,7 +161,7 @@ func TestWhatIsDoneNextForAClient(t *testing.T) {
 		{"no quorum answers", settled(func(o *Observation) { o.Etcd = Etcd{Why: "no leader"} }), ReasonEtcdUnavailable, "no leader"},
 		{"authentication is off: no certificate", settled(func(o *Observation) {
 			o.Etcd.AuthOn, o.Secret, o.Cluster.AsksForAuth = false, Secret{}, false
-		}), ReasonAuthenticationOff, "to true, once all its clients have users: see https://github.com/etcdsteward/etcd-steward/blob/main/docs/auth.md#turn-it-on."},
+		}), ReasonAuthenticationOff, "to true. What that changes for its other clients: https://github.com/etcdsteward/etcd-steward/blob/main/docs/auth.md#turn-it-on."},
 		{"authentication is off: user and role are made, so that turning it on stops no one", settled(func(o *Observation) {
 			o.Etcd.AuthOn, o.Etcd.User = false, User{}
 		}), "MakeUser", ""},

@@ -231,7 +231,7 @@ func deadlineExceeded(o Observation) *Decision {
 // notAgain is what a person does after a backup that failed.
 func (o Observation) notAgain() string {
 	if o.Backup.Schedule == "" {
-		return "It is not tried again. Create another EtcdBackup: to change this one does nothing."
+		return "It is not tried again. Create another EtcdBackup; changing this one does nothing."
 	}
 	return fmt.Sprintf("It is not tried again: create another EtcdBackup%s.", o.orNextRun())
 }

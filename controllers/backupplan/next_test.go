@@ -256,7 +256,7 @@ func TestNext(t *testing.T) {
 			seen(unproven, complete, with(Attempt{Good: true, Ended: true, Steps: []Step{{Name: stepSnapshot, State: StepDone, Message: "ok"}}})),
 			StageFailed, ReasonResultLost, RecordOutcome{}, "cannot be read", false},
 		{"a Job that gave up fails with the agent's word", seen(gaveUp("BackoffLimitExceeded"), with(attempt(StepBroken).broken(refusedByStore))),
-			StageFailed, "CredentialsRefused", RecordOutcome{}, "The store refuses the credentials. It is not tried again. Create another EtcdBackup: to change this one does nothing.", false},
+			StageFailed, "CredentialsRefused", RecordOutcome{}, "The store refuses the credentials. It is not tried again. Create another EtcdBackup; changing this one does nothing.", false},
 		{"the schedule that made it is named, and how many attempts there were",
 			seen(gaveUp("BackoffLimitExceeded"), bySchedule, with(attempt(StepBroken).broken("x"), attempt(StepBroken).broken(refusedByStore))),
 			StageFailed, "CredentialsRefused", RecordOutcome{}, "All 2 attempts failed, the last one so: The store refuses the credentials. It is not tried again: " +

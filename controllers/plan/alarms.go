@@ -33,26 +33,26 @@ func alarms(o pass) *proposal {
 			accused(o.Incarnation, corrupt[0]), o.RemedyOf(corrupt[0], o.Desired), restartsMeanwhile(o)).
 			byHuman().yielding()
 	case len(full) > 0 && isQuotaRaised(o):
-		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator gives "+
+		return wait(facts.ReasonAlarm, "etcd raised %s%s and takes no more keys: the %s. The operator gives "+
 			"one member after the other a larger quota, and disarms the alarm.", facts.AlarmNoSpace,
-			accused(o.Incarnation, full[0]), o.Fullest()).yielding()
+			forOther(o, full[0]), o.Fullest()).yielding()
 	case len(full) > 0 && isRoomComing(o):
-		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator makes "+
+		return wait(facts.ReasonAlarm, "etcd raised %s%s and takes no more keys: the %s. The operator makes "+
 			"volumes larger, one at a time. Then it gives members a larger quota, and disarms the alarm.",
-			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest()).yielding()
+			facts.AlarmNoSpace, forOther(o, full[0]), o.Fullest()).yielding()
 	case len(full) > 0 && isGivingBack(o) && refilled(o) == "":
-		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s. The operator "+
+		return wait(facts.ReasonAlarm, "etcd raised %s%s and takes no more keys: the %s. The operator "+
 			"compacts old history where it fills members, defragments them one by one, and disarms the alarm. "+
 			"If that frees too little, this message says what you do.%s",
-			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest(), restartsMeanwhile(o)).yielding()
+			facts.AlarmNoSpace, forOther(o, full[0]), o.Fullest(), restartsMeanwhile(o)).yielding()
 	case len(full) > 0 && lastSilent(o) != "":
-		return wait(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys. Every member that answers has "+
+		return wait(facts.ReasonAlarm, "etcd raised %s%s and takes no more keys. Every member that answers has "+
 			"room by now. The operator disarms the alarm once %s answers too, and has room.%s", facts.AlarmNoSpace,
-			accused(o.Incarnation, full[0]), lastSilent(o), restartsMeanwhile(o)).yielding()
+			forOther(o, full[0]), lastSilent(o), restartsMeanwhile(o)).yielding()
 	case len(full) > 0:
-		return refuse(facts.ReasonAlarm, "etcd raised %s for %s and takes no more keys: the %s.%s%s The operator "+
+		return refuse(facts.ReasonAlarm, "etcd raised %s%s and takes no more keys: the %s.%s%s The operator "+
 			"cannot mend this alone. %s The alarm is disarmed once every member has less than %d %% of its quota.%s",
-			facts.AlarmNoSpace, accused(o.Incarnation, full[0]), o.Fullest(), refilled(o), whatFills(o),
+			facts.AlarmNoSpace, forOther(o, full[0]), o.Fullest(), refilled(o), whatFills(o),
 			howToMakeRoom(o, full[0]), facts.RoomPercent, restartsMeanwhile(o)).byHuman().yielding()
 	}
 	return nil
@@ -140,6 +140,16 @@ func restartsMeanwhile(o pass) string {
 
 func filterAlarms(all []facts.Alarm, name string) []facts.Alarm {
 	return slices.DeleteFunc(slices.Clone(all), func(a facts.Alarm) bool { return a.Name != name })
+}
+
+// forOther names whom an alarm was raised for, with a space in front, where that is no member that is there. One that is
+// may have given room back, and another one be the fullest by now.
+func forOther(o pass, a facts.Alarm) string {
+	isHere := func(r facts.Replica) bool { return r.Member != nil && r.Member.ID == a.Member }
+	if slices.ContainsFunc(o.Members, isHere) {
+		return ""
+	}
+	return " for " + accused(o.Incarnation, a)
 }
 
 // accused names whom an alarm was raised for.

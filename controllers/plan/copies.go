@@ -121,8 +121,8 @@ func outOfDoubt(o pass) string {
 		"and waits for your approval.", command)
 	byHand := "decide whose data is right: " + pages.Docs + "docs/failures/data.md#copies-differ."
 	if o.Proven == nil {
-		return fmt.Sprintf("No backup of this cluster is known to be restored and compared. Without one from before "+
-			"they differed, %s If a store has one, restore that. %s", byHand, restore)
+		return fmt.Sprintf("No backup of this cluster is known to be restored and compared. If a store has one from "+
+			"before they differed, restore that: %s If none has, %s", restore, byHand)
 	}
 	return fmt.Sprintf("Restore a backup from before they differed: %s The newest that was restored and compared is "+
 		"of %s, at revision %d. Without such a backup, %s", restore, o.Proven.Time.UTC().Format(time.RFC3339),

@@ -55,6 +55,8 @@ func (d *Due) whyLeave(o judge.Judged, r facts.Replica) string {
 	}
 	why := whyNotInPlace(o, r)
 	switch {
+	case r.IsDoomed() && !o.Desired.Sleep:
+		return "its volume is being deleted, and enough members are there without it"
 	case r.Name != d.Succeeded.Name:
 	case len(o.Voters()) <= o.Desired.Size:
 		return "a new member follows it, and spec.storage.replace is InPlace: " + why
@@ -165,7 +167,10 @@ func (d *Due) whyJoin(o judge.Judged) string {
 	leaving := facts.Filter(voters,
 		func(r facts.Replica) bool { return !slices.Contains(facts.Names(d.Lasting), r.Name) })
 	says := "it will take the place of " + strings.Join(facts.Names(leaving), " or ")
-	if r := d.Succeeded; r.Member == nil || r.Ephemeral && r.WhyMoved(o.Desired) == "" {
+	switch r := d.Succeeded; {
+	case r.Member == nil && slices.ContainsFunc(leaving, facts.Replica.IsDoomed):
+		return says + " (its volume is being deleted)"
+	case r.Member == nil || r.Ephemeral && r.WhyMoved(o.Desired) == "":
 		return says
 	}
 	return fmt.Sprintf("%s (%s)", says, whyNotInPlace(o, d.Succeeded))

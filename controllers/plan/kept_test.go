@@ -219,9 +219,9 @@ func keptRows() []row {
 		{"who writes is to be stopped", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption", facts.ReasonCorruption, "",
 			"Stop all clients: each member answers them differently, and a restore loses what they write now. "},
 		{"which says that no backup is known, and who decides then", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption",
-			facts.ReasonCorruption, "", "No backup of this cluster is known to be restored and compared. Without one from before they differed, decide whose data is right: https://"},
+			facts.ReasonCorruption, "", "If none has, decide whose data is right: https://"},
 		{"and that a backup of a store may be restored", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption", facts.ReasonCorruption, "",
-			"If a store has one, restore that. kubectl etcd-steward restore demo -n default lists " +
+			"If a store has one from before they differed, restore that: kubectl etcd-steward restore demo -n default lists " +
 				"backups. kubectl etcd-steward restore demo -n default --from BACKUP makes an EtcdRestore, which says what is lost and " +
 				"waits for your approval."},
 		{"or which is the newest", func() scene {

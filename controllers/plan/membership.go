@@ -320,10 +320,21 @@ func learnerTrouble(o pass, r facts.Replica) *proposal {
 	if p == nil {
 		p = joining(o, r)
 	}
-	if way := wayToPlace(o, r); way != "" {
-		p.Message = strings.TrimSuffix(p.Message, ".") + "." + way
+	if more := wayToPlace(o, r) + whomItFollows(o); more != "" {
+		p.Message = strings.TrimSuffix(p.Message, ".") + "." + more
 	}
 	return p.yielding()
+}
+
+// whomItFollows names the doomed voter whose successor the learner is, as sentences with a space in front, or "".
+func whomItFollows(o pass) string {
+	for _, r := range o.Voters() {
+		if r.IsDoomed() {
+			return fmt.Sprintf(" It will take the place of %[1]s, whose volume is being deleted. Until then do not stop "+
+				"the Pod of %[1]s: its data would be lost.", r.Name)
+		}
+	}
+	return ""
 }
 
 func joining(o pass, r facts.Replica) *proposal {

@@ -293,8 +293,8 @@ func checkMinor(o pass) *proposal {
 	case held.Why == "":
 		return nil
 	case held.Passes:
-		return wait(facts.ReasonMinorHeld, "Members stay at etcd %s for now: %s. They go to %s once every "+
-			"member serves and votes. The condition Degraded says why one does not.", stays, held.Why,
+		return wait(facts.ReasonMinorHeld, "%s, so members stay at etcd %s for now. They go to %s once every member "+
+			"serves and votes. The condition Degraded says what that one lacks, and what you can do.", held.Why, stays,
 			wayOf(o)).yielding()
 	}
 	return refuse(facts.ReasonMinorHeld, "Members go on to etcd %s once this is put right: %s. Until then they stay "+

@@ -103,7 +103,7 @@ func transportRows() []row {
 		{"but not while authentication is on: the operator would be no user", authOn(off), Refuse, "roll", facts.ReasonNotSupported, "",
 			"Turn it off first (etcdctl auth disable). Or set spec.tls.mode to Permissive again"},
 		{"nor while an EtcdClient is let in by one", withAccess(off), Refuse, "roll", facts.ReasonNotSupported, "",
-			"EtcdClient shop is let in by one"},
+			"EtcdClient shop needs one"},
 		{"certificates that nobody shows any more are deleted", gone.edit(1, func(r *facts.Replica) {
 			r.Secret = facts.Object{Kind: "Secret", Name: "demo-1-tls", State: facts.ObjectCurrent, UID: "secret-demo-1"}
 		}), Act, "collect", "", "DeleteSecret", "the certificates of demo-1: spec.tls.mode is Disabled"},

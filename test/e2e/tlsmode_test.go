@@ -77,7 +77,7 @@ var _ = Describe("TLS of a cluster that serves", Label("operator"), func() {
 				return "", err
 			}
 			return object.Status.NextStep.Message, nil
-		}).WithTimeout(world.Patience).Should(ContainSubstring("EtcdClient shop is let in by one"))
+		}).WithTimeout(world.Patience).Should(ContainSubstring("EtcdClient shop needs one"))
 		Expect(kube.Client.Delete(ctx, access)).To(Succeed())
 		turnTLS(ctx, cluster, v1alpha1.TLSDisabled)
 	})
