@@ -193,7 +193,8 @@ func (in Input) onePlace() string {
 }
 
 // together tells that so many voters run at one place of a kind that those elsewhere are no quorum; "" where none has
-// so many. While the place of a voter is not known, it stays as it was told: a member that is restarted is no news.
+// so many. While the place of a voter is not known, or one more is there than the spec asks for, it stays as it was
+// told: a member that is restarted is no news, nor is one beside its successor.
 func (in Input) together(at, kind string, placeOf func(*facts.Pod) string) string {
 	voters := in.Observation.Current.Voters()
 	whereIs := func(r facts.Replica) string {
@@ -206,7 +207,7 @@ func (in Input) together(at, kind string, placeOf func(*facts.Pod) string) strin
 	for _, r := range voters {
 		places[whereIs(r)] = true
 	}
-	isKnown := !places[""]
+	isKnown := !places[""] && len(voters) <= in.Observation.Desired.Size
 	for _, place := range slices.Sorted(maps.Keys(places)) {
 		there := facts.Filter(voters, func(r facts.Replica) bool { return whereIs(r) == place })
 		maybe := facts.Filter(voters, func(r facts.Replica) bool { return whereIs(r) == place || whereIs(r) == "" })
