@@ -25,29 +25,28 @@ type past []moment
 const steadyFor = 30 * time.Second
 
 // isSteady reports that what is in use has not fallen for that long.
-func (p past) isSteady() bool {
-	now := p[len(p)-1]
-	isSeen := false
-	for _, m := range p {
-		isSeen = isSeen || now.at.Sub(m.at) >= steadyFor
-		if now.at.Sub(m.at) <= steadyFor && m.inUse > now.inUse {
+func (p past) isSteady(now time.Time) bool {
+	for i, m := range p[1:] {
+		if m.inUse < p[i].inUse && now.Sub(m.at) < steadyFor {
 			return false
 		}
 	}
-	return isSeen
+	return now.Sub(p[0].at) >= steadyFor
 }
 
 // momentsKept is how many moments of the time that is kept are remembered.
 const momentsKept = 30
 
 // with adds a moment, unless the last one is as good, and forgets all but one of those that are older than is kept. A
-// cluster that is less far than it was has begun anew: nothing is known of its past.
+// cluster that is less far than it was has begun anew: nothing is known of its past. Where space ran out each moment
+// counts at which less is in use than before: it tells that a compaction is under way.
 func (p past) with(now moment, keep time.Duration) past {
 	keep = max(keep, steadyFor)
 	n := len(p)
 	switch {
 	case n > 0 && now.revision < p[n-1].revision:
 		p = nil
+	case n > 0 && now.isFull && now.inUse < p[n-1].inUse:
 	case n > 0 && now.at.Sub(p[n-1].at) < keep/momentsKept:
 		return p
 	}
@@ -81,5 +80,5 @@ func (p *Pinger) remember(cluster types.NamespacedName, seen moment, keep time.D
 	all := p.pasts[cluster].with(seen, keep)
 	p.pasts[cluster] = all
 	reached, isFullSince := all.before(seen.at.Add(-keep))
-	return facts.History{Reached: reached, IsFullSince: isFullSince, IsSteady: all.isSteady()}
+	return facts.History{Reached: reached, IsFullSince: isFullSince, IsSteady: all.isSteady(seen.at)}
 }

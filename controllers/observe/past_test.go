@@ -70,14 +70,17 @@ func TestWhatCameWhileAnAlarmStoodIsToldFromWhatFilledTheDatabase(t *testing.T) 
 }
 
 func TestACompactionThatIsUnderWayIsToldByWhatIsInUse(t *testing.T) {
-	p, now := NewPinger(nil), time.Unix(1000, 0)
-	p.now = func() time.Time { return now }
-	demo := types.NamespacedName{Namespace: "prod", Name: "demo"}
-	for second := range 90 {
-		inUse := int64(100 - min(second, 40)) // it is freed for 40 s
-		if got, want := p.remember(demo, moment{revision: 7, inUse: inUse}, 0).IsSteady, second >= 70; got != want {
-			t.Errorf("after %d s: %v", second, got)
+	for _, keep := range []time.Duration{0, 5 * time.Minute, time.Hour} {
+		p, now := NewPinger(nil), time.Unix(1000, 0)
+		p.now = func() time.Time { return now }
+		demo := types.NamespacedName{Namespace: "prod", Name: "demo"}
+		for second := range 90 {
+			inUse := int64(100 - min(second, 40)) // it is freed for 40 s
+			seen := moment{revision: 7, isFull: true, inUse: inUse}
+			if got, want := p.remember(demo, seen, keep).IsSteady, second >= 70; got != want {
+				t.Errorf("of %s, after %d s: %v", keep, second, got)
+			}
+			now = now.Add(time.Second)
 		}
-		now = now.Add(time.Second)
 	}
 }
