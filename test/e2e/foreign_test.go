@@ -126,6 +126,7 @@ var _ = Describe("A snapshot that etcdctl saved", Label("restore"), func() {
 			restore := cluster.RestoreTo(ctx, "back", v1alpha1.EtcdRestoreSource{Store: &top, Key: "demo.db"})
 			restore.Approve(ctx)
 			status := restore.Complete(ctx)
+			cluster.AwaitReady(ctx, 1) // only then is a client led to it
 			Expect(status.Conditions).To(ContainElement(And(HaveField("Type", v1alpha1.RestoreComplete),
 				HaveField("Message", ContainSubstring(notCompared)))))
 			wentBack(ctx, cluster, before, status)
@@ -215,7 +216,9 @@ func aFileIn(kind string, program s3server.Kind, tried int) bool {
 			before := asItIs(ctx, cluster)
 			restore := cluster.RestoreTo(ctx, "back", v1alpha1.EtcdRestoreSource{Store: &bucket.Store, Key: name})
 			restore.Approve(ctx)
-			wentBack(ctx, cluster, before, restore.Complete(ctx))
+			status := restore.Complete(ctx)
+			cluster.AwaitReady(ctx, 3)
+			wentBack(ctx, cluster, before, status)
 			isForeign(ctx, cluster, name, "3.6")
 		})
 	})
