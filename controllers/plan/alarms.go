@@ -135,15 +135,16 @@ func restartsMeanwhile(o pass) string {
 	if len(o.Voters()) == 1 {
 		restarts = "the only member restarts with all that it asks, and etcd is down for some seconds."
 	}
-	return " Until the alarm is gone, no member restarts for the spec, unless it raises the quota: then " + restarts
+	return " Until the alarm is gone, no member restarts for the spec, unless it raises the quota: then " +
+		restarts
 }
 
 func filterAlarms(all []facts.Alarm, name string) []facts.Alarm {
 	return slices.DeleteFunc(slices.Clone(all), func(a facts.Alarm) bool { return a.Name != name })
 }
 
-// forOther names whom an alarm was raised for, with a space in front, where that is no member that is there. One that is
-// may have given room back, and another one be the fullest by now.
+// forOther names whom an alarm was raised for, with a space in front, where that is no member that is there. One that
+// is may have given room back, and another one be the fullest by now.
 func forOther(o pass, a facts.Alarm) string {
 	isHere := func(r facts.Replica) bool { return r.Member != nil && r.Member.ID == a.Member }
 	if slices.ContainsFunc(o.Members, isHere) {

@@ -229,7 +229,8 @@ func (o View) WhyKeepTLS() string {
 		return ""
 	case len(o.AccessClients) > 0:
 		return fmt.Sprintf("spec.tls.mode is Disabled, and members keep their certificates: EtcdClient %s needs "+
-			"one. Delete it, and the operator takes the certificates away, one member at a time.%s", strings.Join(o.AccessClients, ", "), wayBack)
+			"one. Delete it, and the operator takes the certificates away, one member at a time.%s",
+			strings.Join(o.AccessClients, ", "), wayBack)
 	case o.Auth.Known && o.Auth.On:
 		return "spec.tls.mode is Disabled, and members keep their certificates: etcd's authentication is on, and " +
 			"without a certificate the operator is no user. Turn it off first (etcdctl auth disable)." + wayBack
