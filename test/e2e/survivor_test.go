@@ -175,6 +175,9 @@ var _ = Describe("An alarm that comes back with the data", Label("restore", "dat
 	ownNamespace()
 
 	withRoom := func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.QuotaBackendBytes = quantity("64Mi") }
+	keepingHistory := func(c *v1alpha1.EtcdCluster) { // so keys fill it at once, and not history that may be compacted later
+		c.Spec.Maintenance = &v1alpha1.MaintenanceSpec{CompactOnNoSpace: new(false)}
+	}
 	// cured says that the alarm is taken back.
 	cured := func(ctx context.Context, cluster *world.Cluster, voters int) {
 		GinkgoHelper()
@@ -185,7 +188,7 @@ var _ = Describe("An alarm that comes back with the data", Label("restore", "dat
 	}
 
 	It("of a backup is taken back at once, since nothing begins with it before there is room", perStory, func(ctx context.Context) {
-		cluster := story.Create(ctx, "demo", 1, world.Quota("16Mi"))
+		cluster := story.Create(ctx, "demo", 1, world.Quota("16Mi"), keepingHistory)
 		cluster.AwaitReady(ctx, 1)
 		cluster.Fill(ctx, "saved", savedKeys)
 		cluster.FillUp(ctx)
@@ -208,7 +211,7 @@ var _ = Describe("An alarm that comes back with the data", Label("restore", "dat
 
 	It("of a survivor is shown, and taken back once there is room, before the cluster grows back", perStory,
 		func(ctx context.Context) {
-			cluster := story.Create(ctx, "demo", 3, world.Quota("16Mi"))
+			cluster := story.Create(ctx, "demo", 3, world.Quota("16Mi"), keepingHistory)
 			cluster.AwaitReady(ctx, 3)
 			cluster.Fill(ctx, "saved", savedKeys)
 			cluster.FillUp(ctx)
