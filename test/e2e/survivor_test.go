@@ -214,7 +214,7 @@ var _ = Describe("An alarm that comes back with the data", Label("restore", "dat
 			cluster := story.Create(ctx, "demo", 3, world.Quota("16Mi"), keepingHistory)
 			cluster.AwaitReady(ctx, 3)
 			cluster.Fill(ctx, "saved", savedKeys)
-			cluster.FillUp(ctx)
+			cluster.FillUpWithKeys(ctx, "demo") // a restore leaves history behind
 			cluster.AwaitStalled(ctx, facts.ReasonAlarm)
 			cluster.AwaitEqualHashes(ctx)
 			survivor, lost := cluster.Member(0), []string{cluster.Member(1), cluster.Member(2)}
