@@ -162,8 +162,9 @@ func cluster(o Observation) *Decision {
 			"another one of that name.", name)
 	case !c.TLS:
 		return waits(ReasonClusterWithoutTLS, "%s has spec.tls.mode: Disabled, and an EtcdClient is let in by a "+
-			"certificate. The operator changes nothing. Set the mode to Managed, which members follow one at a time, "+
-			"or delete this EtcdClient.", name).troubled()
+			"certificate. The operator changes nothing. Turn TLS on step by step, as "+
+			pages.Docs+"docs/certificates.md#turn-tls-on-or-off "+
+			"says, or delete this EtcdClient.", name).troubled()
 	case c.Asleep:
 		return waits(ReasonClusterAsleep, "%s sleeps, because its spec.size is 0. The operator goes on when it is "+
 			"woken: set that to the number of members that it is to have.", name)
