@@ -61,9 +61,11 @@ func alarms(o pass) *proposal {
 // MakesRoom reports a cluster out of space in which the operator makes room by itself, so that a person may wait.
 func MakesRoom(seen facts.Observation) bool {
 	o := current(seen)
-	return o.HasRoom() || isQuotaRaised(o) || isRoomComing(o) || isGivingBack(o) && refilled(o) == "" ||
-		lastSilent(o) != ""
+	return o.HasRoom() || isQuotaRaised(o) || isRoomComing(o) || isGivingBack(o) && refilled(o) == ""
 }
+
+// LastSilent is the member whose answer alone is missing for NOSPACE to be disarmed; or "".
+func LastSilent(seen facts.Observation) string { return lastSilent(current(seen)) }
 
 // lastSilent is the member that does not answer, where all others have room; or "".
 func lastSilent(o pass) string {
@@ -105,7 +107,7 @@ func howToMakeRoom(o pass, full facts.Alarm) string {
 	needed, asked := o.QuotaNeeded(), o.Desired.Settings.QuotaBytes
 	if why := cmp.Or(o.Desired.Fault, o.due.HeldBy); asked >= needed && why != "" {
 		return fmt.Sprintf("Members get the %s that spec.etcd.quotaBackendBytes asks for once the rest of the spec is "+
-			"put right: %s", facts.FormatBytes(asked), why)
+			"put right: %s.", facts.FormatBytes(asked), strings.TrimSuffix(why, "."))
 	}
 	patch := fmt.Sprintf(`"etcd":{"quotaBackendBytes":"%s"}`, facts.InMebi(needed))
 	if size := facts.VolumeFor(needed); !o.Desired.Ephemeral && size > o.Desired.StorageBytes {

@@ -330,8 +330,8 @@ func learnerTrouble(o pass, r facts.Replica) *proposal {
 func whomItFollows(o pass) string {
 	for _, r := range o.Voters() {
 		if r.IsDoomed() {
-			return fmt.Sprintf(" It will take the place of %[1]s, whose volume is being deleted. Until then do not "+
-				"stop the Pod of %[1]s: its data would be lost.", r.Name)
+			return fmt.Sprintf(" It will take the place of %[1]s, whose volume is being deleted. If the Pod of %[1]s "+
+				"stops before that, its copy of the data is lost.", r.Name)
 		}
 	}
 	return ""

@@ -50,7 +50,7 @@ func TestAMinorVersionIsLeftOnlyWhereNothingHasToBePutRightFirst(t *testing.T) {
 		{"a database nearly fills its quota", raising(three, 80), nil, "the database of demo-0 takes 80 %"},
 		{"a voter does not say how large its database is", three.edit(1, silent), nil, "demo-1 does not answer"},
 		{"nor one whose image cannot be pulled", three.edit(1, unpullable), nil, "demo-1 cannot pull its image (ImagePullBackOff)"},
-		{"nor one whose Pod no node takes", three.edit(1, tied("")), nil, "the Pod of demo-1 cannot start (Unschedulable)"},
+		{"nor one whose Pod no node takes", three.edit(1, tied("")), nil, "demo-1 cannot start (Unschedulable)"},
 		{"nor does one that is restarted with another version", three.edit(1, given(patched)).edit(1, silent), nil, ""},
 		{"a voter has only just come back", three.edit(1, unready), nil, "demo-1 is not ready"},
 		{"but not one that is being restarted with another version", three.edit(1, given(patched)).edit(1, unready),

@@ -685,7 +685,7 @@ func rows() []row {
 			Act, "grow", "", "AddLearner",
 			"Add learner demo-3: it will take the place of demo-1 (its volume is being deleted)"},
 		{"while it starts, who waits for it is not stopped", settledWorld(3).edit(1, doomed).with(starting(3)), Wait, "promote",
-			facts.ReasonStarting, "", "It will take the place of demo-1, whose volume is being deleted. Until then do not stop"},
+			facts.ReasonStarting, "", "It will take the place of demo-1, whose volume is being deleted. If the Pod of demo-1 stops"},
 		{"then that member goes, and it is told why", settledWorld(4).edit(1, doomed).sized(3), Act, "shrink", "", "LabelRole",
 			"it will be removed, because its volume is being deleted, and enough members are there without it"},
 		{"a doomed member's successor joins first", settledWorld(3).edit(1, doomed), Act, "grow", "",

@@ -193,7 +193,11 @@ func (in Input) writesRefused() (reason, message string) {
 		if reason == ReasonNoSpace {
 			what = "A quorum answers reads and deletions. All other writes are refused"
 			full = fmt.Sprintf(" The %s.", o.Current.Fullest())
-			if !o.Desired.Paused && !in.isDryRun() && plan.MakesRoom(o) {
+			switch silent := plan.LastSilent(o); {
+			case o.Desired.Paused || in.isDryRun():
+			case silent != "":
+				ends = "The operator disarms it once " + silent + " answers too, and has room"
+			case plan.MakesRoom(o):
 				ends = waitForRoom
 			}
 		}

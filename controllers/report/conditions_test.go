@@ -360,6 +360,19 @@ func TestWhileTheOperatorMakesRoomAPersonIsToldToWait(t *testing.T) {
 	}
 }
 
+func TestWhereOneMemberAloneDoesNotAnswerItIsNamedAndNoPersonIsAskedForRoom(t *testing.T) {
+	w := demo(3, begin).settled()
+	w.full(10 << 20)
+	for _, name := range []string{"demo-0", "demo-2"} {
+		w.find(name).Answer.DBSize = 20 << 20
+	}
+	w.find("demo-1").Answer = nil
+	got := meta.FindStatusCondition(Status(w.input()).Conditions, v1alpha1.ConditionAvailable)
+	if got.Reason != ReasonNoSpace || !strings.HasSuffix(got.Message, " The operator disarms it once demo-1 answers too, and has room.") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAuthenticationThatNoLongerStandsInTheSpecIsWarnedOf(t *testing.T) {
 	for name, row := range map[string]struct {
 		wish   facts.AuthWish

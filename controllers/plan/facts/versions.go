@@ -241,7 +241,7 @@ func (o Incarnation) whoIsToVote(d Desired) Hold {
 		case r.IsLearner():
 			return Hold{Why: r.Name + " has no vote yet", Passes: true}
 		case r.IsVoter() && r.WhyNotInPlace(d) != "":
-			return Hold{Why: "a new member is to follow " + r.Name + ": " + r.WhyNotInPlace(d), Passes: true}
+			return Hold{Why: fmt.Sprintf("%s gets a successor (%s)", r.Name, r.WhyNotInPlace(d)), Passes: true}
 		}
 	}
 	return Hold{}
@@ -259,7 +259,7 @@ func (o Incarnation) whyVoterStays(r Replica, quotaBytes int64) Hold {
 	case r.Answer == nil && r.Pod != nil && AwaitsImage(r.Pod.Waiting):
 		return Hold{Why: fmt.Sprintf("%s cannot pull its image (%s)", r.Name, r.Pod.Waiting), Passes: true}
 	case r.Answer == nil && r.Pod != nil && StartReason(r.Pod.Waiting) != "":
-		return Hold{Why: fmt.Sprintf("the Pod of %s cannot start (%s)", r.Name, r.Pod.Waiting), Passes: true}
+		return Hold{Why: fmt.Sprintf("%s cannot start (%s)", r.Name, r.Pod.Waiting), Passes: true}
 	case r.Answer == nil:
 		return Hold{Why: r.Name + " does not answer", Passes: true}
 	}
