@@ -18,11 +18,11 @@ import (
 // +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].status`,description="Whether reads and writes are served"
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.nextStep.reason`,description="What the operator does next, or waits for"
 // +kubebuilder:printcolumn:name="Backup",type=date,JSONPath=`.status.lastProvenBackup.time`,description="Age of the newest backup that was restored and compared"
+// +kubebuilder:printcolumn:name="Backup reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="BackedUp")].reason`,description="Reason of the condition BackedUp, in one word"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Leader",type=string,priority=1,JSONPath=`.status.leader`,description="Name of the leader"
 // +kubebuilder:printcolumn:name="DB size",type=string,priority=1,JSONPath=`.status.dbSize`,description="Size of the largest member's database"
 // +kubebuilder:printcolumn:name="Margin",type=integer,priority=1,JSONPath=`.status.quorum.margin`,description="Failures that the cluster survives now"
-// +kubebuilder:printcolumn:name="Backup reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="BackedUp")].reason`,description="Reason of the condition BackedUp, in one word"
 // +kubebuilder:printcolumn:name="Proven backup",type=string,priority=1,JSONPath=`.status.lastProvenBackup.key`,description="Name of that backup in its store"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$')",message="metadata.name must be at most 40 characters, lower-case letters, digits and '-', starting with a letter and not ending in '-'. Host names of members are made from it",messageExpression="'metadata.name is \"' + self.metadata.name + '\"; it must be at most 40 characters, lower-case letters, digits and \"-\", starting with a letter and not ending in \"-\". Host names of members are made from it'"
 type EtcdCluster struct {

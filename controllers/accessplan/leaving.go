@@ -79,10 +79,10 @@ func notAllowed(o Observation) *Decision {
 			return d
 		}
 	}
-	d := waits(ReasonNamespaceNotAllowed, "There is no EtcdCluster %s in namespace %s that allows EtcdClients of "+
-		"namespace %s. The operator makes no user%s. Have the owner of the cluster add the namespace to "+
-		"spec.access.namespaces, with prefixes that cover the keys of this EtcdClient. The operator then goes on by "+
-		"itself. Or delete this EtcdClient.", o.Cluster.Name, o.Cluster.Namespace, o.Client.From, taken).troubled()
+	d := waits(ReasonNamespaceNotAllowed, "Either there is no EtcdCluster %s in namespace %s, or it does not allow "+
+		"EtcdClients of namespace %s. The operator makes no user%s. Have the owner of the cluster add the namespace "+
+		"to spec.access.namespaces, with prefixes that cover the keys of this EtcdClient. The operator then goes on "+
+		"by itself. Or delete this EtcdClient.", o.Cluster.Name, o.Cluster.Namespace, o.Client.From, taken).troubled()
 	d.Recheck = whileGranted // a change of the cluster is noticed at once
 	return d
 }

@@ -125,7 +125,7 @@ func TestWhatIsDoneNextForAClient(t *testing.T) {
 		{"a client of another namespace has a user of that", settled(outside, fresh, called("shop-user")), ReasonUserReserved, "team."},
 		{"a user is no longer than a certificate can name", settled(fresh, called(strings.Repeat("u", 65))), ReasonUserReserved, "64"},
 		{"a namespace that the cluster does not allow gets no user", settled(unallowed, fresh), ReasonNamespaceNotAllowed, "The operator makes no user. Have the owner of the cluster add the namespace to spec.access.namespaces, with prefixes that cover"},
-		{"nor one that asks for a cluster that is not there, and it does not hear which", settled(unallowed, fresh, func(o *Observation) { o.Cluster.Exists = false }), ReasonNamespaceNotAllowed, "no EtcdCluster demo in namespace prod that allows"},
+		{"nor one that asks for a cluster that is not there, and it does not hear which", settled(unallowed, fresh, func(o *Observation) { o.Cluster.Exists = false }), ReasonNamespaceNotAllowed, "no EtcdCluster demo in namespace prod, or it does not allow"},
 		{"a permission that is taken back takes the user first", settled(unallowed), "DeleteUser", "team.shop"},
 		{"then the role", settled(unallowed, func(o *Observation) { o.Etcd.User = User{} }), "DeleteRole", "team"},
 		{"then nothing of it is left, and the finalizer stays for a user that a restore brings back", settled(unallowed, func(o *Observation) { o.Etcd.User, o.Etcd.Role = User{}, Role{} }), ReasonNamespaceNotAllowed, "has taken away"},

@@ -35,7 +35,8 @@ func schedulesOf(ctx context.Context, reader client.Reader, cluster *v1alpha1.Et
 		s := &list.Items[i]
 		if s.Spec.ClusterRef.Name == cluster.Name && !s.Spec.IsSuspended() && s.DeletionTimestamp == nil {
 			out = append(out, facts.Schedule{Name: s.Name, UpToDate: scheduleplan.IsUpToDate(s, now),
-				New: scheduleplan.IsNew(s, now), Failed: scheduleplan.WhyFailed(s)})
+				New: scheduleplan.IsNew(s, now), Never: s.Status.LastSuccessfulTime == nil,
+				Failed: scheduleplan.WhyFailed(s)})
 		}
 	}
 	slices.SortFunc(out, func(a, b facts.Schedule) int { return cmp.Compare(a.Name, b.Name) })

@@ -24,7 +24,9 @@ func TestOnlySchedulesThatBackThisClusterUpAreSeenWithIt(t *testing.T) {
 	elsewhere.Namespace = "another"
 	leaving := schedule("leaving", "demo", false)
 	leaving.DeletionTimestamp, leaving.Finalizers = &metav1.Time{Time: w.now}, []string{"example.com/keep"}
-	w.put(schedule("weekly", "demo", false))
+	weekly := schedule("weekly", "demo", false)
+	weekly.Status.LastSuccessfulTime = &metav1.Time{Time: w.now}
+	w.put(weekly)
 	nightly := schedule("nightly", "demo", false)
 	nightly.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ScheduleBackedUp, Status: metav1.ConditionFalse,
 		Message: "The EtcdBackup nightly-1 failed (StoreFull): the store is full."}}
@@ -35,7 +37,7 @@ func TestOnlySchedulesThatBackThisClusterUpAreSeenWithIt(t *testing.T) {
 	}
 	seen := w.look().Schedules
 	if len(seen) != 2 || seen[0].Name != "nightly" || seen[1].Name != "weekly" || seen[0].UpToDate ||
-		seen[0].Failed != nightly.Status.Conditions[0].Message || seen[1].Failed != "" {
+		seen[0].Failed != nightly.Status.Conditions[0].Message || seen[1].Failed != "" || !seen[0].Never || seen[1].Never {
 		t.Errorf("%+v", seen)
 	}
 }

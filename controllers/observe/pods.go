@@ -147,8 +147,18 @@ func fillContainer(p *facts.Pod, c *corev1.ContainerStatus) {
 	p.Started = p.Running || c.RestartCount > 0 || ended != nil
 	p.Exit = exit(ended)
 	if w := c.State.Waiting; w != nil {
-		p.Waiting, p.Message = w.Reason, w.Message
+		p.Waiting, p.Message = WhyWaiting(w), w.Message
 	}
+}
+
+// WhyWaiting is why a container waits, in Kubernetes' one word, which changes only where the cause does. While an image
+// cannot be had the kubelet says ErrImagePull after each try and ImagePullBackOff between them
+// (kubernetes/kubernetes:pkg/kubelet/images/image_manager.go).
+func WhyWaiting(w *corev1.ContainerStateWaiting) string {
+	if w.Reason == "ErrImagePull" {
+		return "ImagePullBackOff"
+	}
+	return w.Reason
 }
 
 // isUncompared reports a Pod whose process, or the next one, starts from data, and is not the one that was compared
@@ -220,7 +230,7 @@ func sidecarOf(c corev1.ContainerStatus) facts.Sidecar {
 		s.Since = running.StartedAt.Time
 	}
 	if waiting := c.State.Waiting; waiting != nil {
-		s.Waiting, s.Says = waiting.Reason, waiting.Message
+		s.Waiting, s.Says = WhyWaiting(waiting), waiting.Message
 	}
 	if ended := lastEnd(c); ended != nil {
 		s.Says = lastWordsOf(ended)
@@ -234,7 +244,7 @@ func fillStartsAfter(p *facts.Pod, pod *corev1.Pod) {
 		waiting, ended := c.State.Waiting, lastEnd(c)
 		switch {
 		case waiting != nil && facts.StartProblems[waiting.Reason] != "":
-			p.StartsAfter, p.Waiting, p.Message = c.Name, waiting.Reason, waiting.Message
+			p.StartsAfter, p.Waiting, p.Message = c.Name, WhyWaiting(waiting), waiting.Message
 			return
 		case c.State.Running == nil && ended != nil && (ended.ExitCode != 0 || c.RestartCount > 0):
 			p.StartsAfter, p.Waiting, p.Message = c.Name, facts.WaitingForCrash, lastWordsOf(ended)

@@ -331,7 +331,7 @@ func TestAPodOfARestoreThatDoesNotStartIsAskedWhyAndOneThatFetchesHowFarItIs(t *
 			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{
 				{Name: resources.StepFetch, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull",
 					Message: "no image"}}}}
-		}, facts.Task{Waiting: "ErrImagePull", Message: "no image"}},
+		}, facts.Task{Waiting: "ImagePullBackOff", Message: "no image"}},
 		"fetches": {func(_ *world, pod *corev1.Pod) {
 			pod.Spec.NodeName = "n"
 			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: resources.StepFetch, State: running}}

@@ -32,7 +32,7 @@ func TestAMemberWhosePodWaitsOnItsNodeIsToldByTheWarningOfKubernetes(t *testing.
 		"that says itself what it waits for": {func(_ *world, pod *corev1.Pod) {
 			pod.Status.ContainerStatuses[0].State.Waiting = &corev1.ContainerStateWaiting{Reason: "ErrImagePull",
 				Message: "429 Too Many Requests"}
-		}, "FailedMount", "ErrImagePull"},
+		}, "FailedMount", "ImagePullBackOff"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newBootstrappedWorld(t)

@@ -147,8 +147,8 @@ func labelRole(o pass) *proposal {
 			continue
 		}
 		if want := roleOf(o, r); want != r.Pod.Role {
-			return act(changes.LabelRole{Pod: r.PodRef(), Role: want},
-				"it is a %s now, and the client Service leads to voters.", want)
+			return act(changes.LabelRole{Pod: r.PodRef(), Role: want}, "it serves as a %s, and the client Service "+
+				"leads to voters.", want)
 		}
 	}
 	return countVoters(o)

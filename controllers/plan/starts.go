@@ -68,10 +68,10 @@ func howToPlace(message, selector string) string {
 	switch {
 	case isAll(unselected) && selector != "":
 		return fmt.Sprintf("No node has what spec.pod asks for: correct spec.pod.nodeSelector (%[1]s) or "+
-			"spec.pod.affinity. Or label a node: kubectl label node NODE %[2]s. kubectl get nodes -L %[3]s shows "+
-			"their labels.", selector, strings.ReplaceAll(selector, ",", " "), keysOf(selector))
+			"spec.pod.affinity. Or label nodes, one for each member: kubectl label node NODE %[2]s. "+
+			"kubectl get nodes -L %[3]s shows their labels.", selector, strings.ReplaceAll(selector, ",", " "), keysOf(selector))
 	case isAll(unselected):
-		return "No node has the labels that its Pod asks for: correct spec.pod.affinity, or label a node."
+		return "No node has the labels that its Pod asks for: correct spec.pod.affinity, or label nodes."
 	case isAll(tainted):
 		return "Every node keeps it out by a taint: add to spec.pod.tolerations what they ask for, or a node without."
 	case isAll(unwilling):

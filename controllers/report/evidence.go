@@ -284,6 +284,10 @@ func (in Input) whyNotBackedUp() (reason, why string) {
 	late := slices.IndexFunc(o.Schedules, func(s facts.Schedule) bool { return !s.UpToDate && !s.New })
 	if isEnough := o.Proven != nil && isSaid; late >= 0 && !isEnough {
 		s := o.Schedules[late]
+		if o.Proven == nil && s.Never {
+			return ReasonNoBackup, fmt.Sprintf("The EtcdBackupSchedule %s has made no good backup so far. %s Put that "+
+				"right, and its next run ends this.", s.Name, cmp.Or(s.Failed, "Its conditions say why."))
+		}
 		return ReasonBackupTooOld, fmt.Sprintf("The EtcdBackupSchedule %s has no good backup of its last two runs. %s "+
 			"Put that right, and its next run ends this.%s", s.Name, cmp.Or(s.Failed, "Its conditions say why."),
 			orOlder(o.Proven))

@@ -99,6 +99,7 @@ func runOf(b *v1alpha1.EtcdBackup, store v1alpha1.BackupStore, key backupplan.Ke
 	}
 	switch {
 	case outcome == nil:
+		_, run.HeldUp = backupplan.Waits(b)
 		return run
 	case outcome.Complete:
 		run.State, run.Doubted = scheduleplan.RunComplete, key.Complete(b) == nil

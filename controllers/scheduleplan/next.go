@@ -219,7 +219,8 @@ func previousRunning(v view) *Decision {
 	}
 	return &Decision{
 		Ready: true, Reason: ReasonPreviousRunning, Next: v.next, Recheck: whileRunning,
-		Message: fmt.Sprintf("The run of %s waits for the EtcdBackup %s to end.", words.Format(v.due), active.Name),
+		Message: fmt.Sprintf("The run of %s waits for the EtcdBackup %s to end.%s", words.Format(v.due), active.Name,
+			active.heldUp("That one")),
 	}
 }
 
@@ -239,8 +240,20 @@ func running(v view) *Decision {
 	if active == nil {
 		return nil
 	}
+	if active.HeldUp != "" {
+		return v.waits(ReasonRunHeldUp, fmt.Sprintf("The next run is at %s.%s", words.Format(v.next),
+			active.heldUp("The EtcdBackup "+active.Name)))
+	}
 	return v.waits(ReasonRunning,
 		fmt.Sprintf("The EtcdBackup %s is under way; the next run is at %s.", active.Name, words.Format(v.next)))
+}
+
+// heldUp says why a run does not get on, as a sentence about the subject with a space in front, or "".
+func (r Run) heldUp(subject string) string {
+	if r.HeldUp == "" {
+		return ""
+	}
+	return " " + words.Bounded(fmt.Sprintf("%s has waited since %s: %s", subject, words.Format(r.Created), r.HeldUp))
 }
 
 func wait(v view) *Decision {

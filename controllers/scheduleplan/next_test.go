@@ -230,6 +230,24 @@ func TestARunWaitsForTheOneBeforeAndThenTheNewestDueBegins(t *testing.T) {
 	l.is("20260301-0010", "20260301-0030", "20260301-0100")
 }
 
+func TestAScheduleSaysWhatItsRunWaitsFor(t *testing.T) {
+	l := newIncarnation(t, "*/10 * * * *", "2026-03-01T00:05:00Z")
+	l.takes = 25 * time.Minute
+	l.until("2026-03-01T00:11:00Z")
+	if d := l.pass(); d.Reason != ReasonRunning || !strings.Contains(d.Message, "is under way") {
+		t.Errorf("%+v", d)
+	}
+	l.o.Runs[0].HeldUp = "Secret s3 is missing."
+	if d := l.pass(); d.Reason != ReasonRunHeldUp || !strings.HasSuffix(d.Message,
+		" The EtcdBackup nightly-20260301-0010 has waited since 2026-03-01T00:10:00Z: Secret s3 is missing.") {
+		t.Errorf("%+v", d)
+	}
+	l.until("2026-03-01T00:21:00Z")
+	if d := l.pass(); d.Reason != ReasonPreviousRunning || !strings.HasSuffix(d.Message, "Secret s3 is missing.") {
+		t.Errorf("%+v", d)
+	}
+}
+
 func TestASuspendedScheduleBeginsNothingAndAfterwardsMakesUpForOne(t *testing.T) {
 	l := newIncarnation(t, "0 * * * *", "2026-03-01T00:30:00Z")
 	l.o.Schedule.Suspended = true

@@ -54,6 +54,7 @@ type Run struct {
 	State        RunState
 	Reason       string        // of its condition Complete
 	Message      string        // of one that failed; for display
+	HeldUp       string        // why one that has not ended does not get on, in sentences; for display
 	Created      time.Time     // by the clock of the API server
 	Deadline     time.Duration // how long it may take
 	CompletedAt  time.Time     // by the clock of a node, as the next

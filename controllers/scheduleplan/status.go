@@ -239,6 +239,7 @@ func (s Schedule) fault(field, value, reason, message string) Fault {
 const (
 	ReasonScheduled       = "Scheduled"
 	ReasonRunning         = "Running"
+	ReasonRunHeldUp       = "RunHeldUp"
 	ReasonCreating        = "Creating"
 	ReasonPreviousRunning = "PreviousRunning"
 	ReasonSuspended       = "Suspended"

@@ -69,6 +69,7 @@ type Schedule struct {
 	Name     string
 	UpToDate bool   // it has a verified backup of its last two runs
 	New      bool   // it has not had two runs since it was created
+	Never    bool   // none of its runs was complete so far; for display
 	Failed   string // how its last run failed, by its own status, as sentences; empty where it did not; for display
 }
 

@@ -89,9 +89,14 @@ func (c *Cluster) Sizes(ctx context.Context) (sizes, inUse map[string]int64, err
 // FillUp writes one key until etcd takes no more: its history fills the database.
 func (c *Cluster) FillUp(ctx context.Context) { c.fillUp(ctx, func(int) string { return "/full" }) }
 
-// FillUpWithKeys writes one key after the other until etcd takes no more, and returns how many it took.
+// FillUpWithKeys writes one key after the other until etcd takes no more, and returns how many it has. Of the one that
+// it refuses etcd may say so after it was written (etcd-io/etcd:server/etcdserver/apply/quota.go).
 func (c *Cluster) FillUpWithKeys(ctx context.Context, prefix string) int {
-	return c.fillUp(ctx, func(i int) string { return fmt.Sprintf("/filled/%s/%06d", prefix, i) })
+	ginkgo.GinkgoHelper()
+	taken := c.fillUp(ctx, func(i int) string { return fmt.Sprintf("/filled/%s/%06d", prefix, i) })
+	has := c.Intact(ctx, prefix)
+	gomega.Expect(has).To(gomega.BeElementOf(taken, taken+1))
+	return has
 }
 
 func (c *Cluster) fillUp(ctx context.Context, key func(int) string) (taken int) {
