@@ -41,10 +41,9 @@ func alarms(o pass) *proposal {
 			"volumes larger, one at a time. Then it gives members a larger quota, and disarms the alarm.",
 			facts.AlarmNoSpace, forOther(o, full[0]), o.Fullest()).yielding()
 	case len(full) > 0 && isGivingBack(o) && refilled(o) == "":
-		return wait(facts.ReasonAlarm, "etcd raised %s%s and takes no more keys: the %s. The operator "+
-			"compacts old history where it fills members, defragments them one by one, and disarms the alarm. "+
-			"If that frees too little, this message says what you do.%s",
-			facts.AlarmNoSpace, forOther(o, full[0]), o.Fullest(), restartsMeanwhile(o)).yielding()
+		return wait(facts.ReasonAlarm, "etcd raised %s%s and takes no more keys: the %s. %s If that "+
+			"frees too little, this message says what you do.%s", facts.AlarmNoSpace, forOther(o, full[0]),
+			o.Fullest(), givesBack(o), restartsMeanwhile(o)).yielding()
 	case len(full) > 0 && lastSilent(o) != "":
 		return wait(facts.ReasonAlarm, "etcd raised %s%s and takes no more keys. Every member that answers has "+
 			"room by now. The operator disarms the alarm once %s answers too, and has room.%s", facts.AlarmNoSpace,
@@ -56,6 +55,16 @@ func alarms(o pass) *proposal {
 			howToMakeRoom(o, full[0]), facts.RoomPercent, restartsMeanwhile(o)).byHuman().yielding()
 	}
 	return nil
+}
+
+// givesBack says how the operator makes room, as sentences.
+func givesBack(o pass) string {
+	if o.due.IsHistoryYoung {
+		return fmt.Sprintf("What fills it may be history of the last %s. The operator compacts that once it is older: "+
+			"a shorter spec.maintenance.keepHistory lets it do so sooner. Then it defragments members one by one, and "+
+			"disarms the alarm.", o.Desired.Upkeep.KeepHistory)
+	}
+	return "The operator compacts old history where it fills members, defragments them one by one, and disarms the alarm."
 }
 
 // MakesRoom reports a cluster out of space in which the operator makes room by itself, so that a person may wait.

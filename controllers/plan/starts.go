@@ -69,7 +69,8 @@ func howToPlace(message, selector string) string {
 	case isAll(unselected) && selector != "":
 		return fmt.Sprintf("No node has what spec.pod asks for: correct spec.pod.nodeSelector (%[1]s) or "+
 			"spec.pod.affinity. Or label nodes, one for each member: kubectl label node NODE %[2]s. "+
-			"kubectl get nodes -L %[3]s shows their labels.", selector, strings.ReplaceAll(selector, ",", " "), keysOf(selector))
+			"kubectl get nodes -L %[3]s shows their labels.",
+			selector, strings.ReplaceAll(selector, ",", " "), keysOf(selector))
 	case isAll(unselected):
 		return "No node has the labels that its Pod asks for: correct spec.pod.affinity, or label nodes."
 	case isAll(tainted):

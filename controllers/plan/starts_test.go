@@ -13,8 +13,8 @@ func TestWhatHelpsAPodThatNoNodeTakesGoesByWhatKeepsEachOfThemFromThat(t *testin
 	const room, noSelector = "Make room on the nodes, or correct what spec.pod asks for.", ""
 	for says, want := range map[string]map[string]string{
 		"3 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful.": {
-			selecting: "No node has what spec.pod asks for: correct spec.pod.nodeSelector (disk=fast,pool=blue) or spec.pod.affinity. Or label a " +
-				"node: kubectl label node NODE disk=fast pool=blue. kubectl get nodes -L disk,pool shows their labels.",
+			selecting: "No node has what spec.pod asks for: correct spec.pod.nodeSelector (disk=fast,pool=blue) or spec.pod.affinity. Or label " +
+				"nodes, one for each member: kubectl label node NODE disk=fast pool=blue. kubectl get nodes -L disk,pool shows their labels.",
 			noSelector: "No node has the labels that its Pod asks for: correct spec.pod.affinity, or label nodes.",
 		},
 		"1 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector.": {selecting: room, noSelector: room},

@@ -135,7 +135,7 @@ func upkeepRows() []row {
 		{"history that fills a member is compacted first", old(full, 90, 50), Act, "compact", "", "Compact",
 			"up to revision 90"},
 		{"not what is younger than the spec keeps", old(full, 50, 50), Wait, "alarms", facts.ReasonAlarm, "",
-			"compacts old history"},
+			"may be history of the last 5m0s. The operator compacts that once it is older: a shorter spec.maintenance.keepHistory lets"},
 		{"who fills what was freed is told to raise the quota", old(full, 50, 50).edit(2, defragged(time.Minute, filledDone)), Refuse,
 			"alarms", facts.ReasonAlarm, "", "A defragmentation at 2030-01-01T11:59:00Z did not free enough, and demo-2 is " +
 				"still full. A backup that is complete says which keys take most. The operator cannot mend this alone. Raise "},

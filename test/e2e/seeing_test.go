@@ -48,7 +48,7 @@ var _ = Describe("An alarm of etcd", Label("report"), func() {
 	ownNamespace()
 
 	It("is in the status within 5 s, although the cluster was settled", perStory, func(ctx context.Context) {
-		cluster := story.Create(ctx, "full", 3, world.Quota("16Mi"))
+		cluster := story.Create(ctx, "full", 3, world.Quota("16Mi"), keepingHistory)
 		cluster.AwaitReady(ctx, 3)
 		cluster.FillUp(ctx)
 		raised := time.Now()

@@ -86,9 +86,7 @@ var _ = Describe("A change of the spec while space ran out", Label("specs"), fun
 	ownNamespace()
 
 	It("restarts no member, and goes on once the quota is raised as well", perStory, func(ctx context.Context) {
-		cluster := story.Create(ctx, "full", 3, world.Quota("16Mi"), func(c *v1alpha1.EtcdCluster) {
-			c.Spec.Maintenance = &v1alpha1.MaintenanceSpec{CompactOnNoSpace: new(false)}
-		})
+		cluster := story.Create(ctx, "full", 3, world.Quota("16Mi"), keepingHistory)
 		cluster.AwaitReady(ctx, 3)
 		was := identityOf(ctx, cluster)
 		cluster.FillUp(ctx)

@@ -175,9 +175,6 @@ var _ = Describe("An alarm that comes back with the data", Label("restore", "dat
 	ownNamespace()
 
 	withRoom := func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.QuotaBackendBytes = quantity("64Mi") }
-	keepingHistory := func(c *v1alpha1.EtcdCluster) { // so keys fill it at once, and not history that may be compacted later
-		c.Spec.Maintenance = &v1alpha1.MaintenanceSpec{CompactOnNoSpace: new(false)}
-	}
 	// cured says that the alarm is taken back.
 	cured := func(ctx context.Context, cluster *world.Cluster, voters int) {
 		GinkgoHelper()
@@ -277,3 +274,8 @@ var _ = Describe("A cluster of three without TLS", Label("restore", "data", "s3"
 			cluster.Write(ctx).Finish(ctx)
 		})
 })
+
+// keepingHistory is a cluster that asks for a person as soon as it is full, since no history may be compacted.
+func keepingHistory(c *v1alpha1.EtcdCluster) {
+	c.Spec.Maintenance = &v1alpha1.MaintenanceSpec{CompactOnNoSpace: new(false)}
+}
