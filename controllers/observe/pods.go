@@ -147,18 +147,25 @@ func fillContainer(p *facts.Pod, c *corev1.ContainerStatus) {
 	p.Started = p.Running || c.RestartCount > 0 || ended != nil
 	p.Exit = exit(ended)
 	if w := c.State.Waiting; w != nil {
-		p.Waiting, p.Message = WhyWaiting(w), w.Message
+		p.Waiting, p.Message = WhyWaiting(w)
 	}
 }
 
-// WhyWaiting is why a container waits, in Kubernetes' one word, which changes only where the cause does. While an image
-// cannot be had the kubelet says ErrImagePull after each try and ImagePullBackOff between them
+// WhyWaiting is why a container waits, in Kubernetes' one word and its sentence. Both change only where the cause does:
+// while an image cannot be had, the kubelet says ErrImagePull and why after each try, and between them ImagePullBackOff
+// and the same, "Back-off pulling image "a": ErrImagePull: no route"
 // (kubernetes/kubernetes:pkg/kubelet/images/image_manager.go).
-func WhyWaiting(w *corev1.ContainerStateWaiting) string {
-	if w.Reason == "ErrImagePull" {
-		return "ImagePullBackOff"
+func WhyWaiting(w *corev1.ContainerStateWaiting) (reason, message string) {
+	const failed, between = "ErrImagePull", "ImagePullBackOff"
+	switch w.Reason {
+	case failed:
+		return between, w.Message
+	case between:
+		if _, why, isSaid := strings.Cut(w.Message, ": "+failed+": "); isSaid {
+			return between, why
+		}
 	}
-	return w.Reason
+	return w.Reason, w.Message
 }
 
 // isUncompared reports a Pod whose process, or the next one, starts from data, and is not the one that was compared
@@ -230,7 +237,7 @@ func sidecarOf(c corev1.ContainerStatus) facts.Sidecar {
 		s.Since = running.StartedAt.Time
 	}
 	if waiting := c.State.Waiting; waiting != nil {
-		s.Waiting, s.Says = WhyWaiting(waiting), waiting.Message
+		s.Waiting, s.Says = WhyWaiting(waiting)
 	}
 	if ended := lastEnd(c); ended != nil {
 		s.Says = lastWordsOf(ended)
@@ -244,7 +251,8 @@ func fillStartsAfter(p *facts.Pod, pod *corev1.Pod) {
 		waiting, ended := c.State.Waiting, lastEnd(c)
 		switch {
 		case waiting != nil && facts.StartProblems[waiting.Reason] != "":
-			p.StartsAfter, p.Waiting, p.Message = c.Name, WhyWaiting(waiting), waiting.Message
+			p.StartsAfter = c.Name
+			p.Waiting, p.Message = WhyWaiting(waiting)
 			return
 		case c.State.Running == nil && ended != nil && (ended.ExitCode != 0 || c.RestartCount > 0):
 			p.StartsAfter, p.Waiting, p.Message = c.Name, facts.WaitingForCrash, lastWordsOf(ended)

@@ -113,6 +113,13 @@ func TestPod(t *testing.T) {
 			return p.Phase == facts.PodPending && !p.Started && p.Waiting == "ImagePullBackOff" &&
 				p.Message == "no such image"
 		}},
+		{"whose image was tried again a while ago says the same as just after that", func(pod *corev1.Pod) {
+			pod.Status.Phase = corev1.PodPending
+			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+				Reason: "ImagePullBackOff", Message: `Back-off pulling image "a": ErrImagePull: failed to pull "a": no route`}}
+		}, func(p *facts.Pod) bool {
+			return p.Waiting == "ImagePullBackOff" && p.Message == `failed to pull "a": no route`
+		}},
 		{"that is being deleted says no more why it did not start", func(pod *corev1.Pod) {
 			pod.DeletionTimestamp, pod.Finalizers = &ended, []string{"example.com/wait"}
 			pod.Status.Phase = corev1.PodPending

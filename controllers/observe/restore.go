@@ -187,7 +187,7 @@ func fillTask(t *facts.Task, step resources.Step) {
 	case state.Terminated != nil:
 		t.Finished = state.Terminated.FinishedAt.Time
 	case state.Waiting != nil && state.Waiting.Message != "":
-		t.Waiting, t.Message = WhyWaiting(state.Waiting), state.Waiting.Message
+		t.Waiting, t.Message = WhyWaiting(state.Waiting)
 	}
 }
 

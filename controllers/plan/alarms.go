@@ -64,7 +64,8 @@ func givesBack(o pass) string {
 			"a shorter spec.maintenance.keepHistory lets it do so sooner. Then it defragments members one by one, and "+
 			"disarms the alarm.", o.Desired.Upkeep.KeepHistory)
 	}
-	return "The operator compacts old history where it fills members, defragments them one by one, and disarms the alarm."
+	return "The operator compacts old history where it fills members, defragments them one by one, and disarms " +
+		"the alarm."
 }
 
 // MakesRoom reports a cluster out of space in which the operator makes room by itself, so that a person may wait.

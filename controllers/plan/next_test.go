@@ -441,7 +441,7 @@ func rows() []row {
 			inMemory(settledWorld(2).with(starting(2))).edit(2, unpullable).edit(2, otherImage).sized(3), Act,
 			"abandon-learner", "", "RemoveMember", "demo-2"},
 		{"what is wrong with an image, and what to do, is said", settledWorld(3).edit(1, unpullable), Refuse,
-			"member-health", facts.ReasonImagePull, "", "not found. Correct spec.image, its pullSecrets, or the operator's flags"},
+			"member-health", facts.ReasonImagePull, "", "not found. Correct spec.image.repository, spec.image.digests or spec.image.pullSecrets, or the operator's flags"},
 		{"a member added by hand stops every change of the list", func() scene {
 			o := desire(settledWorld(3), func(d *facts.Desired) { d.Size = 5 })
 			o.Current.Membership.Strangers = []etcdutil.Member{{ID: 99}}

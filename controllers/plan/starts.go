@@ -18,8 +18,9 @@ const otherClass = "Put spec.storage.storageClassName to a StorageClass that exi
 	"to what it can make; so with spec.storage.wal. The operator then makes another volume."
 
 // correctImage is what a person can do about an image that cannot be pulled.
-var correctImage = "Correct spec.image, its pullSecrets, or the operator's flags --etcd-repository, --etcd-digest " +
-	"and --image-pull-secret: see " + pages.Docs + "docs/air-gapped.md. Kubernetes tries again by itself."
+var correctImage = "Correct spec.image.repository, spec.image.digests or spec.image.pullSecrets, or the operator's " +
+	"flags --etcd-repository, --etcd-digest and --image-pull-secret: see " + pages.Docs + "docs/air-gapped.md. " +
+	"Kubernetes tries again by itself."
 
 // howToStart is what Kubernetes says of a Pod that does not start, with what a person can do about it.
 func howToStart(waiting, message, selector string) string {

@@ -236,8 +236,8 @@ func troubleOf(pod *corev1.Pod) *backupplan.Trouble {
 	}
 	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if waiting := status.State.Waiting; waiting != nil && waiting.Message != "" {
-			word := observe.WhyWaiting(waiting)
-			return &backupplan.Trouble{Reason: startReason(word), Message: word + ": " + waiting.Message}
+			reason, message := observe.WhyWaiting(waiting)
+			return &backupplan.Trouble{Reason: startReason(reason), Message: reason + ": " + message}
 		}
 	}
 	return nil
