@@ -36,10 +36,21 @@ func Restore(in Input, evidence *v1alpha1.EvidenceStatus,
 	request := in.Observation.Requests[i]
 	x := restore{Input: in, object: r, request: request, standing: plan.StandingOf(in.Observation, request),
 		evidence: evidence}
-	if x.standing == plan.StandingMoved && r.Status.CompletedAt != nil { // a cluster that went back served since
+	wasComplete := r.Status.CompletedAt != nil
+	switch {
+	case x.standing == plan.StandingMoved && wasComplete: // a cluster that went back served since
 		x.standing = plan.StandingComplete
+	case x.standing == plan.StandingComplete && !wasComplete && !x.isSuperseded() && !leadsClients(in.Observation):
+		x.standing = plan.StandingMoved // a client that waits for it would connect in vain
 	}
 	return x.status(), true
+}
+
+// leadsClients reports a cluster whose client Service leads to a member.
+func leadsClients(o facts.Observation) bool {
+	return slices.ContainsFunc(o.Current.Members, func(r facts.Replica) bool {
+		return r.Pod != nil && r.Pod.Role == facts.RoleVoter
+	})
 }
 
 func (r restore) status() v1alpha1.EtcdRestoreStatus {

@@ -114,7 +114,7 @@ func isToldEverywhere(t *testing.T, says string, doubt func(*record.Origin)) {
 	}
 	w, r := inPlaceScene()
 	w.moved()
-	w.o.Current.Bootstrap.ClusterID = clusterID + 1
+	w.restored()
 	doubt(&w.o.Current.Bootstrap.Origin)
 	if _, _, message := saysOf(toldOf(t, w, r), v1alpha1.RestoreComplete); !strings.Contains(message, says) {
 		t.Errorf("Complete says %q", message)

@@ -65,6 +65,21 @@ func (w *scene) moved() *scene {
 	return w
 }
 
+// restored has a quorum of the restored members serve, and clients led there.
+func (w *scene) restored() *scene {
+	w.o.Current.Bootstrap.ClusterID = clusterID + 1
+	return w.led()
+}
+
+// led has the client Service lead to a member.
+func (w *scene) led() *scene {
+	if len(w.o.Current.Members) == 0 {
+		w.o.Current.Members = []facts.Replica{{Name: "demo-3"}}
+	}
+	w.o.Current.Members[0].Pod = &facts.Pod{Role: facts.RoleVoter}
+	return w
+}
+
 func toldOf(t *testing.T, w *scene, r *v1alpha1.EtcdRestore) v1alpha1.EtcdRestoreStatus {
 	t.Helper()
 	in := w.input()
@@ -147,9 +162,13 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 		}, "Starting", "Complete", "False", "", ""},
 		"when they serve it is complete, and the old volumes are kept": {func(w *scene) {
 			w.moved()
-			w.o.Current.Bootstrap.ClusterID = clusterID + 1
+			w.restored()
 		}, "Complete", "Complete", "True", RestoreReasonComplete,
 			"The old volumes are kept: demo-0, demo-1, demo-2."},
+		"and not while no client is led there": {func(w *scene) {
+			w.moved().restored().o.Current.Members[0].Pod.Role = ""
+			w.o.Former = nil
+		}, "Starting", "Complete", "False", "", ""},
 		"one that is not approved can be refused": {func(*scene) {}, "Waiting", "Approved", "False", RestoreReasonMissing,
 			"To refuse it: kubectl delete etcdrestore back -n default"},
 		"nothing invites to approve what can restore nothing": {func(w *scene) {
@@ -200,7 +219,7 @@ func TestTheStatusOfARestoreNamesBothIncarnationsTheBackupAndTheOldVolumes(t *te
 	if strings.Join(got.OldVolumes, " ") != "demo-0 demo-1 demo-2" || got.CompletedAt != nil {
 		t.Errorf("%v, %v", got.OldVolumes, got.CompletedAt)
 	}
-	w.o.Current.Bootstrap.ClusterID = clusterID + 1
+	w.restored()
 	r.Status = toldOf(t, w, r)
 	if r.Status.CompletedAt == nil {
 		t.Fatal("it was complete at no time")
@@ -222,7 +241,7 @@ func TestAClusterThatServesWithASurvivorsDataNamesTheSurvivor(t *testing.T) {
 	if got := tellings(w, changes.RecordBootstrap{ClusterID: clusterID + 1}); !slices.Contains(got, want) {
 		t.Errorf("told %q", got)
 	}
-	w.o.Current.Bootstrap.ClusterID = clusterID + 1
+	w.restored()
 	if _, _, says := saysOf(toldOf(t, w, r), v1alpha1.RestoreComplete); strings.Contains(says, "  ") {
 		t.Errorf("it has a gap: %q", says)
 	}
@@ -270,7 +289,7 @@ func TestWhatBecameOfARestoreIsToldOnce(t *testing.T) {
 	w, r := inPlaceScene()
 	before := toldOf(t, w, r)
 	w.moved()
-	w.o.Current.Bootstrap.ClusterID = clusterID + 1
+	w.restored()
 	after := toldOf(t, w, r)
 	reasons := map[string]bool{}
 	for _, e := range RestoreEvents(before, after) {
@@ -443,7 +462,7 @@ func TestARestoreThatGoesBackIsFollowedUntilTheClusterServes(t *testing.T) {
 		len(failed.OldVolumes) > 0 {
 		t.Errorf("%+v", failed)
 	}
-	w.o.Current.Membership = facts.Membership{Known: true, ClusterID: clusterID}
+	w.led().o.Current.Membership = facts.Membership{Known: true, ClusterID: clusterID}
 	home.Status = toldOf(t, w, home)
 	if _, _, says := saysOf(home.Status, v1alpha1.RestoreComplete); home.Status.Stage != "Complete" ||
 		home.Status.CompletedAt == nil || !strings.Contains(says, "before the last switch-over") {
