@@ -52,10 +52,12 @@ var _ = Describe("A cluster has its certificates signed by an issuer", Label("op
 		traffic.During(ctx, func() {
 			cluster.Change(ctx, func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.ExtraSANs = []string{"etcd.example.com"} })
 			cluster.AwaitStep(ctx, facts.ReasonAwaitsIssuer)
-			object, err := cluster.Get(ctx)
-			Expect(err).NotTo(HaveOccurred())
-			Expect(object.Status.NextStep.Message).To(ContainSubstring("it was denied: not these names"))
-			Expect(apimeta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionReady)).To(BeTrue())
+			Eventually(ctx, func(g Gomega) {
+				object, err := cluster.Get(ctx)
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(object.Status.NextStep.Message).To(ContainSubstring("it was denied: not these names"))
+				g.Expect(apimeta.IsStatusConditionTrue(object.Status.Conditions, v1alpha1.ConditionReady)).To(BeTrue())
+			}).Should(Succeed())
 			clients.change(func(i *issuing.Issuer) { i.Denies = "" })
 			Expect(kube.Client.DeleteAllOf(ctx, &resources.CertificateRequest{}, client.InNamespace(story.Namespace))).To(Succeed())
 			Eventually(ctx, func() ([]string, error) {
