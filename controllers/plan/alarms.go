@@ -49,20 +49,18 @@ func alarms(o pass) *proposal {
 			"room by now. The operator disarms the alarm once %s answers too, and has room.%s", facts.AlarmNoSpace,
 			forOther(o, full[0]), lastSilent(o), restartsMeanwhile(o)).yielding()
 	case len(full) > 0:
-		return refuse(facts.ReasonAlarm, "etcd raised %s%s and takes no more keys: the %s.%s%s The operator "+
-			"cannot mend this alone. %s The alarm is disarmed once every member has less than %d %% of its quota.%s",
-			facts.AlarmNoSpace, forOther(o, full[0]), o.Fullest(), refilled(o), whatFills(o),
-			howToMakeRoom(o, full[0]), facts.RoomPercent, restartsMeanwhile(o)).byHuman().yielding()
+		return refuse(facts.ReasonAlarm, "etcd raised %s%s and takes no more keys: the %s.%s%s%s "+
+			"%s The alarm is disarmed once every member has less than %d %% of its quota.%s", facts.AlarmNoSpace,
+			forOther(o, full[0]), o.Fullest(), refilled(o), whatFills(o), notAlone(o), howToMakeRoom(o, full[0]),
+			facts.RoomPercent, restartsMeanwhile(o)).byHuman().yielding()
 	}
 	return nil
 }
 
 // givesBack says how the operator makes room, as sentences.
 func givesBack(o pass) string {
-	if o.due.IsHistoryYoung {
-		return fmt.Sprintf("What fills it may be history of the last %s. The operator compacts that once it is older: "+
-			"a shorter spec.maintenance.keepHistory lets it do so sooner. Then it defragments members one by one, and "+
-			"disarms the alarm.", o.Desired.Upkeep.KeepHistory)
+	if young := youngHistory(o); young != "" {
+		return young + " Then it defragments members one by one, and disarms the alarm."
 	}
 	return "The operator compacts old history where it fills members, defragments them one by one, and disarms " +
 		"the alarm."
@@ -90,6 +88,24 @@ func lastSilent(o pass) string {
 		}
 	}
 	return silent
+}
+
+// notAlone says what it takes a person for, as sentences with a space in front.
+func notAlone(o pass) string {
+	const alone = "the operator cannot mend this alone."
+	if young := youngHistory(o); young != "" {
+		return " " + young + " If keys fill it, " + alone
+	}
+	return " T" + alone[1:]
+}
+
+// youngHistory says that time may make room, as sentences, or "".
+func youngHistory(o pass) string {
+	if !o.due.IsHistoryYoung {
+		return ""
+	}
+	return fmt.Sprintf("What fills it may be history of the last %s. The operator compacts that once it is older: a "+
+		"shorter spec.maintenance.keepHistory lets it do so sooner.", o.Desired.Upkeep.KeepHistory)
 }
 
 // refilled says of which member room was made a short while ago in vain: keys fill it, or history that is too young to

@@ -91,7 +91,8 @@ func versionsAwaited(o pass, at etcdutil.Progress, what string) string {
 }
 
 // whereItLasts is what a person can do about versions that do not move.
-const whereItLasts = "Where it lasts for minutes, look at etcdctl endpoint status --cluster, or put spec.version back."
+const whereItLasts = "Where it lasts for minutes, look at etcdctl endpoint status --cluster. If spec.version was " +
+	"changed, you can put it back."
 
 // holdsUp names a voter whose data has another format than its cluster's version, as a part of a sentence, or "".
 func holdsUp(o pass) string {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -320,21 +321,34 @@ func learnerTrouble(o pass, r facts.Replica) *proposal {
 	if p == nil {
 		p = joining(o, r)
 	}
-	if more := wayToPlace(o, r) + whomItFollows(o); more != "" {
+	if more := wayToPlace(o, r) + whomItFollows(o, r); more != "" {
 		p.Message = strings.TrimSuffix(p.Message, ".") + "." + more
 	}
 	return p.yielding()
 }
 
 // whomItFollows names the doomed voter whose successor the learner is, as sentences with a space in front, or "".
-func whomItFollows(o pass) string {
+func whomItFollows(o pass, learner facts.Replica) string {
 	for _, r := range o.Voters() {
 		if r.IsDoomed() {
 			return fmt.Sprintf(" It will take the place of %[1]s, whose volume is being deleted. If the Pod of %[1]s "+
-				"stops before that, its copy of the data is lost.", r.Name)
+				"stops before that, its copy of the data is lost.%[2]s", r.Name, goesFirst(o, r, learner))
 		}
 	}
 	return ""
+}
+
+// goesFirst says when the operator removes a doomed voter before its successor runs, as a sentence with a space in
+// front, or "": see Due.InTheWay.
+func goesFirst(o pass, doomed, learner facts.Replica) string {
+	pod := learner.Pod
+	if pod == nil || pod.UnplacedFrom.IsZero() || o.due.InTheWay.Member != nil ||
+		o.due.Dispensable.Name != doomed.Name || !isKeptApart(o.Incarnation, learner) {
+		return ""
+	}
+	return fmt.Sprintf(" The other members hold the same data. If no node takes %s by %s, the operator removes %s "+
+		"first, whose node is free then.", learner.Name,
+		pod.UnplacedFrom.Add(facts.PlaceDeadline).UTC().Format(time.RFC3339), doomed.Name)
 }
 
 func joining(o pass, r facts.Replica) *proposal {

@@ -138,7 +138,9 @@ func upkeepRows() []row {
 			"may be history of the last 1m0s. The operator compacts that once it is older: a shorter spec.maintenance.keepHistory lets"},
 		{"who fills what was freed is told to raise the quota", old(full, 50, 50).edit(2, defragged(time.Minute, filledDone)), Refuse,
 			"alarms", facts.ReasonAlarm, "", "A defragmentation at 2030-01-01T11:59:00Z did not free enough, and demo-2 is " +
-				"still full. A backup that is complete says which keys take most. The operator cannot mend this alone. Raise "},
+				"still full. A backup that is complete says which keys take most. What fills it may be history of the last 1m0s. The " +
+				"operator compacts that once it is older: a shorter spec.maintenance.keepHistory lets it do so sooner. If keys " +
+				"fill it, the operator cannot mend this alone. Raise "},
 		{"and how much that was", old(full, 50, 50).edit(2, defragged(time.Minute, func(p *facts.DefragPod) {
 			p.Until, p.Before, p.After = 2000<<20, 1903<<20, 1900<<20
 			defragDone(p)

@@ -256,6 +256,21 @@ func TestAGrowingClusterIsNotDegradedAndAShrunkenOneIs(t *testing.T) {
 	}
 }
 
+func TestReadySaysNothingTwice(t *testing.T) {
+	const pod, disk = "The Pod of demo-3 cannot start.", "The disk of demo-1 is full."
+	said := func(rule, message string) plan.Said {
+		return plan.Said{Note: facts.Note{Rule: rule, Message: message, Overdue: true}, Verdict: plan.Refuse}
+	}
+	in := demo(3, begin).settled().input()
+	in.Decision = plan.Decision{Verdict: plan.Refuse, Rule: "promote", Reason: facts.ReasonUnschedulable,
+		Message: pod + " It will take the place of demo-1.",
+		Trace:   plan.Trace{said("promote", pod), said("member-health", pod), said("defragment", disk)}}
+	ready := meta.FindStatusCondition(Status(in).Conditions, v1alpha1.ConditionReady)
+	if strings.Count(ready.Message, pod) != 1 || !strings.HasSuffix(ready.Message, disk) {
+		t.Errorf("%s", ready.Message)
+	}
+}
+
 func TestCopiesThatDifferMakeAClusterOfHealthyMembersDegraded(t *testing.T) {
 	w := demo(3, begin).settled()
 	for i, name := range []string{"demo-0", "demo-1", "demo-2"} {

@@ -278,7 +278,8 @@ func (in Input) step() step {
 		if note.Overdue && s.late == nil {
 			s.late = &note
 		}
-		if note.Rule != s.rule && (note.Overdue || note.NeedsHuman || note.IsAnswer) {
+		isSaid := note.Rule == s.rule || strings.Contains(s.message, note.Message)
+		if !isSaid && (note.Overdue || note.NeedsHuman || note.IsAnswer) {
 			s.also += " " + note.Message
 		}
 	}
