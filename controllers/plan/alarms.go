@@ -50,9 +50,9 @@ func alarms(o pass) *proposal {
 			forOther(o, full[0]), lastSilent(o), restartsMeanwhile(o)).yielding()
 	case len(full) > 0:
 		return refuse(facts.ReasonAlarm, "etcd raised %s%s and takes no more keys: the %s.%s%s%s "+
-			"%s The alarm is disarmed once every member has less than %d %% of its quota.%s", facts.AlarmNoSpace,
-			forOther(o, full[0]), o.Fullest(), refilled(o), whatFills(o), notAlone(o), howToMakeRoom(o, full[0]),
-			facts.RoomPercent, restartsMeanwhile(o)).byHuman().yielding()
+			"The alarm is disarmed once every member has less than %d %% of its quota.%s", facts.AlarmNoSpace,
+			forOther(o, full[0]), o.Fullest(), refilled(o), whatFills(o), byAPerson(o, full[0]), facts.RoomPercent,
+			restartsMeanwhile(o)).byHuman().yielding()
 	}
 	return nil
 }
@@ -90,13 +90,13 @@ func lastSilent(o pass) string {
 	return silent
 }
 
-// notAlone says what it takes a person for, as sentences with a space in front.
-func notAlone(o pass) string {
-	const alone = "the operator cannot mend this alone."
+// byAPerson says what it takes a person for, and what that one does, as sentences with a space in front.
+func byAPerson(o pass, full facts.Alarm) string {
+	alone := "The operator cannot mend this alone."
 	if young := youngHistory(o); young != "" {
-		return " " + young + " If keys fill it, " + alone
+		alone = young + " If keys fill it, the operator cannot mend this alone."
 	}
-	return " T" + alone[1:]
+	return " " + alone + " " + howToMakeRoom(o, full)
 }
 
 // youngHistory says that time may make room, as sentences, or "".
