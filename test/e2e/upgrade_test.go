@@ -45,10 +45,14 @@ var _ = Describe("An operator that is exchanged for another release", Label("ope
 				awaitLooks(ctx, clusters...)
 				writes, err := kube.OperatorWrites(ctx, began, story.Namespace)
 				Expect(err).NotTo(HaveOccurred())
+				budget := "create" // of an only member, for which the release before has none
+				if next == before {
+					budget = "delete"
+				}
 				if i == 0 {
-					expectCompleted(ctx, clusters, writes)
+					expectCompleted(ctx, clusters, writes, budget)
 				} else {
-					expectRelabelled(ctx, clusters, writes)
+					expectRelabelled(ctx, clusters, writes, budget)
 				}
 				Expect(processesOf(ctx, clusters)).To(Equal(processes), "no member is restarted")
 				for i, cluster := range clusters {
@@ -235,12 +239,12 @@ func processesOf(ctx context.Context, clusters []*world.Cluster) []string {
 // expectCompleted expects that each member's record was written once, on its volume or on its Pod, and that a volume's
 // names its PVC. Pods got the name of members, and what selects them asks for it no more. Nothing else was written, but
 // for statuses. With certificates it is the same, which are issued anew.
-func expectCompleted(ctx context.Context, clusters []*world.Cluster, writes []world.Request) {
+func expectCompleted(ctx context.Context, clusters []*world.Cluster, writes []world.Request, budget string) {
 	GinkgoHelper()
 	want := map[string]int{}
 	for _, cluster := range clusters {
 		owned := volumes(ctx, cluster)
-		wantNamed(ctx, cluster, want)
+		wantNamed(ctx, cluster, want, budget)
 		for name, uid := range owned {
 			want["patch "+path.Join("persistentvolumeclaims", name)] = 2 // its labels with the install, and the record
 			claim := pvc()
@@ -280,11 +284,11 @@ func expectWrites(clusters []*world.Cluster, writes []world.Request, want map[st
 
 // expectRelabelled says that of what has a record nothing was written but the label of a volume that the release before
 // finds it by, and that others take it for theirs by, the name of Pods, and the certificates.
-func expectRelabelled(ctx context.Context, clusters []*world.Cluster, writes []world.Request) {
+func expectRelabelled(ctx context.Context, clusters []*world.Cluster, writes []world.Request, budget string) {
 	GinkgoHelper()
 	want := map[string]int{}
 	for _, cluster := range clusters {
-		wantNamed(ctx, cluster, want)
+		wantNamed(ctx, cluster, want, budget)
 		for name := range volumes(ctx, cluster) {
 			want["patch "+path.Join("persistentvolumeclaims", name)] = 1
 		}
@@ -294,7 +298,7 @@ func expectRelabelled(ctx context.Context, clusters []*world.Cluster, writes []w
 }
 
 // wantNamed expects another name on the Pods of members, and what selects them to follow: once each.
-func wantNamed(ctx context.Context, cluster *world.Cluster, want map[string]int) {
+func wantNamed(ctx context.Context, cluster *world.Cluster, want map[string]int, budget string) {
 	GinkgoHelper()
 	pods := listPods(ctx, cluster)
 	for _, pod := range pods {
@@ -303,9 +307,11 @@ func wantNamed(ctx context.Context, cluster *world.Cluster, want map[string]int)
 	for _, service := range []string{resources.PeerService(cluster.Name), resources.ClientService(cluster.Name)} {
 		want["patch "+path.Join("services", service)] = 1
 	}
-	if len(pods) > 1 {
-		want["patch "+path.Join("poddisruptionbudgets", resources.Budget(cluster.Name))] = 1
+	verb := "patch"
+	if len(pods) == 1 {
+		verb = budget
 	}
+	want[verb+" "+path.Join("poddisruptionbudgets", resources.Budget(cluster.Name))] = 1
 }
 
 // wantRenewed expects new certificates of members: this release names more in them than the one before.
