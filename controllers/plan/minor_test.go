@@ -26,7 +26,7 @@ func TestEachStopOfAWayThatIsHeldIsNamed(t *testing.T) {
 	o = desire(o, func(d *facts.Desired) {
 		d.Target, d.Held = older.Version, facts.Hold{Why: "demo-1 does not answer", Passes: true}
 	})
-	want := "They go to 3.6.16 and then to " + older.Version.String() + " once every member"
+	want := "They go down to 3.6.16 and then to " + older.Version.String() + " once every member"
 	if p := checkMinor(current(o.Observation)); p == nil || !strings.Contains(p.Message, want) {
 		t.Errorf("want %q: %+v", want, p)
 	}

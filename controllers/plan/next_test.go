@@ -901,7 +901,7 @@ func rolls() []row {
 			Act, "grow", "", "AddLearner",
 			"Add learner demo-3: it will take the place of demo-2"},
 		{"no successor joins while a member is not well", wanting(inMemory(settledWorld(3).edit(1, silent)), other),
-			Refuse, "grow", facts.ReasonNotReady, "", "before demo-1 is healthy: with 4 members each write needs 3 healthy ones, and " +
+			Refuse, "grow", facts.ReasonNotReady, "", "before demo-1 is healthy: a cluster of 4 stops taking writes with fewer than 3 healthy voters, and " +
 				"there are 2. Its Pod has not been ready since 2030-01-01T11:00:00Z. Its etcd runs, and does not answer: if it hangs, Kubernetes restarts it after a few minutes."},
 		{"CPU and memory follow in place", inMemory(running(many)), Act, "resize", "", "ResizePod",
 			"demo-2"},

@@ -293,12 +293,20 @@ func checkMinor(o pass) *proposal {
 	case held.Why == "":
 		return nil
 	case held.Passes:
-		return wait(facts.ReasonMinorHeld, "%s, so members stay at etcd %s for now. They go to %s once every member "+
-			"serves and votes. The condition Degraded says what that one lacks, and what you can do.", held.Why, stays,
-			wayOf(o)).yielding()
+		return wait(facts.ReasonMinorHeld, "%s, so members stay at etcd %s for now. They go %s to %s once every "+
+			"member serves and votes. The condition Degraded says what that one lacks, and what you can do.", held.Why,
+			stays, direction(o), wayOf(o)).yielding()
 	}
 	return refuse(facts.ReasonMinorHeld, "Members go on to etcd %s once this is put right: %s. Until then they stay "+
 		"at etcd %s.", wayOf(o), held.Why, stays).byHuman().yielding()
+}
+
+// direction is where the version that is asked for lies.
+func direction(o pass) string {
+	if o.Desired.Target.Compare(o.Desired.Settings.Version) < 0 {
+		return "down"
+	}
+	return "up"
 }
 
 // wayOf names the stops on the way to the version that is asked for, as a part of a sentence: etcd goes one minor at a

@@ -89,7 +89,7 @@ func (b *Bucket) told(err error) (advice string, _ error) {
 		says = b.named + " refuses " + b.opener.called
 		advice = ". " + b.opener.helps + "list the bucket, and read and write there"
 	case errors.Is(a.kind, ErrNoBucket):
-		says, advice = "there is no "+b.named, ". Make it, or correct its name in the store of the spec"
+		says, advice = "there is no "+b.named, ". Make the bucket, or correct its name in the store of the spec"
 	case errors.Is(a.kind, errNoObject):
 		says = b.named + " has no such object"
 	case errors.Is(a.kind, ErrNotFound):

@@ -223,7 +223,7 @@ func TestWhatIsMissingIsSaidAsFarAsTheStoreSaysIt(t *testing.T) {
 		t.Errorf("the bucket is called %s", bucket.named)
 	}
 	if !strings.HasPrefix(ofGet, "there is no "+bucket.named+": S3 answers GetObject with 404 (NoSuchBucket") ||
-		!strings.HasSuffix(ofGet, ", object "+key+". Make it, or correct its name in the store of the spec") {
+		!strings.HasSuffix(ofGet, ", object "+key+". Make the bucket, or correct its name in the store of the spec") {
 		t.Errorf("of a bucket: %s", ofGet)
 	}
 	if !strings.HasPrefix(ofHead, bucket.named+" is not there, or has no such object: S3 answers HeadObject with 404 (") ||
