@@ -187,7 +187,7 @@ const (
 	// RestorePrepared is True when every volume of the next incarnation is restored, while the current members still
 	// serve.
 	RestorePrepared = "Prepared"
-	// RestoreComplete is True when the cluster serves the restored data.
+	// RestoreComplete is True when the cluster serves the restored data, and clients are led to it.
 	RestoreComplete = "Complete"
 	// RestoreFailed is True while the restore cannot continue without a person. It is present only then.
 	RestoreFailed = "Failed"

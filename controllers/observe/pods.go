@@ -152,16 +152,16 @@ func fillContainer(p *facts.Pod, c *corev1.ContainerStatus) {
 }
 
 // WhyWaiting is why a container waits, in Kubernetes' one word and its sentence. Both change only where the cause does:
-// while an image cannot be had, the kubelet says ErrImagePull and why after each try, and between them ImagePullBackOff
-// and the same, "Back-off pulling image "a": ErrImagePull: no route"
+// while an image cannot be had, the kubelet says ErrImagePull or the like and why after each try, and between them
+// ImagePullBackOff and the same, "Back-off pulling image "a": ErrImagePull: no route"
 // (kubernetes/kubernetes:pkg/kubelet/images/image_manager.go).
 func WhyWaiting(w *corev1.ContainerStateWaiting) (reason, message string) {
-	const failed, between = "ErrImagePull", "ImagePullBackOff"
-	switch w.Reason {
-	case failed:
-		return between, w.Message
-	case between:
-		if _, why, isSaid := strings.Cut(w.Message, ": "+failed+": "); isSaid {
+	const between = "ImagePullBackOff"
+	for _, failed := range []string{"ErrImagePull", "RegistryUnavailable", "SignatureValidationFailed"} {
+		if w.Reason == failed {
+			return between, w.Message
+		}
+		if _, why, isSaid := strings.Cut(w.Message, ": "+failed+": "); isSaid && w.Reason == between {
 			return between, why
 		}
 	}

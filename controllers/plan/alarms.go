@@ -101,7 +101,7 @@ func byAPerson(o pass, full facts.Alarm) string {
 
 // youngHistory says that time may make room, as sentences, or "".
 func youngHistory(o pass) string {
-	if !o.due.IsHistoryYoung {
+	if !o.due.IsHistoryYoung || o.History.IsRead || !o.History.IsSteady || o.Desired.Upkeep.KeepHistory == 0 {
 		return ""
 	}
 	return fmt.Sprintf("What fills it may be history of the last %s. The operator compacts that once it is older: a "+

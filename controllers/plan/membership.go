@@ -342,7 +342,7 @@ func whomItFollows(o pass, learner facts.Replica) string {
 // front, or "": see Due.InTheWay.
 func goesFirst(o pass, doomed, learner facts.Replica) string {
 	pod := learner.Pod
-	if pod == nil || pod.UnplacedFrom.IsZero() || o.due.InTheWay.Member != nil ||
+	if !followsSpec(o) || pod == nil || pod.UnplacedFrom.IsZero() || o.due.InTheWay.Member != nil ||
 		o.due.Dispensable.Name != doomed.Name || !isKeptApart(o.Incarnation, learner) {
 		return ""
 	}

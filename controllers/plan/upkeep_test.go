@@ -154,7 +154,7 @@ func upkeepRows() []row {
 		{"not who fills what was not made for that", old(full, 50, 50).edit(2, defragged(time.Minute, defragDone)), Wait, "alarms",
 			facts.ReasonAlarm, "", "The operator compacts that once it is older"},
 		{"nor while a snapshot is read", read(old(full, 50, 50).edit(2, defragged(time.Minute, filledDone))), Wait, "alarms",
-			facts.ReasonAlarm, "", "The operator compacts that once it is older"},
+			facts.ReasonAlarm, "", "compacts old history"},
 		{"but not a day after that", old(full, 50, 50).edit(2, defragged(24*time.Hour, defragDone)), Wait, "alarms",
 			facts.ReasonAlarm, "", "If that frees too little, this message says what you do."},
 		{"nor where a person forbids it", desire(old(full, 90, 50), func(d *facts.Desired) { d.Upkeep.Compacts = false }),
@@ -180,7 +180,7 @@ func read(o scene) scene { o.History.IsRead = true; return o }
 // below zero that is not known.
 func old(o scene, reached, compacted int64) scene {
 	o = desire(o, func(d *facts.Desired) { d.Upkeep.Compacts, d.Upkeep.KeepHistory = true, time.Minute })
-	o.History = facts.History{Reached: reached}
+	o.History = facts.History{Reached: reached, IsSteady: true}
 	if compacted >= 0 {
 		o.History.Compacted = &compacted
 	}

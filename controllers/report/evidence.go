@@ -284,7 +284,8 @@ func (in Input) whyNotBackedUp() (reason, why string) {
 	late := slices.IndexFunc(o.Schedules, func(s facts.Schedule) bool { return !s.UpToDate && !s.New })
 	if isEnough := o.Proven != nil && isSaid; late >= 0 && !isEnough {
 		s := o.Schedules[late]
-		if o.Proven == nil && s.Never {
+		hasMade := func(s facts.Schedule) bool { return !s.Never }
+		if o.Proven == nil && !slices.ContainsFunc(o.Schedules, hasMade) {
 			return ReasonNoBackup, fmt.Sprintf("The EtcdBackupSchedule %s has made no good backup so far. %s Put that "+
 				"right, and its next run ends this.", s.Name, cmp.Or(s.Failed, "Its conditions say why."))
 		}

@@ -40,7 +40,8 @@ func Restore(in Input, evidence *v1alpha1.EvidenceStatus,
 	switch {
 	case x.standing == plan.StandingMoved && wasComplete: // a cluster that went back served since
 		x.standing = plan.StandingComplete
-	case x.standing == plan.StandingComplete && !wasComplete && !x.isSuperseded() && !leadsClients(in.Observation):
+	case x.standing == plan.StandingComplete && !wasComplete && !x.isSuperseded() &&
+		in.Observation.Current.HasQuorum() && !leadsClients(in.Observation):
 		x.standing = plan.StandingMoved // a client that waits for it would connect in vain
 	}
 	return x.status(), true

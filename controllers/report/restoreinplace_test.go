@@ -166,9 +166,14 @@ func TestHowARestoreStandsIsToldInConditionsAndAStage(t *testing.T) {
 		}, "Complete", "Complete", "True", RestoreReasonComplete,
 			"The old volumes are kept: demo-0, demo-1, demo-2."},
 		"and not while no client is led there": {func(w *scene) {
-			w.moved().restored().o.Current.Members[0].Pod.Role = ""
-			w.o.Former = nil
+			w.settled().o.Current.Bootstrap.Restore = w.o.Requests[0].ID
+			for i := range w.o.Current.Members {
+				w.o.Current.Members[i].Pod.Role = ""
+			}
 		}, "Starting", "Complete", "False", "", ""},
+		"but it was where nothing answers any more": {func(w *scene) {
+			w.moved().restored().o.Current.Members[0].Pod.Role = ""
+		}, "Complete", "Complete", "True", "", ""},
 		"one that is not approved can be refused": {func(*scene) {}, "Waiting", "Approved", "False", RestoreReasonMissing,
 			"To refuse it: kubectl delete etcdrestore back -n default"},
 		"nothing invites to approve what can restore nothing": {func(w *scene) {

@@ -278,7 +278,7 @@ func (in Input) step() step {
 		if note.Overdue && s.late == nil {
 			s.late = &note
 		}
-		isSaid := note.Rule == s.rule || strings.Contains(s.message, note.Message)
+		isSaid := note.Rule == s.rule || strings.Contains(s.message+s.also, note.Message)
 		if !isSaid && (note.Overdue || note.NeedsHuman || note.IsAnswer) {
 			s.also += " " + note.Message
 		}

@@ -99,7 +99,9 @@ func runOf(b *v1alpha1.EtcdBackup, store v1alpha1.BackupStore, key backupplan.Ke
 	}
 	switch {
 	case outcome == nil:
-		_, run.HeldUp = backupplan.Waits(b)
+		if reason, why := backupplan.Waits(b); reason != backupplan.ReasonRetrying {
+			run.HeldUp = why
+		}
 		return run
 	case outcome.Complete:
 		run.State, run.Doubted = scheduleplan.RunComplete, key.Complete(b) == nil

@@ -253,7 +253,8 @@ func (r Run) heldUp(subject string) string {
 	if r.HeldUp == "" {
 		return ""
 	}
-	return " " + words.Bounded(fmt.Sprintf("%s has waited since %s: %s", subject, words.Format(r.Created), r.HeldUp))
+	return " " + words.Bounded(fmt.Sprintf("%s, created at %s, does not get on: %s", subject,
+		words.Format(r.Created), r.HeldUp))
 }
 
 func wait(v view) *Decision {

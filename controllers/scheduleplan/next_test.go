@@ -239,7 +239,7 @@ func TestAScheduleSaysWhatItsRunWaitsFor(t *testing.T) {
 	}
 	l.o.Runs[0].HeldUp = "Secret s3 is missing."
 	if d := l.pass(); d.Reason != ReasonRunHeldUp || !strings.HasSuffix(d.Message,
-		" The EtcdBackup nightly-20260301-0010 has waited since 2026-03-01T00:10:00Z: Secret s3 is missing.") {
+		" The EtcdBackup nightly-20260301-0010, created at 2026-03-01T00:10:00Z, does not get on: Secret s3 is missing.") {
 		t.Errorf("%+v", d)
 	}
 	l.until("2026-03-01T00:21:00Z")
