@@ -120,6 +120,18 @@ func TestPod(t *testing.T) {
 		}, func(p *facts.Pod) bool {
 			return p.Waiting == "ImagePullBackOff" && p.Message == `failed to pull "a": no route`
 		}},
+		{"whose image no registry has just now says so as between two tries", func(pod *corev1.Pod) {
+			pod.Status.Phase = corev1.PodPending
+			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+				Reason: "RegistryUnavailable", Message: `image pull failed for "a": no route`}}
+		}, func(p *facts.Pod) bool {
+			return p.Waiting == "ImagePullBackOff" && p.Message == `image pull failed for "a": no route`
+		}},
+		{"and whose image no signature fits", func(pod *corev1.Pod) {
+			pod.Status.Phase = corev1.PodPending
+			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+				Reason: "ImagePullBackOff", Message: `Back-off pulling image "a": SignatureValidationFailed: not signed`}}
+		}, func(p *facts.Pod) bool { return p.Waiting == "ImagePullBackOff" && p.Message == "not signed" }},
 		{"that is being deleted says no more why it did not start", func(pod *corev1.Pod) {
 			pod.DeletionTimestamp, pod.Finalizers = &ended, []string{"example.com/wait"}
 			pod.Status.Phase = corev1.PodPending

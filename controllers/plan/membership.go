@@ -348,7 +348,7 @@ func goesFirst(o pass, doomed, learner facts.Replica) string {
 	}
 	return fmt.Sprintf(" The other members hold the same data. If no node takes %s by %s, the operator removes %s "+
 		"first, whose node is free then.", learner.Name,
-		pod.UnplacedFrom.Add(facts.PlaceDeadline).UTC().Format(time.RFC3339), doomed.Name)
+		pod.PlaceUntil().UTC().Format(time.RFC3339), doomed.Name)
 }
 
 func joining(o pass, r facts.Replica) *proposal {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,19 @@ func nowhere(lasted time.Duration) scene {
 }
 
 func otherScheduler(r *facts.Replica) { r.Pod.OtherScheduler = true }
+
+func TestARefusedSpecPromisesNoRemoval(t *testing.T) {
+	const promise = "the operator removes demo-1 first"
+	waits := crowdedOut(3, 4*time.Minute, apart(3))
+	if d := Decide(waits.Observation); !strings.Contains(d.Message, promise) {
+		t.Errorf("%s: %s", d.Rule, d.Message)
+	}
+	refused := desire(waits, func(d *facts.Desired) { d.Fault = "no" })
+	notes := Decide(refused.Observation).Trace.Yielded()
+	if len(notes) == 0 || slices.ContainsFunc(notes, func(n facts.Note) bool { return strings.Contains(n.Message, promise) }) {
+		t.Errorf("%+v", notes)
+	}
+}
 
 func TestWhereNoNodeTakesASuccessor(t *testing.T) {
 	three := crowdedOut(3, 6*time.Minute, apart(3))

@@ -30,16 +30,11 @@ const (
 
 // compact takes away history that fills a member, where space ran out and defragmentation alone would not be enough.
 func compact(o pass) *proposal {
-	keep := o.Desired.Upkeep.KeepHistory
-	switch {
-	case o.due.Compact > 0:
-		return act(changes.Compact{Revision: o.due.Compact}, "etcd takes no more keys, and their history fills the "+
-			"database. What came in the last %s stays, as spec.maintenance.keepHistory asks.", keep)
-	case o.due.IsHistoryYoung:
-		return wait(facts.ReasonAlarm, "What fills the database may be history of the last %s. The operator compacts "+
-			"it once it is older, as spec.maintenance.keepHistory asks.", keep).yielding()
+	if o.due.Compact == 0 {
+		return nil // where history is too young, the rule alarms says so
 	}
-	return nil
+	return act(changes.Compact{Revision: o.due.Compact}, "etcd takes no more keys, and their history fills the database. "+
+		"What came in the last %s stays, as spec.maintenance.keepHistory asks.", o.Desired.Upkeep.KeepHistory)
 }
 
 // dueForCompaction is the revision up to which history is compacted next, or zero. There may be more that is too young.

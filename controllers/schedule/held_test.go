@@ -224,3 +224,14 @@ func TestAPreflightThatLooksAtOneBackupKeepsNoOtherRestoreWaiting(t *testing.T) 
 		t.Error("nothing runs")
 	}
 }
+
+func TestARunThatOnlyTriesAgainIsNotHeldUp(t *testing.T) {
+	for reason, want := range map[string]string{backupplan.ReasonRetrying: "", backupplan.ReasonRunning: "",
+		backupplan.ReasonUnschedulable: "m"} {
+		b := &v1alpha1.EtcdBackup{Status: v1alpha1.EtcdBackupStatus{Conditions: []metav1.Condition{{
+			Type: v1alpha1.BackupComplete, Status: metav1.ConditionFalse, Reason: reason, Message: "m"}}}}
+		if got := runOf(b, v1alpha1.BackupStore{}, nil).HeldUp; got != want {
+			t.Errorf("%s: %q", reason, got)
+		}
+	}
+}

@@ -236,14 +236,16 @@ func AwaitsImage(waiting string) bool { return StartReason(waiting) == ReasonIma
 
 // HasNoPlace reports a Pod that no node took for as long as it takes to make room for one.
 func (o Observation) HasNoPlace(p *Pod) bool {
-	if p == nil || p.Terminating || StartProblems[p.Waiting] != ReasonUnschedulable {
-		return false
-	}
+	return p != nil && !p.Terminating && StartProblems[p.Waiting] == ReasonUnschedulable && o.IsPast(p.PlaceUntil())
+}
+
+// PlaceUntil is by when a node takes a Pod that has had no place since it was created, or since it lost one.
+func (p *Pod) PlaceUntil() time.Time {
 	since := p.Created
 	if p.UnplacedFrom.After(since) {
 		since = p.UnplacedFrom
 	}
-	return o.IsPast(since.Add(PlaceDeadline))
+	return since.Add(PlaceDeadline)
 }
 
 // Alarms that etcd raises.

@@ -120,7 +120,13 @@ func (s *Story) writeKubeconfig(ctx context.Context, path string) error {
 	return nil
 }
 
+// start begins a process, where none runs: two who start it at once begin one.
 func (o *Operator) start() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.process != nil {
+		return nil
+	}
 	process := exec.Command(o.story.Manager, append([]string{"--leader-elect=false", "--namespace", o.story.Namespace,
 		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--agent-image", o.image}, o.flags...)...)
 	process.Env = append(os.Environ(), "KUBECONFIG="+o.kubeconfig, "POD_NAMESPACE="+o.install)
@@ -131,8 +137,6 @@ func (o *Operator) start() error {
 	if err := process.Start(); err != nil {
 		return fmt.Errorf("starting %s: %w", o.story.Manager, err)
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.process = process
 	go o.keepLease(process)
 	return nil
@@ -215,7 +219,7 @@ func (o *Operator) Kill() {
 	o.kills++
 }
 
-// Start starts it again after a kill.
+// Start starts it again after a kill; it leaves one that runs.
 func (o *Operator) Start() {
 	ginkgo.GinkgoHelper()
 	gomega.Expect(o.start()).To(gomega.Succeed())
