@@ -69,7 +69,7 @@ func givesBack(o pass) string {
 // MakesRoom reports a cluster out of space in which the operator makes room by itself, so that a person may wait.
 func MakesRoom(seen facts.Observation) bool {
 	o := current(seen)
-	return o.HasRoom() || isQuotaRaised(o) || isRoomComing(o) || isGivingBack(o) && refilled(o) == ""
+	return o.HasRoom() || isQuotaRaised(o) || isRoomComing(o) || isGivingBack(o) && refilled(o) == "" || isTriedAgain(o)
 }
 
 // LastSilent is the member whose answer alone is missing for NOSPACE to be disarmed; or "".
@@ -93,6 +93,9 @@ func lastSilent(o pass) string {
 // byAPerson says what it takes a person for, and what that one does, as sentences with a space in front.
 func byAPerson(o pass, full facts.Alarm) string {
 	alone := "The operator cannot mend this alone."
+	if isTriedAgain(o) {
+		alone = "The operator makes room once more, which may not last."
+	}
 	if young := youngHistory(o); young != "" {
 		alone = young + " If keys fill it, the operator cannot mend this alone."
 	}
@@ -125,6 +128,12 @@ func refilled(o pass) string {
 		return fmt.Sprintf(" A defragmentation at %s did not free enough, and %s is still full.", at, r.Name)
 	}
 	return ""
+}
+
+// isTriedAgain reports that a member is defragmented, or is next, in vain as it was before: see refilled.
+func isTriedAgain(o pass) bool {
+	_, isBusy := o.Busy()
+	return isBusy || o.due.Defragment.Member != nil
 }
 
 // howToMakeRoom is what a person does where keys fill members, as sentences. Where the spec asks for a quota that is

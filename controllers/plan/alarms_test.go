@@ -3,6 +3,7 @@ package plan
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcdsteward/etcd-steward/controllers/plan/changes"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
@@ -147,5 +148,22 @@ func TestAllMembersThatRaisedItAreDisarmedAtOnceAndEachOnlyOnce(t *testing.T) {
 	if got := Decide(hashing(raising(settledWorld(1), 90, corruptSome), 7).Observation); !strings.Contains(got.Message, "some member") ||
 		!got.NeedsHuman {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestWhatWasFreedInVainAndIsFreedAgainIsNoLastWord(t *testing.T) {
+	filled := func(p *facts.DefragPod) {
+		p.Until, p.Before, p.After = 2000<<20, 1900<<20, 100<<20
+		defragDone(p)
+	}
+	again := storing(raising(settledWorld(3), 90, noSpace), 2000, 1200).edit(2, defragged(time.Minute, filled))
+	const last, notLast = "The operator cannot mend this alone.", "The operator makes room once more, which may not last."
+	if p := alarms(current(again.Observation)); !strings.Contains(p.Message, notLast) || strings.Contains(p.Message, last) ||
+		!MakesRoom(again.Observation) {
+		t.Errorf("%s", p.Message)
+	}
+	keys := again.edit(0, tight).edit(1, tight).edit(2, tight)
+	if p := alarms(current(keys.Observation)); !strings.Contains(p.Message, last) || MakesRoom(keys.Observation) {
+		t.Errorf("%s", p.Message)
 	}
 }

@@ -119,7 +119,8 @@ func outOfDoubt(o pass) string {
 	command := fmt.Sprintf("kubectl etcd-steward restore %s -n %s", o.Cluster.Name, o.Cluster.Namespace)
 	restore := fmt.Sprintf("%[1]s lists backups. %[1]s --from BACKUP makes an EtcdRestore, which says what is lost "+
 		"and waits for your approval.", command)
-	byHand := "decide whose data is right: " + pages.Docs + "docs/failures/data.md#copies-differ."
+	byHand := "decide whose data is right, and make a backup of that to restore: " +
+		pages.Docs + "docs/disaster-recovery.md#bring-the-data-back."
 	if o.Proven == nil {
 		return fmt.Sprintf("No backup of this cluster is known to be restored and compared. If a store has one from "+
 			"before they differed, restore that: %s If none has, %s", restore, byHand)

@@ -219,7 +219,7 @@ func keptRows() []row {
 		{"who writes is to be stopped", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption", facts.ReasonCorruption, "",
 			"Stop all clients: each member answers them differently, and a restore loses what they write now. "},
 		{"which says that no backup is known, and who decides then", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption",
-			facts.ReasonCorruption, "", "If none has, decide whose data is right: https://"},
+			facts.ReasonCorruption, "", "If none has, decide whose data is right, and make a backup of that to restore: https://"},
 		{"and that a backup of a store may be restored", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption", facts.ReasonCorruption, "",
 			"If a store has one from before they differed, restore that: kubectl etcd-steward restore demo -n default lists " +
 				"backups. kubectl etcd-steward restore demo -n default --from BACKUP makes an EtcdRestore, which says what is lost and " +

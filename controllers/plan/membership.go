@@ -327,13 +327,18 @@ func learnerTrouble(o pass, r facts.Replica) *proposal {
 	return p.yielding()
 }
 
-// whomItFollows names the doomed voter whose successor the learner is, as sentences with a space in front, or "".
+// whomItFollows names the voter whose successor the learner is, as sentences with a space in front, or "".
 func whomItFollows(o pass, learner facts.Replica) string {
 	for _, r := range o.Voters() {
 		if r.IsDoomed() {
 			return fmt.Sprintf(" It will take the place of %[1]s, whose volume is being deleted. If the Pod of %[1]s "+
 				"stops before that, its copy of the data is lost.%[2]s", r.Name, goesFirst(o, r, learner))
 		}
+	}
+	if old := o.due.Succeeded; old.Member != nil && !o.Desired.LeavesFirst {
+		return fmt.Sprintf(" It will take the place of %[1]s, which serves until then. Once the spec is put back, the "+
+			"operator removes %[2]s. Once it is put right, the operator makes the Pod of %[2]s anew.", old.Name,
+			learner.Name)
 	}
 	return ""
 }

@@ -32,6 +32,17 @@ func TestEachStopOfAWayThatIsHeldIsNamed(t *testing.T) {
 	}
 }
 
+func TestAHoldForAMemberThatCannotStartSaysWhatHelpsThat(t *testing.T) {
+	o := desire(needing(etcdutil.NeedDowngrade, newer.Version).edit(1, unpullable), func(d *facts.Desired) {
+		d.Target, d.Held = older.Version, facts.Hold{Why: "demo-1 cannot pull its image", Passes: true, Member: "demo-1"}
+	})
+	p := checkMinor(current(o.Observation))
+	if p == nil || p.Reason != facts.ReasonImagePull || !strings.Contains(p.Message, "votes. The Pod of demo-1 cannot start "+
+		"(ImagePullBackOff): not found. Correct spec.image.repository") {
+		t.Errorf("%+v", p)
+	}
+}
+
 func TestAMinorVersionIsLeftOnlyWhereNothingHasToBePutRightFirst(t *testing.T) {
 	three := desire(settledWorld(3), func(d *facts.Desired) { d.Settings.QuotaBytes = 1000 })
 	small := three.edit(1, func(r *facts.Replica) { r.Volume.Bytes = 900 })

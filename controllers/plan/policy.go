@@ -321,7 +321,7 @@ var upkeep = []rule{
 	{"compact",
 		"History of keys is taken away only where space ran out and it fills a member, and never that of the last " +
 			"spec.maintenance.keepHistory.",
-		compact, mayYield | givesWay},
+		compact, givesWay},
 	{nameDefragment,
 		"One member at a time is defragmented, to reclaim space that it does not use, the leader last. All others " +
 			"serve meanwhile, and no backup is read. That it does not answer is no fault before its time is over. " +

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -293,12 +294,20 @@ func checkMinor(o pass) *proposal {
 	case held.Why == "":
 		return nil
 	case held.Passes:
-		return wait(facts.ReasonMinorHeld, "%s, so members stay at etcd %s for now. They go %s to %s once every "+
-			"member serves and votes. The condition Degraded says what that one lacks, and what you can do.", held.Why,
-			stays, direction(o), wayOf(o)).yielding()
+		return wait(reasonOfHold(o, held), "%s, so members stay at etcd %s for now. They go %s to %s once every "+
+			"member serves and votes. %s", held.Why, stays, direction(o), wayOf(o),
+			goesOn(o, facts.Waiting{Member: held.Member})).yielding()
 	}
 	return refuse(facts.ReasonMinorHeld, "Members go on to etcd %s once this is put right: %s. Until then they stay "+
 		"at etcd %s.", wayOf(o), held.Why, stays).byHuman().yielding()
+}
+
+// reasonOfHold is the reason of a hold: that of the member which cannot start, where one is why.
+func reasonOfHold(o pass, held facts.Hold) string {
+	if r := o.Find(held.Member); r.Pod != nil {
+		return cmp.Or(facts.StartReason(r.Pod.Waiting), facts.ReasonMinorHeld)
+	}
+	return facts.ReasonMinorHeld
 }
 
 // direction is where the version that is asked for lies.

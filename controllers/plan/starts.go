@@ -50,12 +50,14 @@ func onceCorrected(r facts.Replica) string {
 	return fmt.Sprintf(" Once spec.image is put right or put back, the operator makes the Pod of %s anew.", r.Name)
 }
 
-// unselected, tainted and unwilling are the scheduler's words (kubernetes/kubernetes:pkg/scheduler/framework/plugins
-// nodeaffinity, tainttoleration, nodeunschedulable).
+// These are the scheduler's words (kubernetes/kubernetes:pkg/scheduler/framework/plugins nodeaffinity, tainttoleration,
+// nodeunschedulable, interpodaffinity, podtopologyspread).
 const (
 	unselected = "didn't match Pod's node affinity/selector"
 	tainted    = "untolerated taint"
 	unwilling  = "were unschedulable"
+	exclusive  = "anti-affinity rules"
+	uneven     = "topology spread constraints"
 )
 
 // howToPlace is what a person can do about a Pod that no node takes. Room helps where a node has too little of it, and
@@ -63,8 +65,10 @@ const (
 func howToPlace(message, selector string) string {
 	nodes, _, _ := strings.Cut(message, ". ") // what follows is of preemption
 	_, why, _ := strings.Cut(nodes, "nodes are available: ")
-	isAll := func(word string) bool {
-		return !slices.ContainsFunc(strings.Split(why, ", "), func(w string) bool { return !strings.Contains(w, word) })
+	isAll := func(words ...string) bool { // each reason has one of these
+		return !slices.ContainsFunc(strings.Split(why, ", "), func(reason string) bool {
+			return !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(reason, w) })
+		})
 	}
 	switch {
 	case isAll(unselected) && selector != "":
@@ -78,6 +82,9 @@ func howToPlace(message, selector string) string {
 		return "Every node keeps it out by a taint: add to spec.pod.tolerations what they ask for, or a node without."
 	case isAll(unwilling):
 		return "Every node is cordoned, and takes no new Pod: kubectl uncordon NODE, or add a node."
+	case isAll(exclusive, uneven, tainted, unselected) && !isAll(tainted, unselected):
+		return "Rules that keep Pods apart leave it no node: add a node, or correct spec.pod.affinity or " +
+			"spec.pod.topologySpreadConstraints."
 	case strings.Contains(why, unwilling):
 		return "Make room on the nodes, uncordon one (kubectl uncordon NODE), or correct what spec.pod asks for."
 	}

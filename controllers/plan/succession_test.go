@@ -77,6 +77,8 @@ func TestAMemberThatNoRestartBringsToTheSpecIsSucceeded(t *testing.T) {
 			r.Pod.Created = now.Add(-2 * facts.PlaceDeadline)
 			r.Pod.UnplacedFrom = r.Pod.Created
 		})
+	untaken := noPlace.edit(3, func(r *facts.Replica) { r.Pod.UnplacedFrom = now })
+	third := facts.Settings{Version: other.Version, Inputs: "c", QuotaBytes: other.QuotaBytes}
 	for _, row := range []row{
 		{"a spec that names another class gets a new member first", reclassed(3), Act, "grow", "", "PrepareMember",
 			"it will take the place of demo-2 (" + why + ")"},
@@ -114,6 +116,14 @@ func TestAMemberThatNoRestartBringsToTheSpecIsSucceeded(t *testing.T) {
 		{"with the spec put back the new member is given up", joining.ofClass("a"), Act, "abandon-learner", "",
 			"RemoveMember", "the size does not ask for it"},
 		{"and one that votes goes again", joined.ofClass("a"), Act, "shrink", "", "LabelRole", "demo-3"},
+		{"no node takes it, and what becomes of it is said", untaken, Refuse, "promote", facts.ReasonUnschedulable, "",
+			"It will take the place of demo-2, which serves until then. Once the spec is put back, the operator removes " +
+				"demo-3. Once it is put right, the operator makes the Pod of demo-3 anew."},
+		{"it is made anew once the spec is put right", wanting(untaken, third), Act, "settings", "", "WriteSettings",
+			"of demo-3"},
+		{"with the settings that it has then", wanting(untaken.edit(3, func(r *facts.Replica) {
+			r.Volume.Settings = third
+		}), third), Act, "pods", "", "DeletePods", "demo-3"},
 		{"a third class gives the new member up", joining.edit(3, bound).ofClass("c"), Act, "abandon-learner",
 			"", "RemoveMember", `its volume is of StorageClass "b", and the spec names "c"`},
 		{"a refused spec does not", desire(joining.edit(3, bound).ofClass("c"), func(d *facts.Desired) { d.Fault = "no" }), Refuse,

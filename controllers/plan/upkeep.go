@@ -33,8 +33,8 @@ func compact(o pass) *proposal {
 	if o.due.Compact == 0 {
 		return nil // where history is too young, the rule alarms says so
 	}
-	return act(changes.Compact{Revision: o.due.Compact}, "etcd takes no more keys, and their history fills the database. "+
-		"What came in the last %s stays, as spec.maintenance.keepHistory asks.", o.Desired.Upkeep.KeepHistory)
+	return act(changes.Compact{Revision: o.due.Compact}, "etcd takes no more keys, and their history fills the "+
+		"database. What came in the last %s stays, as spec.maintenance.keepHistory asks.", o.Desired.Upkeep.KeepHistory)
 }
 
 // dueForCompaction is the revision up to which history is compacted next, or zero. There may be more that is too young.

@@ -21,7 +21,7 @@ var minors = []mutant{
 	},
 	{
 		Name: "a minor is left while a voter is silent",
-		From: "return Hold{Why: r.Name + \" does not answer\", Passes: true}", To: "return Hold{}",
+		From: "return Hold{Why: r.Name + \" does not answer\", Passes: true, Member: r.Name}", To: "return Hold{}",
 		Test: leaving,
 	},
 	{

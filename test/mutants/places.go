@@ -23,14 +23,14 @@ var places = []mutant{
 	},
 	{
 		Name: "a doomed member goes as soon as no node takes its successor", Peer: "",
-		From: "return o.IsPast(since.Add(PlaceDeadline))",
-		To:   "return o.IsPast(since)",
+		From: "return since.Add(PlaceDeadline)",
+		To:   "return since",
 		Test: placeRow("not before five minutes"),
 	},
 	{
 		Name: "how long no node takes a Pod is read from the API server's clock alone", Peer: "",
-		From: "return o.IsPast(since.Add(PlaceDeadline))",
-		To:   "return o.Now.After(since.Add(PlaceDeadline))",
+		From: "o.IsPast(p.PlaceUntil())",
+		To:   "o.Now.After(p.PlaceUntil())",
 		Test: placeRow("nor by one clock alone"),
 	},
 	{

@@ -204,6 +204,7 @@ func (o Incarnation) WhyNotStart(r Replica, c Settings) string {
 type Hold struct {
 	Why    string // what has to be put right; empty for nothing
 	Passes bool   // it ends by itself
+	Member string // whom it waits for, or ""
 }
 
 // snapshotAtMost is how many entries are added to raft's log, at most, so that etcd writes a snapshot.
@@ -239,7 +240,7 @@ func (o Incarnation) whoIsToVote(d Desired) Hold {
 		switch {
 		case r.Ephemeral && r.Storage == d.Storage:
 		case r.IsLearner():
-			return Hold{Why: r.Name + " has no vote yet", Passes: true}
+			return Hold{Why: r.Name + " has no vote yet", Passes: true, Member: r.Name}
 		case r.IsVoter() && r.WhyNotInPlace(d) != "":
 			return Hold{Why: fmt.Sprintf("%s gets a successor (%s)", r.Name, r.WhyNotInPlace(d)), Passes: true}
 		}
@@ -257,13 +258,14 @@ func (o Incarnation) whyVoterStays(r Replica, quotaBytes int64) Hold {
 	case isTold || o.IsServing(r):
 		return Hold{}
 	case r.Answer == nil && r.Pod != nil && AwaitsImage(r.Pod.Waiting):
-		return Hold{Why: fmt.Sprintf("%s cannot pull its image (%s)", r.Name, r.Pod.Waiting), Passes: true}
+		return Hold{Why: fmt.Sprintf("%s cannot pull its image (%s)", r.Name, r.Pod.Waiting), Passes: true,
+			Member: r.Name}
 	case r.Answer == nil && r.Pod != nil && StartReason(r.Pod.Waiting) != "":
-		return Hold{Why: fmt.Sprintf("%s cannot start (%s)", r.Name, r.Pod.Waiting), Passes: true}
+		return Hold{Why: fmt.Sprintf("%s cannot start (%s)", r.Name, r.Pod.Waiting), Passes: true, Member: r.Name}
 	case r.Answer == nil:
-		return Hold{Why: r.Name + " does not answer", Passes: true}
+		return Hold{Why: r.Name + " does not answer", Passes: true, Member: r.Name}
 	}
-	return Hold{Why: r.Name + " is not ready, or has not caught up", Passes: true}
+	return Hold{Why: r.Name + " is not ready, or has not caught up", Passes: true, Member: r.Name}
 }
 
 // roomOf says what the member's database nearly fills. A silent one does not say so, and a volume that grows may not
