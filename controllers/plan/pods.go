@@ -161,10 +161,11 @@ func mayAdopt(o pass, r facts.Replica) bool {
 	return !isGiven || o.IsServedWith(o.Desired.Settings) || !o.IsServedWith(current)
 }
 
-// mayTakeSpec reports whether the settings of the spec suit a member's data, and that of the others.
+// mayTakeSpec reports whether the settings of the spec suit a member's data, that of the others, and how they dial it.
 func mayTakeSpec(o pass, r facts.Replica) bool {
 	isCrowded := len(o.Crowded(o.Desired.Settings)) > 0
-	return o.Desired.Fault == "" && !isCrowded && mayTakeVersion(o, r, o.Desired.Settings.Version)
+	return o.Desired.Fault == "" && !isCrowded && mayTakeVersion(o, r, o.Desired.Settings.Version) &&
+		o.WhyNotUnlisted(r, o.Desired.Settings.Transport) == ""
 }
 
 // mayTakeVersion reports whether a member may be made from this version although it does not run: etcd starts on its

@@ -125,6 +125,20 @@ func TestAStepOfTLSThatWaitsForAMemberThatAPersonHasToMendSaysWhatIsWrongAndWhat
 	}
 }
 
+func TestWhileNoListIsKnownNoMemberTakesASpecByWhichItListensOtherwise(t *testing.T) {
+	asleep := reachedBy(noTLS, permissive, permissive, prepared).edit(0, noPod).edit(1, noPod).edit(2, noPod).blind()
+	for _, said := range Decide(rejecting(asleep.asking(noTLS), "pods").Observation).Trace.Spoken() {
+		if said.Rule == "settings" {
+			t.Errorf("%s", said.Message)
+		}
+	}
+	told := reachedBy(noTLS, prepared, prepared, prepared).edit(2, nextWith(permissive)).blind()
+	told.Desired.Settings.Transport = prepared
+	if !mayTakeSpec(current(told.Observation), told.Find(2)) {
+		t.Error("what it listened with before can be taken back")
+	}
+}
+
 func guardedTransports() []guardRow {
 	begun := reachedBy(permissive, prepared, prepared, prepared).edit(2, nextWith(permissive)).asking(permissive)
 	listed := begun.edit(2, listedWith("https"))
@@ -137,7 +151,11 @@ func guardedTransports() []guardRow {
 	join := changes.AddLearner{Name: "demo-3", Transport: permissive}
 	first := reachedBy(permissive, noTLS, noTLS, noTLS).edit(2, nextWith(prepared))
 	toFirst := otherwise(evict, func(c *changes.EvictPod) { c.Successor.Settings = first.Current.Find("demo-2").Settings() })
+	off := reachedBy(noTLS, permissive, permissive, permissive).edit(2, noPod)
+	retold := changes.WriteSettings{Volumes: []facts.VolumeRef{{Name: "demo-2", UID: "volume-demo-2"}}, Settings: off.Desired.Settings}
 	return []guardRow{
+		{"settings by which a member listens otherwise while no list is known", off, retold, off.blind(), retold,
+			"demo-2 must not be given these settings: it would listen with http, and nobody can be asked"},
 		{"a member that its peers would not dial as it listens", listed, evict, begun, evict,
 			"demo-2 must not be started so: it would listen with https, and its peers dial http://demo-2."},
 		{"nor is it started so", listed.edit(2, noPod), start, begun.edit(2, noPod), start, "demo-2 must not be started so"},

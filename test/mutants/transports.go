@@ -9,6 +9,18 @@ var transports = []mutant{
 		Test: guardRow("a member that its peers would not dial as it listens"),
 	},
 	{
+		Name: "the guard gives a member settings by which it listens otherwise while nobody can list it so", Peer: "",
+		From: "	if why := o.WhyNotUnlisted(r, c.Transport); why != \"\" {\n",
+		To:   "	if why := o.WhyNotUnlisted(r, c.Transport); false {\n",
+		Test: guardRow("settings by which a member listens otherwise while no list is known"),
+	},
+	{
+		Name: "a member that cannot start takes a spec by which it listens otherwise", Peer: "",
+		From: "		o.WhyNotUnlisted(r, o.Desired.Settings.Transport) == \"\"",
+		To:   "		true",
+		Test: "TestWhileNoListIsKnownNoMemberTakesASpecByWhichItListensOtherwise",
+	},
+	{
 		Name: "the guard lets a member be dialled by one that has no certificate", Peer: "",
 		From: "case isListed && c.Scheme == etcdutil.SchemeHTTPS && !other.HasCertificates():",
 		To:   "case isListed && c.Scheme == etcdutil.SchemeHTTPS && false:",

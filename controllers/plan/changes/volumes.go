@@ -40,6 +40,9 @@ func guardSettings(o facts.View, ref facts.VolumeRef, c facts.Settings) Veto {
 	if !r.IsRecorded() || !r.HasVolume(ref) || r.Pod != nil && r.Pod.Settings == c {
 		return guardFirstSettings(o, ref, c)
 	}
+	if why := o.WhyNotUnlisted(r, c.Transport); why != "" {
+		return quorumAtRisk("%s must not be given these settings: %s.", r.Name, why)
+	}
 	if why := o.WhyNotOnData(r, c.Version); why != "" {
 		return dataAtRisk("etcd %s must not start on the data of %s: %s.", c.Version, r.Name, why)
 	}

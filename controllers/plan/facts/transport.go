@@ -221,6 +221,18 @@ func (o Incarnation) WhyNotTransport(r Replica, t etcdutil.Transport) string {
 	return ""
 }
 
+// WhyNotUnlisted says why a member must not be given settings by which it listens otherwise, or "": while no list is
+// known, nobody can be asked to have its peers dial that. It may listen as it did, or as it was told before: of one
+// that was told and is not listed so yet, the others make a quorum, and list it.
+func (o Incarnation) WhyNotUnlisted(r Replica, t etcdutil.Transport) string {
+	had := r.transports()
+	listens := func(h etcdutil.Transport) bool { return h.PeerScheme() == t.PeerScheme() }
+	if o.Membership.Known || !o.IsAlive() || o.IsAlone(r) || len(had) == 0 || slices.ContainsFunc(had, listens) {
+		return ""
+	}
+	return fmt.Sprintf("it would listen with %s, and nobody can be asked to have its peers dial that", t.PeerScheme())
+}
+
 // WhyKeepTLS says what keeps certificates where the spec wants them gone, as sentences, or "". Without them the
 // operator has no user in etcd, and no EtcdClient has one.
 func (o View) WhyKeepTLS() string {

@@ -65,6 +65,34 @@ func TestATurnOfTLSIsCalledOffAtEachOfItsSteps(t *testing.T) {
 	}
 }
 
+// Nobody can be asked to list a member otherwise while all are down, so none may come back to listen otherwise.
+func TestATurnOfTLSThatIsPutToSleepAtEachOfItsStepsWakesAsAClusterAlthoughPodsAreRefused(t *testing.T) {
+	for _, way := range [][2]etcdutil.Transport{{etcdutil.TransportPlain, etcdutil.TransportTLS}, {etcdutil.TransportTLS, etcdutil.TransportPlain}} {
+		for passes := range 40 {
+			spec := Spec3(3)
+			spec.TLS = way[0].HasCertificates()
+			w := settledWorld(t, spec)
+			w.askForTLS(way[1])
+			goOn := func(n int) {
+				for range n {
+					w.Advance()
+					w.Pass()
+				}
+			}
+			goOn(passes)
+			w.Sleep()
+			w.Settle(600)
+			w.Refuse(kindPod, true)
+			w.Spec.Size = 3
+			goOn(40)
+			w.Refuse(kindPod, false)
+			if d, _ := w.Settle(2000); d.Verdict != plan.Settled || len(w.Violations) > 0 {
+				t.Fatalf("to %q, asleep after %d passes: %s: %s\n%s", way[1], passes, d.Verdict, d.Message, firstStory(t, w))
+			}
+		}
+	}
+}
+
 // A few of the stories that the soak plays more of.
 func TestNoStoryOfTLSThatIsTurnedCutsAMemberOff(t *testing.T) {
 	for _, name := range []string{"turned-tls", "turned-tls-and-more"} {
