@@ -327,7 +327,7 @@ func (w *World) prepare(c changes.PrepareMember, effects *budgetOfEffects) {
 		}
 		w.objects.bootstrap.Promised, w.objects.bootstrap.NextOrdinal = c.Volume.Name, ordinal+1
 	}
-	if c.Secret && w.admits(kindSecret, c.Volume.Name, effects) {
+	if c.Secret && !w.isIssued(c.Volume.Name) && w.admits(kindSecret, c.Volume.Name, effects) {
 		w.issue(c.Volume.Name)
 	}
 	if !w.Spec.Ephemeral && w.admits(kindVolume, c.Volume.Name, effects) {

@@ -74,10 +74,12 @@ func (w *World) isAnyDrained(c *cluster) bool {
 	})
 }
 
-// checkDrain holds the operator to its budget: while there is one, no drain takes the quorum.
+// checkDrain holds the operator to its budget: while there is one, no drain takes the quorum. No client is led to an
+// only member without a label, and it starts again on its volume.
 func (w *World) checkDrain(name string) {
 	c := w.written()
-	if c == nil || w.objects.budget == 0 || !c.hasVoter(name) || !w.hasQuorum(c) {
+	if c == nil || w.objects.budget == 0 || !c.hasVoter(name) || !w.hasQuorum(c) ||
+		len(c.voters()) == 1 && !w.objects.pods[name].isCounted() {
 		return
 	}
 	left := slices.DeleteFunc(w.runningVoters(c), func(p *process) bool { return p.pod == name })

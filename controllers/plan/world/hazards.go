@@ -80,8 +80,10 @@ func (w *World) Calm() {
 	}
 	w.Fenced, w.drained = "", nil
 	w.Spec.StorageBytes = min(w.Spec.StorageBytes, 12<<30)
-	if w.Spec.Attributes == noSuchSpeed {
-		w.Spec.Attributes = ""
+	for _, asked := range []*string{&w.Spec.Attributes, &w.Spec.WAL.Attributes} {
+		if *asked == noSuchSpeed {
+			*asked = ""
+		}
 	}
 	for uid := range w.disks {
 		w.makeRoom(uid)

@@ -219,6 +219,11 @@ func (w *World) issue(name string) {
 	w.objects.trusts[name] = trustIn{w.objects.members(), now}
 }
 
+// isIssued reports that the certificates of a member are what they have to be.
+func (w *World) isIssued(name string) bool {
+	return w.objects.secrets[name] == w.objects.ca && slices.Equal(w.objects.trusts[name].named, w.objects.members())
+}
+
 // turnCA makes one turn of the roll of the CA, in one write.
 func (w *World) turnCA(c changes.TurnCA) error {
 	b := &w.objects.beside
