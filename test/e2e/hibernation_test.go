@@ -3,15 +3,19 @@ package e2e
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcdsteward/etcd-steward/api/v1alpha1"
+	"github.com/etcdsteward/etcd-steward/controllers/apply"
 	"github.com/etcdsteward/etcd-steward/controllers/plan/facts"
 	"github.com/etcdsteward/etcd-steward/controllers/resources"
+	"github.com/etcdsteward/etcd-steward/pkg/etcdutil"
 	"github.com/etcdsteward/etcd-steward/test/e2e/world"
 )
 
@@ -68,6 +72,29 @@ var _ = Describe("A cluster with size 0", Label("lifecycle"), func() {
 		again.AwaitReady(ctx, 3)
 		expectSame(ctx, again, was)
 		Expect(again.Filled(ctx, "kept")).To(Equal(3), "keys that were there before")
+	})
+
+	It("in the middle of a turn of TLS wakes as a cluster, although a quota refused its Pods", perStory, func(ctx context.Context) {
+		cluster := story.Create(ctx, "sleepy", 3, func(c *v1alpha1.EtcdCluster) { asksForTLS(v1alpha1.TLSPermissive)(&c.Spec) })
+		cluster.AwaitReady(ctx, 3)
+		cluster.Fill(ctx, "kept", 3)
+		was := identityOf(ctx, cluster)
+		cluster.Change(ctx, asksForTLS(v1alpha1.TLSDisabled))
+		Eventually(ctx, cluster.History.Rules).WithPolling(20 * time.Millisecond).Should(ContainElement("peer-url"))
+		putToSleep(ctx, cluster)
+		quota := limitNamespace(ctx, corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")})
+		asleep, err := settingsOnVolumes(ctx, cluster)
+		Expect(err).NotTo(HaveOccurred())
+		cluster.Resize(ctx, 3)
+		cluster.AwaitStep(ctx, apply.RejectedQuota)
+		Consistently(ctx, func() ([]string, error) { return settingsOnVolumes(ctx, cluster) }).WithTimeout(15*time.Second).
+			Should(Equal(asleep), "nobody can list a member otherwise while all are down")
+		Expect(kube.Client.Delete(ctx, quota)).To(Succeed())
+		Eventually(ctx, func() (int, error) { return reachedBy(ctx, cluster, etcdutil.TransportPlain) }).WithTimeout(4 * time.Minute).
+			Should(Equal(3))
+		cluster.AwaitReady(ctx, 3)
+		expectSame(ctx, cluster, was)
+		Expect(cluster.Filled(ctx, "kept")).To(Equal(3), "keys that were there before")
 	})
 
 	It("in the middle of a roll, and back midway, loses nothing that was acknowledged", perStory, func(ctx context.Context) {
@@ -243,4 +270,14 @@ func expectUnwritten(ctx context.Context, c *world.Cluster) {
 	since := mark(ctx)
 	Consistently(ctx, func() ([]world.Request, error) { return kube.OperatorWrites(ctx, since, c.Namespace) }).WithTimeout(watching).
 		Should(BeEmpty(), "decisions:\n%s", c.History)
+}
+
+// settingsOnVolumes are what the next Pods of the first three members are made from.
+func settingsOnVolumes(ctx context.Context, c *world.Cluster) (out []string, err error) {
+	for i := range 3 {
+		claim := &corev1.PersistentVolumeClaim{}
+		err = errors.Join(err, kube.Client.Get(ctx, key(c.Member(i)), claim))
+		out = append(out, claim.Annotations[v1alpha1.AnnotationInputs])
+	}
+	return out, err
 }
