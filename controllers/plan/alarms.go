@@ -130,10 +130,11 @@ func refilled(o pass) string {
 	return ""
 }
 
-// isTriedAgain reports that a member is defragmented, or is next, in vain as it was before: see refilled.
+// isTriedAgain reports that room is made now, in vain as it was before: see refilled.
 func isTriedAgain(o pass) bool {
 	_, isBusy := o.Busy()
-	return isBusy || o.due.Defragment.Member != nil
+	next := o.due.Defragment
+	return isBusy && !o.IsOutOfSpace() || next.Member != nil && whyNotDefrag(o, next) == ""
 }
 
 // howToMakeRoom is what a person does where keys fill members, as sentences. Where the spec asks for a quota that is

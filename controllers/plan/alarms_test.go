@@ -162,6 +162,10 @@ func TestWhatWasFreedInVainAndIsFreedAgainIsNoLastWord(t *testing.T) {
 		!MakesRoom(again.Observation) {
 		t.Errorf("%s", p.Message)
 	}
+	silenced := again.edit(1, unready)
+	if p := alarms(current(silenced.Observation)); !strings.Contains(p.Message, last) || MakesRoom(silenced.Observation) {
+		t.Errorf("while another member does not serve: %s", p.Message)
+	}
 	keys := again.edit(0, tight).edit(1, tight).edit(2, tight)
 	if p := alarms(current(keys.Observation)); !strings.Contains(p.Message, last) || MakesRoom(keys.Observation) {
 		t.Errorf("%s", p.Message)

@@ -165,7 +165,7 @@ func goesOn(o pass, waits facts.Waiting) string {
 	switch {
 	case waits.WayOn != "":
 		return waits.WayOn
-	case p == nil, p.Verdict == Wait && p.Reason == facts.ReasonNotReady,
+	case p == nil, p.Verdict == Wait && p.Reason == facts.ReasonNotReady && r.Pod != nil,
 		p.Verdict == Wait && p.Reason == facts.ReasonPodLeaving && r.Pod.WhyNotStopped() == "":
 		return "It goes on by itself."
 	}

@@ -335,10 +335,10 @@ func whomItFollows(o pass, learner facts.Replica) string {
 				"stops before that, its copy of the data is lost.%[2]s", r.Name, goesFirst(o, r, learner))
 		}
 	}
-	if old := o.due.Succeeded; old.Member != nil && !o.Desired.LeavesFirst {
-		return fmt.Sprintf(" It will take the place of %[1]s, which serves until then. Once the spec is put back, the "+
-			"operator removes %[2]s. Once it is put right, the operator makes the Pod of %[2]s anew.", old.Name,
-			learner.Name)
+	isKeptOut := learner.Pod != nil && facts.StartReason(learner.Pod.Waiting) == facts.ReasonUnschedulable
+	if old := o.due.Succeeded; isKeptOut && old.Member != nil && len(o.Voters()) >= o.Desired.Size {
+		return fmt.Sprintf(" It will take the place of %[1]s. Once spec.pod is put right or put back, the operator "+
+			"makes the Pod of %[2]s anew, or removes %[2]s.", old.Name, learner.Name)
 	}
 	return ""
 }

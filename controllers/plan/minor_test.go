@@ -36,10 +36,25 @@ func TestAHoldForAMemberThatCannotStartSaysWhatHelpsThat(t *testing.T) {
 	o := desire(needing(etcdutil.NeedDowngrade, newer.Version).edit(1, unpullable), func(d *facts.Desired) {
 		d.Target, d.Held = older.Version, facts.Hold{Why: "demo-1 cannot pull its image", Passes: true, Member: "demo-1"}
 	})
-	p := checkMinor(current(o.Observation))
-	if p == nil || p.Reason != facts.ReasonImagePull || !strings.Contains(p.Message, "votes. The Pod of demo-1 cannot start "+
-		"(ImagePullBackOff): not found. Correct spec.image.repository") {
-		t.Errorf("%+v", p)
+	started := o.edit(1, func(r *facts.Replica) {
+		r.Pod.Running, r.Pod.Started, r.Pod.Waiting, r.Pod.Phase, r.Pod.ReadySince = true, true, "", facts.PodRunning, now
+	})
+	for name, row := range map[string]struct {
+		world           scene
+		reason, message string
+	}{
+		"an image": {o, facts.ReasonImagePull, "votes. The Pod of demo-1 cannot start (ImagePullBackOff): not found. Correct " +
+			"spec.image.repository"},
+		"an image of a sidecar": {o.edit(1, func(r *facts.Replica) { r.Pod.StartsAfter = "mesh" }), facts.ReasonSidecar,
+			"container mesh of its Pod starts first"},
+		"no Pod":    {o.edit(1, noPod), facts.ReasonNotReady, "Member demo-1 is not well"},
+		"a moment":  {started, facts.ReasonMinorHeld, "It goes on by itself."},
+		"no member": {desire(o, func(d *facts.Desired) { d.Held.Member = "" }), facts.ReasonMinorHeld, "serves and votes."},
+	} {
+		p := checkMinor(current(row.world.Observation))
+		if p == nil || p.Reason != row.reason || !strings.Contains(p.Message, row.message) {
+			t.Errorf("%s: %+v", name, p)
+		}
 	}
 }
 

@@ -199,7 +199,10 @@ func untilReplaced(o pass, r facts.Replica) string {
 			r.Name)
 	}
 	at := overdueAt(o.Judged, j)
-	if !o.Now.Before(at) && !o.IsPast(at) {
+	if o.IsPast(at) {
+		return "" // the rule replace says what it waits for
+	}
+	if !o.Now.Before(at) {
 		return fmt.Sprintf(" The API server's clock says that it is time to replace %[2]s, and the clock of the "+
 			"operator's node is %[1]s behind. The operator replaces %[2]s once both say so: set the wrong one right.",
 			o.Ahead, r.Name)

@@ -350,7 +350,7 @@ func caSourceRows() []row {
 		{"a renewed certificate of the CA is taken in one turn", naming(givenAlone(), renewedSource()), Act, "roll-ca", "", "TurnCA",
 			"Renew the certificate of the CA in Secret demo-ca from Secret corp: it has the same name and key"},
 		{"a CA that cannot be used is told, and nothing is replaced", naming(steady(), wrong(givenSource)), Refuse, "ca-source", facts.ReasonCASource, "",
-			"spec.tls.clientCA names Secret corp for the CA for clients, and that cannot be used: tls.key is missing. Until then members trust the CAs in Secret demo-ca, and no other."},
+			"spec.tls.clientCA names Secret corp for the CA for clients, and that cannot be used: tls.key is missing. Until it can be used, the CAs for clients stay those in Secret demo-ca."},
 		{"a Secret that is not there is waited for", naming(steady(), absentSecret()), Wait, "ca-source", facts.ReasonCASource, "", "Create the Secret"},
 		{"a roll stands still while it is not known which CA is wanted", naming(givenBeside(), wrong(otherSource())), Refuse, "ca-source", facts.ReasonCASource, "", ""},
 		{"what the operator has a copy of signs on without its Secret", naming(givenAlone(), absentSecret()), Settled, RuleSettled, facts.ReasonSettled, "", ""},

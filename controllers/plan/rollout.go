@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -294,20 +293,26 @@ func checkMinor(o pass) *proposal {
 	case held.Why == "":
 		return nil
 	case held.Passes:
-		return wait(reasonOfHold(o, held), "%s, so members stay at etcd %s for now. They go %s to %s once every "+
-			"member serves and votes. %s", held.Why, stays, direction(o), wayOf(o),
-			goesOn(o, facts.Waiting{Member: held.Member})).yielding()
+		reason, helps := helpForHeld(o, held)
+		return wait(reason, "%s, so members stay at etcd %s for now. They go %s to %s once every member serves and "+
+			"votes.%s", held.Why, stays, direction(o), wayOf(o), helps).yielding()
 	}
 	return refuse(facts.ReasonMinorHeld, "Members go on to etcd %s once this is put right: %s. Until then they stay "+
 		"at etcd %s.", wayOf(o), held.Why, stays).byHuman().yielding()
 }
 
-// reasonOfHold is the reason of a hold: that of the member which cannot start, where one is why.
-func reasonOfHold(o pass, held facts.Hold) string {
-	if r := o.Find(held.Member); r.Pod != nil {
-		return cmp.Or(facts.StartReason(r.Pod.Waiting), facts.ReasonMinorHeld)
+// helpForHeld is what a person can do about the member that others wait for, as a sentence with a space in front, or "";
+// and the reason: that of what it lacks, where that does not pass by itself.
+func helpForHeld(o pass, held facts.Hold) (reason, helps string) {
+	r := o.Find(held.Member)
+	if r.Name == "" || r.IsLearner() { // of which the rule promote tells
+		return facts.ReasonMinorHeld, ""
 	}
-	return facts.ReasonMinorHeld
+	helps = goesOn(o, facts.Waiting{Member: r.Name})
+	if p := ailment(o, r); p != nil && p.Message == helps {
+		return p.Reason, " " + helps
+	}
+	return facts.ReasonMinorHeld, " " + helps
 }
 
 // direction is where the version that is asked for lies.

@@ -56,8 +56,9 @@ const (
 	unselected = "didn't match Pod's node affinity/selector"
 	tainted    = "untolerated taint"
 	unwilling  = "were unschedulable"
-	exclusive  = "anti-affinity rules"
-	uneven     = "topology spread constraints"
+	exclusive  = "didn't match pod anti-affinity rules"
+	uneven     = "didn't match pod topology spread constraints"
+	unzoned    = "missing required label" // for these
 )
 
 // howToPlace is what a person can do about a Pod that no node takes. Room helps where a node has too little of it, and
@@ -82,8 +83,8 @@ func howToPlace(message, selector string) string {
 		return "Every node keeps it out by a taint: add to spec.pod.tolerations what they ask for, or a node without."
 	case isAll(unwilling):
 		return "Every node is cordoned, and takes no new Pod: kubectl uncordon NODE, or add a node."
-	case isAll(exclusive, uneven, tainted, unselected) && !isAll(tainted, unselected):
-		return "Rules that keep Pods apart leave it no node: add a node, or correct spec.pod.affinity or " +
+	case isAll(exclusive, uneven, tainted) && !strings.Contains(why, unzoned):
+		return "Rules that keep Pods apart leave it no node: add one, bring one back, or correct spec.pod.affinity or " +
 			"spec.pod.topologySpreadConstraints."
 	case strings.Contains(why, unwilling):
 		return "Make room on the nodes, uncordon one (kubectl uncordon NODE), or correct what spec.pod asks for."

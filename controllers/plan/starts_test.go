@@ -24,10 +24,13 @@ func TestWhatHelpsAPodThatNoNodeTakesGoesByWhatKeepsEachOfThemFromThat(t *testin
 		"3 node(s) were unschedulable. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.": {
 			noSelector: "Every node is cordoned, and takes no new Pod: kubectl uncordon NODE, or add a node."},
 		"1 node(s) had untolerated taint(s), 3 node(s) didn't match pod anti-affinity rules.": {
-			noSelector: "Rules that keep Pods apart leave it no node: add a node, or correct spec.pod.affinity or " +
+			noSelector: "Rules that keep Pods apart leave it no node: add one, bring one back, or correct spec.pod.affinity or " +
 				"spec.pod.topologySpreadConstraints."},
-		"1 node(s) had untolerated taint(s), 2 node(s) didn't match Pod's node affinity/selector.": {noSelector: room},
-		"1 Insufficient cpu, 2 node(s) didn't match pod topology spread constraints.":              {noSelector: room},
+		"1 node(s) had untolerated taint(s), 2 node(s) didn't match Pod's node affinity/selector.":             {noSelector: room},
+		"2 node(s) didn't match pod topology spread constraints (missing required label).":                     {noSelector: room},
+		"2 node(s) didn't satisfy existing pods anti-affinity rules.":                                          {noSelector: room},
+		"1 node(s) didn't match pod anti-affinity rules, 2 node(s) didn't match Pod's node affinity/selector.": {noSelector: room},
+		"1 Insufficient cpu, 2 node(s) didn't match pod topology spread constraints.":                          {noSelector: room},
 		"1 Insufficient cpu, 2 node(s) were unschedulable.": {
 			selecting: "Make room on the nodes, uncordon one (kubectl uncordon NODE), or correct what spec.pod asks for."},
 	} {

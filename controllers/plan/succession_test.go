@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -117,8 +118,8 @@ func TestAMemberThatNoRestartBringsToTheSpecIsSucceeded(t *testing.T) {
 			"RemoveMember", "the size does not ask for it"},
 		{"and one that votes goes again", joined.ofClass("a"), Act, "shrink", "", "LabelRole", "demo-3"},
 		{"no node takes it, and what becomes of it is said", untaken, Refuse, "promote", facts.ReasonUnschedulable, "",
-			"It will take the place of demo-2, which serves until then. Once the spec is put back, the operator removes " +
-				"demo-3. Once it is put right, the operator makes the Pod of demo-3 anew."},
+			"It will take the place of demo-2. Once spec.pod is put right or put back, the operator makes the Pod of demo-3 " +
+				"anew, or removes demo-3."},
 		{"it is made anew once the spec is put right", wanting(untaken, third), Act, "settings", "", "WriteSettings",
 			"of demo-3"},
 		{"with the settings that it has then", wanting(untaken.edit(3, func(r *facts.Replica) {
@@ -246,5 +247,28 @@ func TestAMemberThatNoNodeTakesAsTheSpecIsServesOnAsItWasUntilItIsSucceeded(t *t
 			"as the spec asks"},
 	} {
 		t.Run(row.name, row.check)
+	}
+}
+
+func TestWhatBecomesOfALearnerIsPromisedOnlyOfASuccessorThatNoNodeTakes(t *testing.T) {
+	starts := leavingPool(3).with(starting(3)).promising(3).edit(3, rolled)
+	kept := starts.edit(3, tied("3 node(s) didn't match Pod's node affinity/selector"))
+	for name, row := range map[string]struct {
+		world scene
+		says  bool
+	}{
+		"one that no node takes": {kept, true}, "one that starts": {starts, false}, "one for a larger size": {kept.sized(5), false},
+	} {
+		p := promote(current(row.world.Observation))
+		if p == nil || strings.Contains(p.Message, "anew, or removes demo-3") != row.says {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+func TestAHoldNamesTheLearnerThatHasNoVoteBeforeAVoterThatIsToGo(t *testing.T) {
+	o := leavingPool(3).with(starting(3)).promising(3).edit(3, rolled)
+	if hold := o.Current.WhyStay(o.Desired, nil); hold.Member != "demo-3" {
+		t.Errorf("%+v", hold)
 	}
 }

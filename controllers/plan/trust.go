@@ -117,7 +117,7 @@ func caSource(o pass) *proposal {
 		}
 		says := fmt.Sprintf("%s names %s for the CA for %s, and that cannot be used: %s.",
 			facts.CAField(ca.Port), from.From, ca.Port, from.Fault)
-		goesOn := fmt.Sprintf("Until then members trust the CAs in Secret %s, and no other. ", ca.Name)
+		goesOn := fmt.Sprintf("Until it can be used, the CAs for %s stay those in Secret %s. ", ca.Port, ca.Name)
 		if !isThere {
 			goesOn = "The cluster begins as soon as it can be used. "
 		}
@@ -137,7 +137,7 @@ func isFirstCA(o pass, ca facts.Object) bool {
 
 // whoseSource waits for a Secret or an issuer that may come, and leaves one that is wrong to a person.
 func whoseSource(o pass, from facts.CASource, says string, yields bool) *proposal {
-	come, right := "Create the Secret, or put", "Put the Secret right, and the operator takes it. Or put"
+	come, right := "Create the Secret, or put", "Put the Secret right or name another one, and the operator goes on with that. Or put"
 	if from.Origin == facts.OriginIssuer {
 		come = "It goes on by itself once that is there. If it does not come, put the issuer right, or put"
 		right = "Put the issuer right. The operator asks it again an hour later, or as soon as that " +

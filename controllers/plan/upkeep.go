@@ -31,7 +31,7 @@ const (
 // compact takes away history that fills a member, where space ran out and defragmentation alone would not be enough.
 func compact(o pass) *proposal {
 	if o.due.Compact == 0 {
-		return nil // where history is too young, the rule alarms says so
+		return nil // where history is too young, the rule alarms says what helps
 	}
 	return act(changes.Compact{Revision: o.due.Compact}, "etcd takes no more keys, and their history fills the "+
 		"database. What came in the last %s stays, as spec.maintenance.keepHistory asks.", o.Desired.Upkeep.KeepHistory)

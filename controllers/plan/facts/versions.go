@@ -236,13 +236,15 @@ func (o Incarnation) WhyStay(d Desired, schedules []Schedule) Hold {
 
 // whoIsToVote says which member has no vote yet, or moves first. Ephemeral members are succeeded at each stop.
 func (o Incarnation) whoIsToVote(d Desired) Hold {
-	for _, r := range o.Members {
-		switch {
-		case r.Ephemeral && r.Storage == d.Storage:
-		case r.IsLearner():
+	isFleeting := func(r Replica) bool { return r.Ephemeral && r.Storage == d.Storage }
+	for _, r := range o.Learners() {
+		if !isFleeting(r) {
 			return Hold{Why: r.Name + " has no vote yet", Passes: true, Member: r.Name}
-		case r.IsVoter() && r.WhyNotInPlace(d) != "":
-			return Hold{Why: fmt.Sprintf("%s gets a successor (%s)", r.Name, r.WhyNotInPlace(d)), Passes: true}
+		}
+	}
+	for _, r := range o.Voters() {
+		if why := r.WhyNotInPlace(d); why != "" && !isFleeting(r) {
+			return Hold{Why: fmt.Sprintf("%s gets a successor (%s)", r.Name, why), Passes: true}
 		}
 	}
 	return Hold{}
