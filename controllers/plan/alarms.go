@@ -42,7 +42,7 @@ func alarms(o pass) *proposal {
 			facts.AlarmNoSpace, forOther(o, full[0]), o.Fullest()).yielding()
 	case len(full) > 0 && isGivingBack(o) && refilled(o) == "":
 		return wait(facts.ReasonAlarm, "etcd raised %s%s and takes no more keys: the %s. %s If that "+
-			"frees too little, this message says what you do.%s", facts.AlarmNoSpace, forOther(o, full[0]),
+			"frees too little, this message then says what you do.%s", facts.AlarmNoSpace, forOther(o, full[0]),
 			o.Fullest(), givesBack(o), restartsMeanwhile(o)).yielding()
 	case len(full) > 0 && lastSilent(o) != "":
 		return wait(facts.ReasonAlarm, "etcd raised %s%s and takes no more keys. Every member that answers has "+
@@ -107,8 +107,8 @@ func youngHistory(o pass) string {
 	if !o.due.IsHistoryYoung || o.History.IsRead || !o.History.IsSteady || o.Desired.Upkeep.KeepHistory == 0 {
 		return ""
 	}
-	return fmt.Sprintf("What fills it may be history of the last %s. The operator compacts that once it is older: a "+
-		"shorter spec.maintenance.keepHistory lets it do so sooner.", o.Desired.Upkeep.KeepHistory)
+	return fmt.Sprintf("What fills it may be history of the last %[1]s. The operator compacts that once it is older, "+
+		"in at most %[1]s: a shorter spec.maintenance.keepHistory lets it do so sooner.", o.Desired.Upkeep.KeepHistory)
 }
 
 // refilled says of which member room was made a short while ago in vain: keys fill it, or history that is too young to
@@ -169,12 +169,12 @@ func whatFills(o pass) string {
 
 // restartsMeanwhile says what becomes of a change of the spec while an alarm stands: see isHeldByAlarm.
 func restartsMeanwhile(o pass) string {
-	restarts := "members restart with all that it asks, one at a time."
+	how := "one at a time"
 	if len(o.Voters()) == 1 {
-		restarts = "the only member restarts with all that it asks, and etcd is down for some seconds."
+		how = "and etcd is down for some seconds"
 	}
-	return " Until the alarm is gone, no member restarts for the spec, unless it raises the quota: then " +
-		restarts
+	return " Until the alarm is gone, members restart for the spec only if it raises spec.etcd.quotaBackendBytes: " +
+		"then with all that it asks, " + how + "."
 }
 
 func filterAlarms(all []facts.Alarm, name string) []facts.Alarm {

@@ -57,7 +57,7 @@ func alarmRows() []row {
 			Refuse, "alarms", facts.ReasonAlarm, "", "or delete keys and compact, and the operator defragments. It compacts " +
 				"nothing itself, since spec.maintenance.compactOnNoSpace is false."},
 		{"a single member restarts for it", raising(settledWorld(1), 100, noSpace), Refuse, "alarms", facts.ReasonAlarm, "",
-			"then the only member restarts with all that it asks, and etcd is down for some seconds."},
+			"then with all that it asks, and etcd is down for some seconds."},
 		{"what fills it is named as the newest backup has it", fills(raising(three, 100, noSpace), "900Mi in /registry/events/"),
 			Refuse, "alarms", facts.ReasonAlarm, "", "The newest backup has 900Mi in /registry/events/."},
 		{"nor while one does not answer: it is all that is missing", raising(three, 10, noSpace).edit(1, silent), Refuse,

@@ -301,8 +301,8 @@ func checkMinor(o pass) *proposal {
 		"at etcd %s.", wayOf(o), held.Why, stays).byHuman().yielding()
 }
 
-// helpForHeld is what a person can do about the member that others wait for, as a sentence with a space in front, or "";
-// and the reason: that of what it lacks, where that does not pass by itself.
+// helpForHeld is what a person can do about the member that others wait for, as a sentence with a space in front, or
+// "", and the reason: that of what it lacks, where that does not pass by itself.
 func helpForHeld(o pass, held facts.Hold) (reason, helps string) {
 	r := o.Find(held.Member)
 	if r.Name == "" || r.IsLearner() { // of which the rule promote tells

@@ -89,7 +89,7 @@ func crowdedRows() []row {
 			facts.ReasonSettled, "", ""},
 
 		{"while space ran out no member gets other settings", wanting(raising(three, 90, noSpace), other), Refuse,
-			"alarms", facts.ReasonAlarm, "", "no member restarts for the spec, unless it raises the quota: then members restart"},
+			"alarms", facts.ReasonAlarm, "", "members restart for the spec only if it raises spec.etcd.quotaBackendBytes: then with all"},
 		{"but a larger quota, which is the cure", wanting(raising(three, 90, noSpace), larger), Act, "roll",
 			"", "WriteSettings", ""},
 		{"also the ones that do not have it yet",

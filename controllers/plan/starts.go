@@ -22,11 +22,21 @@ var correctImage = "Correct spec.image.repository, spec.image.digests or spec.im
 	"flags --etcd-repository, --etcd-digest and --image-pull-secret: see " + pages.Docs + "docs/air-gapped.md. " +
 	"Kubernetes tries again by itself."
 
+// reachRegistry is the same where a node did not get so far as to ask for it.
+var reachRegistry = "The node does not reach that registry: mend its DNS or network, or correct " +
+	"spec.image.repository, or the operator's flag --etcd-repository: see " + pages.Docs + "docs/air-gapped.md. " +
+	"Kubernetes tries again by itself."
+
+// notReached is in each error of a connection that did not come about (golang/go:src/net/net.go OpError).
+const notReached = "dial tcp"
+
 // howToStart is what Kubernetes says of a Pod that does not start, with what a person can do about it.
 func howToStart(waiting, message, selector string) string {
 	advice := ""
 	message = cmp.Or(strings.TrimSuffix(message, "."), "Kubernetes does not say why") + "."
 	switch reason := facts.StartReason(waiting); {
+	case reason == facts.ReasonImagePull && strings.Contains(message, notReached):
+		advice = reachRegistry
 	case reason == facts.ReasonImagePull:
 		advice = correctImage
 	case reason == facts.ReasonProvisioning:
@@ -84,8 +94,8 @@ func howToPlace(message, selector string) string {
 	case isAll(unwilling):
 		return "Every node is cordoned, and takes no new Pod: kubectl uncordon NODE, or add a node."
 	case isAll(exclusive, uneven, tainted) && !strings.Contains(why, unzoned):
-		return "Rules that keep Pods apart leave it no node: add one, bring one back, or correct spec.pod.affinity or " +
-			"spec.pod.topologySpreadConstraints."
+		return "Rules that keep Pods apart leave it no node: add one, bring one back, or correct spec.pod.affinity " +
+			"or spec.pod.topologySpreadConstraints."
 	case strings.Contains(why, unwilling):
 		return "Make room on the nodes, uncordon one (kubectl uncordon NODE), or correct what spec.pod asks for."
 	}

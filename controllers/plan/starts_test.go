@@ -46,6 +46,17 @@ func TestWhatHelpsAPodThatNoNodeTakesGoesByWhatKeepsEachOfThemFromThat(t *testin
 	}
 }
 
+func TestANodeThatDoesNotReachARegistryIsToldFromAnImageThatIsNotThere(t *testing.T) {
+	for says, want := range map[string]string{
+		"dial tcp: lookup registry.corp.example: no such host": "mend its DNS or network",
+		"not found": "Correct spec.image.repository, spec.image.digests",
+	} {
+		if got := howToStart("ImagePullBackOff", says, ""); !strings.HasPrefix(got, says+".") || !strings.Contains(got, want) {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
 // A roll to another repository stops at the first member. Nothing but the spec has to be put back.
 func TestAMemberWhoseImageCannotBePulledIsHealedByPuttingTheRepositoryBack(t *testing.T) {
 	before, mirrored := inputs(`{"version":"3.6.16"}`), inputs(`{"version":"3.6.16","image":{"repository":"mirror.example/etcd"}}`)

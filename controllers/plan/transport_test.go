@@ -155,7 +155,7 @@ func guardedTransports() []guardRow {
 	retold := changes.WriteSettings{Volumes: []facts.VolumeRef{{Name: "demo-2", UID: "volume-demo-2"}}, Settings: off.Desired.Settings}
 	return []guardRow{
 		{"settings by which a member listens otherwise while no list is known", off, retold, off.blind(), retold,
-			"demo-2 must not be given these settings: it would listen with http, and nobody can be asked"},
+			"demo-2 must not be given these settings: it would listen with http, and no member can be asked"},
 		{"a member that its peers would not dial as it listens", listed, evict, begun, evict,
 			"demo-2 must not be started so: it would listen with https, and its peers dial http://demo-2."},
 		{"nor is it started so", listed.edit(2, noPod), start, begun.edit(2, noPod), start, "demo-2 must not be started so"},

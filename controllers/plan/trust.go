@@ -137,7 +137,8 @@ func isFirstCA(o pass, ca facts.Object) bool {
 
 // whoseSource waits for a Secret or an issuer that may come, and leaves one that is wrong to a person.
 func whoseSource(o pass, from facts.CASource, says string, yields bool) *proposal {
-	come, right := "Create the Secret, or put", "Put the Secret right or name another one, and the operator goes on with that. Or put"
+	come, right := "Create the Secret, or put", "Put the Secret right or name another one, and the operator goes on "+
+		"with that. Or put"
 	if from.Origin == facts.OriginIssuer {
 		come = "It goes on by itself once that is there. If it does not come, put the issuer right, or put"
 		right = "Put the issuer right. The operator asks it again an hour later, or as soon as that " +

@@ -135,11 +135,11 @@ func upkeepRows() []row {
 		{"history that fills a member is compacted first", old(full, 90, 50), Act, "compact", "", "Compact",
 			"up to revision 90"},
 		{"not what is younger than the spec keeps", old(full, 50, 50), Wait, "alarms", facts.ReasonAlarm, "",
-			"may be history of the last 1m0s. The operator compacts that once it is older: a shorter spec.maintenance.keepHistory lets"},
+			"may be history of the last 1m0s. The operator compacts that once it is older, in at most 1m0s: a shorter spec.maintenance.keepHistory lets"},
 		{"who fills what was freed is told to raise the quota", old(full, 50, 50).edit(2, defragged(time.Minute, filledDone)), Refuse,
 			"alarms", facts.ReasonAlarm, "", "A defragmentation at 2030-01-01T11:59:00Z did not free enough, and demo-2 is " +
 				"still full. A backup that is complete says which keys take most. What fills it may be history of the last 1m0s. The " +
-				"operator compacts that once it is older: a shorter spec.maintenance.keepHistory lets it do so sooner. If keys " +
+				"operator compacts that once it is older, in at most 1m0s: a shorter spec.maintenance.keepHistory lets it do so sooner. If keys " +
 				"fill it, the operator cannot mend this alone. Raise "},
 		{"and how much that was", old(full, 50, 50).edit(2, defragged(time.Minute, func(p *facts.DefragPod) {
 			p.Until, p.Before, p.After = 2000<<20, 1903<<20, 1900<<20
@@ -156,7 +156,7 @@ func upkeepRows() []row {
 		{"nor while a snapshot is read", read(old(full, 50, 50).edit(2, defragged(time.Minute, filledDone))), Wait, "alarms",
 			facts.ReasonAlarm, "", "compacts old history"},
 		{"but not a day after that", old(full, 50, 50).edit(2, defragged(24*time.Hour, defragDone)), Wait, "alarms",
-			facts.ReasonAlarm, "", "If that frees too little, this message says what you do."},
+			facts.ReasonAlarm, "", "If that frees too little, this message then says what you do."},
 		{"nor where a person forbids it", desire(old(full, 90, 50), func(d *facts.Desired) { d.Upkeep.Compacts = false }),
 			Refuse, "alarms", facts.ReasonAlarm, "", "delete keys"},
 		{"nor where nobody knows how far it was compacted", old(full, 90, -1), Refuse, "alarms", facts.ReasonAlarm, "",

@@ -177,7 +177,7 @@ func (in Input) available(s step) metav1.Condition {
 }
 
 // waitForRoom is what a person can do while the operator makes room.
-const waitForRoom = "The operator tries to make room now. If that is too little, the condition Ready says what you do"
+const waitForRoom = "The operator makes room by itself where it can: the condition Ready says when, and what you can do"
 
 // writesRefused says which alarm keeps etcd from taking writes, and what ends it, or "". The graver one comes first.
 func (in Input) writesRefused() (reason, message string) {

@@ -357,7 +357,7 @@ func (w *scene) full(inUse int64) *scene {
 }
 
 func TestWhileTheOperatorMakesRoomAPersonIsToldToWait(t *testing.T) {
-	const waits, acts = "The operator tries to make room now. If that is too little, the condition Ready says", "Raise spec.etcd.quotaBackendBytes to"
+	const waits, acts = "The operator makes room by itself where it can: the condition Ready says when", "Raise spec.etcd.quotaBackendBytes to"
 	for name, row := range map[string]struct {
 		inUse    int64
 		isPaused bool

@@ -63,7 +63,7 @@ var minors = []mutant{
 	},
 	{
 		Name: "a minor is left while a learner copies the data",
-		From: "case r.IsLearner():\n\t\t\treturn Hold", To: "case false:\n\t\t\treturn Hold", Test: leaving,
+		From: "if !isFleeting(r) {", To: "if false {", Test: leaving,
 	},
 	{
 		Name: "members go up from a patch that must not be left, beside others that are up",

@@ -359,8 +359,8 @@ var moves = []mutant{
 	},
 	{
 		Name: "a minor is left while members leave their Pods", Peer: "",
-		From: "case r.Ephemeral && r.Storage == d.Storage:",
-		To:   "case r.Ephemeral:",
+		From: "return r.Ephemeral && r.Storage == d.Storage }",
+		To:   "return r.Ephemeral }",
 		Test: "TestAMinorIsLeftOnceDataIsWhereTheSpecAsksForIt",
 	},
 	{

@@ -230,7 +230,8 @@ func (o Incarnation) WhyNotUnlisted(r Replica, t etcdutil.Transport) string {
 	if o.Membership.Known || !o.IsAlive() || o.IsAlone(r) || len(had) == 0 || slices.ContainsFunc(had, listens) {
 		return ""
 	}
-	return fmt.Sprintf("it would listen with %s, and nobody can be asked to have its peers dial that", t.PeerScheme())
+	return fmt.Sprintf("it would listen with %s, and no member can be asked to have its peers dial that",
+		t.PeerScheme())
 }
 
 // WhyKeepTLS says what keeps certificates where the spec wants them gone, as sentences, or "". Without them the
