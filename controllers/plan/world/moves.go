@@ -71,10 +71,20 @@ func (w *World) leavesFirst(c *cluster, id etcdutil.ID) bool {
 // half of all worlds nodes may not be read.
 func (w *World) misplaced(v volume, r facts.Replica) string {
 	isAskedAnew := poolOf(r.RunsWith()) != poolOf(w.Spec.Settings)
-	if w.seed/2%2 == 0 || !isAskedAnew || !v.isOutside(w.Spec.Settings) {
+	if w.isBlindToNodes() || !isAskedAnew || !v.isOutside(w.Spec.Settings) {
 		return ""
 	}
 	return "only node " + v.pool + " can use its volume, and spec.pod asks for others"
+}
+
+func (w *World) isBlindToNodes() bool { return w.seed/2%2 == 0 }
+
+// isSentAway reports an only member that was restarted for a pool which its volume is not in. Whoever may not read nodes
+// cannot know that before, and only a person puts the spec back.
+func (w *World) isSentAway() bool {
+	c := w.written()
+	return c != nil && len(c.voters()) == 1 && w.isBlindToNodes() &&
+		w.objects.volumes[c.nameOf(c.voters()[0].ID)].isOutside(w.Spec.Settings)
 }
 
 // checkPlaced holds the operator to what it saw: no member is stopped for nodes that do not take it where its volume

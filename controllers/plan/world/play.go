@@ -133,7 +133,7 @@ func (w *World) isOfCopies(d plan.Decision) bool {
 // serve by their kubelets' word, from which nothing is taken, and ones that nobody else can speak for.
 func (w *World) isForPeople(d plan.Decision) bool {
 	isUnheard := w.hasUnheard() && (w.Spec.Ephemeral || len(w.objects.pods) > 1)
-	return isUnheard && facts.IsVeto(d.Reason) || d.Overdue && (isUnheard || w.hasUnproven())
+	return isUnheard && facts.IsVeto(d.Reason) || d.Overdue && (isUnheard || w.hasUnproven() || w.isSentAway())
 }
 
 // fault is what people and machines do, so many times as often as others. Most of them hit one Pod.
