@@ -99,8 +99,8 @@ func corruption(o pass) *proposal {
 		}
 	}
 	p := refuse(facts.ReasonCorruption, "%s, so the operator cannot tell whose data is right: it neither restarts nor "+
-		"removes a member. Hashes of the data: %s. Stop all clients: each member answers them differently, and a "+
-		"restore loses what they write now. Save the data of each member, as here of %s: %s %s",
+		"removes a member. Leave them as they are. Hashes of the data: %s. Stop all clients: each member answers them "+
+		"differently, and a restore loses what they write now. Save the data of each member, as here of %s: %s %s",
 		howCopiesDiffer(o.Incarnation), hashes(o.Incarnation), o.Voters()[0].Name, saveData(o, o.Voters()[0].Name),
 		outOfDoubt(o)).byHuman()
 	p.Recheck = recheckHashes

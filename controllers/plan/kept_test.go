@@ -214,7 +214,7 @@ func keptRows() []row {
 			facts.ReasonCorruption, "", "Members hold different data, and no single copy stands against a majority of equal ones, so"},
 		{"where all differ, that is said, with hashes, and that writers are to be stopped", hashing(settledWorld(3), 5, 6, 7), Refuse,
 			"corruption", facts.ReasonCorruption, "", "The data of all 3 members differ, so the " +
-				"operator cannot tell whose data is right: it neither restarts nor removes a member. Hashes of the data: demo-0 00000005 at " +
+				"operator cannot tell whose data is right: it neither restarts nor removes a member. Leave them as they are. Hashes of the data: demo-0 00000005 at " +
 				"revision "},
 		{"who writes is to be stopped", hashing(five, 6, 6, 7, 7, 7), Refuse, "corruption", facts.ReasonCorruption, "",
 			"Stop all clients: each member answers them differently, and a restore loses what they write now. "},

@@ -321,26 +321,32 @@ func learnerTrouble(o pass, r facts.Replica) *proposal {
 	if p == nil {
 		p = joining(o, r)
 	}
-	if more := wayToPlace(o, r) + whomItFollows(o, r); more != "" {
-		p.Message = strings.TrimSuffix(p.Message, ".") + "." + more
-	}
+	p.Message = forDoomed(o, r) + strings.TrimSuffix(p.Message, ".") + "." + wayToPlace(o, r) + onceTaken(o, r)
 	return p.yielding()
 }
 
-// whomItFollows names the voter whose successor the learner is, as sentences with a space in front, or "".
-func whomItFollows(o pass, learner facts.Replica) string {
+// forDoomed says what is at stake where the learner is to follow a doomed voter, as sentences with a space behind, or
+// "".
+func forDoomed(o pass, learner facts.Replica) string {
 	for _, r := range o.Voters() {
 		if r.IsDoomed() {
-			return fmt.Sprintf(" It will take the place of %[1]s, whose volume is being deleted. If the Pod of %[1]s "+
-				"stops before that, its copy of the data is lost.%[2]s", r.Name, goesFirst(o, r, learner))
+			return fmt.Sprintf("%[1]s is to take the place of %[2]s, whose volume is being deleted. If the Pod of "+
+				"%[2]s stops before %[1]s votes, that copy of the data is lost.%[3]s ", learner.Name, r.Name,
+				goesFirst(o, r, learner))
 		}
 	}
-	isKeptOut := learner.Pod != nil && facts.StartReason(learner.Pod.Waiting) == facts.ReasonUnschedulable
-	if old := o.due.Succeeded; isKeptOut && old.Member != nil && len(o.Voters()) >= o.Desired.Size {
-		return fmt.Sprintf(" It will take the place of %[1]s. Once spec.pod is put right or put back, the operator "+
-			"makes the Pod of %[2]s anew, or removes %[2]s.", old.Name, learner.Name)
-	}
 	return ""
+}
+
+// onceTaken says what becomes of a successor that no node takes, as sentences with a space in front, or "".
+func onceTaken(o pass, learner facts.Replica) string {
+	isKeptOut := learner.Pod != nil && facts.StartReason(learner.Pod.Waiting) == facts.ReasonUnschedulable
+	old := o.due.Succeeded
+	if !isKeptOut || old.Member == nil || len(o.Voters()) < o.Desired.Size {
+		return ""
+	}
+	return fmt.Sprintf(" %[2]s is to take the place of %[1]s. Once spec.pod is put right or put back, the operator "+
+		"makes the Pod of %[2]s anew, or removes %[2]s.", old.Name, learner.Name)
 }
 
 // goesFirst says when the operator removes a doomed voter before its successor runs, as a sentence with a space in

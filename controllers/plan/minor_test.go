@@ -43,13 +43,13 @@ func TestAHoldForAMemberThatCannotStartSaysWhatHelpsThat(t *testing.T) {
 		world           scene
 		reason, message string
 	}{
-		"an image": {o, facts.ReasonImagePull, "votes. The Pod of demo-1 cannot start (ImagePullBackOff): not found. Correct " +
+		"an image": {o, facts.ReasonImagePull, "votes, unless spec.version is put back. The Pod of demo-1 cannot start (ImagePullBackOff): not found. Correct " +
 			"spec.image.repository"},
 		"an image of a sidecar": {o.edit(1, func(r *facts.Replica) { r.Pod.StartsAfter = "mesh" }), facts.ReasonSidecar,
 			"container mesh of its Pod starts first"},
 		"no Pod":    {o.edit(1, noPod), facts.ReasonNotReady, "Member demo-1 is not well"},
 		"a moment":  {started, facts.ReasonMinorHeld, "It goes on by itself."},
-		"no member": {desire(o, func(d *facts.Desired) { d.Held.Member = "" }), facts.ReasonMinorHeld, "serves and votes."},
+		"no member": {desire(o, func(d *facts.Desired) { d.Held.Member = "" }), facts.ReasonMinorHeld, "serves and votes, unless spec.version is put back."},
 	} {
 		p := checkMinor(current(row.world.Observation))
 		if p == nil || p.Reason != row.reason || !strings.Contains(p.Message, row.message) {

@@ -685,7 +685,7 @@ func rows() []row {
 			Act, "grow", "", "AddLearner",
 			"Add learner demo-3: it will take the place of demo-1 (its volume is being deleted)"},
 		{"while it starts, who waits for it is not stopped", settledWorld(3).edit(1, doomed).with(starting(3)), Wait, "promote",
-			facts.ReasonStarting, "", "It will take the place of demo-1, whose volume is being deleted. If the Pod of demo-1 stops"},
+			facts.ReasonStarting, "", "demo-3 is to take the place of demo-1, whose volume is being deleted. If the Pod of demo-1 stops"},
 		{"then that member goes, and it is told why", settledWorld(4).edit(1, doomed).sized(3), Act, "shrink", "", "LabelRole",
 			"it will be removed, because its volume is being deleted, and enough members are there without it"},
 		{"a doomed member's successor joins first", settledWorld(3).edit(1, doomed), Act, "grow", "",
@@ -901,7 +901,7 @@ func rolls() []row {
 			Act, "grow", "", "AddLearner",
 			"Add learner demo-3: it will take the place of demo-2"},
 		{"no successor joins while a member is not well", wanting(inMemory(settledWorld(3).edit(1, silent)), other),
-			Refuse, "grow", facts.ReasonNotReady, "", "before demo-1 is healthy: a cluster of 4 stops taking writes with fewer than 3 healthy voters, and " +
+			Refuse, "grow", facts.ReasonNotReady, "", "before demo-1 is healthy or replaced. A cluster of 4 stops taking writes with fewer than 3 healthy voters, and " +
 				"there are 2. Its Pod has not been ready since 2030-01-01T11:00:00Z. Its etcd runs, and does not answer: if it hangs, Kubernetes restarts it after a few minutes."},
 		{"CPU and memory follow in place", inMemory(running(many)), Act, "resize", "", "ResizePod",
 			"demo-2"},

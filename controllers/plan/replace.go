@@ -348,9 +348,9 @@ func grow(o pass) *proposal {
 	}
 	quorum := etcdutil.Quorum(len(o.Voters()) + 1)
 	if sick := sickVoter(o.Incarnation); sick.Member != nil && len(o.HealthyVoters()) < quorum {
-		return wait(facts.ReasonNotReady, "No member is added before %[1]s is healthy: a cluster of %[2]d stops "+
-			"taking writes with fewer than %[3]d healthy voters, and there are %[4]d. %[6]skubectl describe pod "+
-			"%[1]s -n %[5]s may say why.%[7]s", sick.Name, len(o.Voters())+1, quorum,
+		return wait(facts.ReasonNotReady, "No member is added before %[1]s is healthy or replaced. A cluster of "+
+			"%[2]d stops taking writes with fewer than %[3]d healthy voters, and there are %[4]d. %[6]skubectl "+
+			"describe pod %[1]s -n %[5]s may say why.%[7]s", sick.Name, len(o.Voters())+1, quorum,
 			len(o.HealthyVoters()), o.Cluster.Namespace, whileSilent(sick), untilReplaced(o, sick)).
 			due(o, facts.PodChange(sick.Pod), facts.StartDeadline).yielding()
 	}

@@ -295,7 +295,7 @@ func checkMinor(o pass) *proposal {
 	case held.Passes:
 		reason, helps := helpForHeld(o, held)
 		return wait(reason, "%s, so members stay at etcd %s for now. They go %s to %s once every member serves and "+
-			"votes.%s", held.Why, stays, direction(o), wayOf(o), helps).yielding()
+			"votes, unless spec.version is put back.%s", held.Why, stays, direction(o), wayOf(o), helps).yielding()
 	}
 	return refuse(facts.ReasonMinorHeld, "Members go on to etcd %s once this is put right: %s. Until then they stay "+
 		"at etcd %s.", wayOf(o), held.Why, stays).byHuman().yielding()

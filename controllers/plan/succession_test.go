@@ -118,7 +118,7 @@ func TestAMemberThatNoRestartBringsToTheSpecIsSucceeded(t *testing.T) {
 			"RemoveMember", "the size does not ask for it"},
 		{"and one that votes goes again", joined.ofClass("a"), Act, "shrink", "", "LabelRole", "demo-3"},
 		{"no node takes it, and what becomes of it is said", untaken, Refuse, "promote", facts.ReasonUnschedulable, "",
-			"It will take the place of demo-2. Once spec.pod is put right or put back, the operator makes the Pod of demo-3 " +
+			"demo-3 is to take the place of demo-2. Once spec.pod is put right or put back, the operator makes the Pod of demo-3 " +
 				"anew, or removes demo-3."},
 		{"it is made anew once the spec is put right", wanting(untaken, third), Act, "settings", "", "WriteSettings",
 			"of demo-3"},

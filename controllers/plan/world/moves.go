@@ -79,8 +79,8 @@ func (w *World) misplaced(v volume, r facts.Replica) string {
 
 func (w *World) isBlindToNodes() bool { return w.seed/2%2 == 0 }
 
-// isSentAway reports an only member that was restarted for a pool which its volume is not in. Whoever may not read nodes
-// cannot know that before, and only a person puts the spec back.
+// isSentAway reports an only member that was restarted for a pool which its volume is not in. An operator that may not
+// read nodes cannot know that before, and only a person puts the spec back.
 func (w *World) isSentAway() bool {
 	c := w.written()
 	return c != nil && len(c.voters()) == 1 && w.isBlindToNodes() &&
