@@ -69,10 +69,12 @@ type Leaving struct {
 	IsFirst bool // it goes before its successor joins
 }
 
-// Joining says of the member to be added whether it has all that it needs, and what it is for.
+// Joining says of the member to be added whether it has all that it needs, what it is for, and what may hold it up.
 type Joining struct {
 	IsPrepared bool
 	Because    string
+	Sick       facts.Replica // a voter that is not healthy
+	SickUntil  string        // what becomes of it, as a sentence with a space in front, or ""
 }
 
 // dueOf fills in Due from the top: each answer may read those before it.

@@ -148,7 +148,7 @@ func ailment(o pass, r facts.Replica) *proposal {
 	}
 	if !r.IsHealthy(o.Membership) || r.Pod == nil || !r.Pod.Ready {
 		return wait(facts.ReasonNotReady, "Member %s%s is not well: %s.%s%s%s", r.Name, onNode(r), o.Judge(r).Says,
-			nodeNotReady(r), unseen(r), untilReplaced(o, r)).due(o, facts.PodChange(r.Pod), facts.StartDeadline)
+			nodeNotReady(r), unseen(r), untilReplaced(o.Judged, r)).due(o, facts.PodChange(r.Pod), facts.StartDeadline)
 	}
 	if !r.IsSealed() {
 		return wait(facts.ReasonNotRecorded,
@@ -237,25 +237,25 @@ func startTrouble(o pass, r facts.Replica) *proposal {
 	case pod.Terminating:
 		return wait(facts.ReasonPodLeaving, "The Pod of %s%s is terminating; %s.%s%s%s", r.Name,
 			onNode(r), afterLeaving(o, r), cmp.Or(notStopped(r), nodeNotReady(r)), heldMember(o, r),
-			untilReplaced(o, r)+turnWaits(o)).
+			untilReplaced(o.Judged, r)+turnWaits(o)).
 			due(o, pod.GoneBy, facts.LeavingDeadline)
 	case pod.HasEnded():
 		return nil
 	case r.IsUnmade():
 		return wait(facts.ReasonProvisioning, "The volume of %s cannot be made: %s. %s%s", r.Name, r.Volume.Unmade,
-			otherClass, untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
+			otherClass, untilReplaced(o.Judged, r)).due(o, pod.Created, facts.StartDeadline)
 	case pod.StartsAfter != "":
 		return wait(facts.ReasonSidecar, "etcd of %[1]s was not started: container %[2]s of its Pod starts first and "+
 			"cannot (%[3]s): %[4]s. Correct or remove %[2]s in spec.pod.sidecars, and the operator makes the Pod "+
 			"anew; where a webhook added it, correct that.%[5]s", r.Name, pod.StartsAfter, pod.Waiting,
-			strings.TrimSuffix(pod.Message, "."), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
+			strings.TrimSuffix(pod.Message, "."), untilReplaced(o.Judged, r)).due(o, pod.Created, facts.StartDeadline)
 	case facts.StartReason(pod.Waiting) != "":
 		return wait(facts.StartReason(pod.Waiting), "The Pod of %s cannot start (%s): %s%s%s", r.Name, pod.Waiting,
-			howToStart(pod.Waiting, pod.Message, r.RunsWith().NodeSelector()), onceCorrected(r), untilReplaced(o, r)).
-			due(o, pod.Created, facts.StartDeadline)
+			howToStart(pod.Waiting, pod.Message, r.RunsWith().NodeSelector()), onceCorrected(r),
+			untilReplaced(o.Judged, r)).due(o, pod.Created, facts.StartDeadline)
 	case !pod.Running && pod.Exit != nil && pod.Exit.Reason != etcdutil.ExitRemoved:
 		return wait(facts.ReasonCrashing, "%s. Kubernetes starts it again and again, at most 5 minutes apart. %s%s",
-			howStopped(r), afterStop(o, r), untilReplaced(o, r)).due(o, pod.Created, facts.StartDeadline)
+			howStopped(r), afterStop(o, r), untilReplaced(o.Judged, r)).due(o, pod.Created, facts.StartDeadline)
 	}
 	return nil
 }

@@ -139,7 +139,20 @@ func (d *Due) joining(o judge.Judged) *Joining {
 	if !d.wantsGrowth(o) {
 		return nil
 	}
-	return &Joining{IsPrepared: d.Promised != "" && isPrepared(o, d.Promised), Because: d.whyJoin(o)}
+	sick := sickVoter(o.Incarnation)
+	return &Joining{IsPrepared: d.Promised != "" && isPrepared(o, d.Promised), Because: d.whyJoin(o), Sick: sick,
+		SickUntil: untilReplaced(o, sick)}
+}
+
+// sickVoter is a voter that is not healthy, or an empty replica. etcd refuses additions while fewer are than a quorum
+// with the new one.
+func sickVoter(o facts.Incarnation) facts.Replica {
+	for _, r := range o.Voters() {
+		if !r.IsHealthy(o.Membership) {
+			return r
+		}
+	}
+	return facts.Replica{}
 }
 
 // wantsGrowth reports whether a member is added.

@@ -175,7 +175,7 @@ func overdueAt(o judge.Judged, j judge.Judgement) time.Time {
 
 // untilReplaced says when a member that does not run is replaced, or that it is not and why, as a sentence with a space
 // in front, or "".
-func untilReplaced(o pass, r facts.Replica) string {
+func untilReplaced(o judge.Judged, r facts.Replica) string {
 	j := o.Judge(r)
 	switch asked := untilAsked(r); {
 	case o.IsFenced(r) || !o.IsAlive():
@@ -198,7 +198,7 @@ func untilReplaced(o pass, r facts.Replica) string {
 		return fmt.Sprintf(" The operator does not replace %s, since spec.repair.replaceAfter is 0s: bring it back.",
 			r.Name)
 	}
-	at := overdueAt(o.Judged, j)
+	at := overdueAt(o, j)
 	if o.IsPast(at) {
 		return "" // the rule replace says what it waits for
 	}
@@ -209,7 +209,7 @@ func untilReplaced(o pass, r facts.Replica) string {
 	}
 	return fmt.Sprintf(" The operator replaces member %[1]s with a new one at %[2]s, if %[1]s is not back by then: "+
 		"spec.repair.replaceAfter counts from %[3]s.", r.Name, at.UTC().Format(time.RFC3339),
-		at.Add(-patience(o.Judged)).UTC().Format(time.RFC3339))
+		at.Add(-patience(o)).UTC().Format(time.RFC3339))
 }
 
 func unreplaced(r facts.Replica, would string) string {
@@ -218,7 +218,7 @@ func unreplaced(r facts.Replica, would string) string {
 
 // goBack says what of the spec a member that does not run has unlike one that serves, as a sentence with a space in
 // front, or "". One that was made from other settings gets those of the spec anyway.
-func goBack(o pass, r facts.Replica) string {
+func goBack(o judge.Judged, r facts.Replica) string {
 	if o.Judge(r).Cause == facts.CauseSpace || r.RunsWith() != o.Desired.Settings {
 		return ""
 	}
@@ -347,11 +347,11 @@ func grow(o pass) *proposal {
 		return nil
 	}
 	quorum := etcdutil.Quorum(len(o.Voters()) + 1)
-	if sick := sickVoter(o.Incarnation); sick.Member != nil && len(o.HealthyVoters()) < quorum {
+	if sick := join.Sick; sick.Member != nil && len(o.HealthyVoters()) < quorum {
 		return wait(facts.ReasonNotReady, "No member is added before %[1]s is healthy or replaced. A cluster of "+
 			"%[2]d stops taking writes with fewer than %[3]d healthy voters, and there are %[4]d. %[6]skubectl "+
 			"describe pod %[1]s -n %[5]s may say why.%[7]s", sick.Name, len(o.Voters())+1, quorum,
-			len(o.HealthyVoters()), o.Cluster.Namespace, whileSilent(sick), untilReplaced(o, sick)).
+			len(o.HealthyVoters()), o.Cluster.Namespace, whileSilent(sick), join.SickUntil).
 			due(o, facts.PodChange(sick.Pod), facts.StartDeadline).yielding()
 	}
 	promised := o.Find(o.due.Promised)
@@ -368,15 +368,4 @@ func grow(o pass) *proposal {
 	}
 	return act(changes.PrepareMember{Volume: o.due.Next, Secret: isSigned},
 		"%s. What a new member needs is made first.", join.Because)
-}
-
-// sickVoter is a voter that is not healthy, or an empty replica. etcd refuses additions while fewer are than a quorum
-// with the new one.
-func sickVoter(o facts.Incarnation) facts.Replica {
-	for _, r := range o.Voters() {
-		if !r.IsHealthy(o.Membership) {
-			return r
-		}
-	}
-	return facts.Replica{}
 }

@@ -158,7 +158,7 @@ var deaths = []mutant{
 	},
 	{
 		Name: "a dead member is said to be replaced when it was last heard of", Peer: "",
-		From: "at := overdueAt(o.Judged, j)\n\tif o.IsPast(at) {\n\t\treturn \"\"",
+		From: "at := overdueAt(o, j)\n\tif o.IsPast(at) {\n\t\treturn \"\"",
 		To:   "at := j.Since\n\tif false {\n\t\treturn \"\"",
 		Test: row("a node that died is named, with when its member is replaced"),
 	},

@@ -322,8 +322,8 @@ var judgements = []mutant{
 	},
 	{
 		Name: "who only the operator does not reach is told without what may keep it away", Peer: "",
-		From: "nodeNotReady(r), unseen(r), untilReplaced(o, r)",
-		To:   `nodeNotReady(r), "", untilReplaced(o, r)`,
+		From: "nodeNotReady(r), unseen(r), untilReplaced(o.Judged, r)",
+		To:   `nodeNotReady(r), "", untilReplaced(o.Judged, r)`,
 		Test: row("a member that only the operator does not reach says where to look"),
 	},
 	{
