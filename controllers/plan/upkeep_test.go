@@ -168,7 +168,7 @@ func upkeepRows() []row {
 		{"history is not compacted where defragmentation is enough", old(storing(full, 2000, 100), 90, 50).edit(2, ledAway),
 			Act, "defragment", "", "StartDefrag", ""},
 		{"the only member is silent for all", only, Act, "defragment", "", "StartDefrag", ""},
-		{"and is started anew by nobody", wanting(only.edit(0, busy).blind(), other), Wait, "membership",
+		{"and is started anew by nobody", wanting(only.edit(0, busy).edit(0, longAgo).blind(), other), Wait, "membership",
 			facts.ReasonDefragment, "", "The cluster answers nothing until that is done"},
 	}
 }

@@ -53,8 +53,7 @@ var effects = []mutant{
 	{
 		Name: "of two who make an authority each issues from its own", Peer: "",
 		From: "\tif ca, err := authorityIn(there.(*corev1.Secret)); err == nil {",
-		To: "\t_ = there\n\tmade := &corev1.Secret{Data: map[string][]byte{resources.KeyCert: pair.Cert, resources.KeyKey: pair.Key}}\n" +
-			"\tif ca, err := authorityIn(made); err == nil {",
+		To:   "\t_ = there\n\tif ca, err := authorityIn(&corev1.Secret{Data: data}); err == nil {",
 		Test: "TestCertificatesAreOfTheCAAsReadBack",
 	},
 	{

@@ -185,7 +185,7 @@ var lifecycle = []mutant{
 		From: `		fromAnnotation(compareVariable, v1alpha1.AnnotationInitialCompare),
 `,
 		To: `		fromAnnotation(compareVariable, v1alpha1.AnnotationInitialCompare),
-		{Name: "ETCDCTL_ENDPOINTS", Value: scheme(isTLS) + "://localhost:2379"},
+		{Name: "ETCDCTL_ENDPOINTS", Value: "https://localhost:2379"},
 `,
 		Test: "TestEtcdctlInAMemberMayBeGivenEndpointsAndVerifiesItsOwn",
 	},
