@@ -486,9 +486,11 @@ func TestARestoredMemberIsComparedOnceItIsRecorded(t *testing.T) {
 	if !o.Current.Members[1].IsSealed() {
 		t.Error("it could start empty")
 	}
-	if d := Decide(o.Observation); d.Rule != "corruption" || d.Reason != facts.ReasonCompare {
-		t.Errorf("clients are led there before that: %+v", d)
+	waits := Decide(o.Observation)
+	if waits.Rule != "corruption" || waits.Reason != facts.ReasonCompare {
+		t.Errorf("clients are led there before that: %+v", waits)
 	}
+	expectNoVeto(t, waits)
 	seals, isSeal := Decide(hashing(o, 7, 7, 7).Observation).Change.(changes.SealPods)
 	if !isSeal || len(seals.Pods) != 1 || seals.Pods[0].Pod.Name != "demo-1" || seals.Pods[0].Role != facts.RoleVoter {
 		t.Errorf("%+v", seals)

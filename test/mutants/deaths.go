@@ -147,13 +147,13 @@ var deaths = []mutant{
 	{
 		Name: "a learner of three is given up for a removal that makes nothing safer", Peer: "",
 		From: "isUrgent := o.Margin() <= 0 && etcdutil.Quorum(voters-1) < etcdutil.Quorum(voters)",
-		To:   "isUrgent := o.Margin() <= 0",
+		To:   "isUrgent := o.Margin() <= 0 && voters > 0",
 		Test: row("but where none may fail after it either"),
 	},
 	{
 		Name: "a repair waits for a learner where no further voter may fail", Peer: "",
 		From: "if isOnItsWay && !isUrgent && o.Now.Sub(r.Pod.Created) <= facts.StartDeadline {",
-		To:   "if isOnItsWay && o.Now.Sub(r.Pod.Created) <= facts.StartDeadline {",
+		To:   "if isOnItsWay && (!isUrgent || true) && o.Now.Sub(r.Pod.Created) <= facts.StartDeadline {",
 		Test: row("nor where no further voter may fail before, and one may after it"),
 	},
 	{

@@ -183,7 +183,7 @@ var inPlace = []mutant{
 	{
 		Name: "a veto of a restore keeps the cluster from being looked after", Peer: "",
 		From: "yields := p.yields || isVetoed && r.givesWay()",
-		To:   "yields := p.yields",
+		To:   "yields := p.yields || isVetoed && false",
 		Test: row("what cannot be moved to keeps nobody from looking after the cluster"),
 	},
 	{
