@@ -244,8 +244,7 @@ var placeReason = regexp.MustCompile(`(?:^|[ ,])\d+ [^,]+`)
 // kubernetes/kubernetes:pkg/scheduler/framework/plugins. A rule of Pods that are there, which the learner's own
 // settings do not have, gives it no room before these are made anew.
 var lasting = []string{
-	"untolerated taint", "were unschedulable", "didn't match Pod's node affinity/selector",
-	"didn't match the requested node name", "had volume node affinity conflict",
+	tainted, unwilling, unselected, "didn't match the requested node name", "had volume node affinity conflict",
 	"didn't match PersistentVolume's node affinity", "didn't satisfy existing pods anti-affinity rules",
 }
 

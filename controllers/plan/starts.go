@@ -66,7 +66,6 @@ const (
 	unselected = "didn't match Pod's node affinity/selector"
 	tainted    = "untolerated taint"
 	unwilling  = "were unschedulable"
-	exclusive  = "didn't match pod anti-affinity rules"
 	uneven     = "didn't match pod topology spread constraints"
 	unzoned    = "missing required label" // for these
 )
@@ -93,7 +92,7 @@ func howToPlace(message, selector string) string {
 		return "Every node keeps it out by a taint: add to spec.pod.tolerations what they ask for, or a node without."
 	case isAll(unwilling):
 		return "Every node is cordoned, and takes no new Pod: kubectl uncordon NODE, or add a node."
-	case isAll(exclusive, uneven, tainted) && !strings.Contains(why, unzoned):
+	case isAll(keptApart, uneven, tainted) && !strings.Contains(why, unzoned):
 		return "Rules that keep Pods apart leave it no node: add one, bring one back, or correct spec.pod.affinity " +
 			"or spec.pod.topologySpreadConstraints."
 	case strings.Contains(why, unwilling):

@@ -88,7 +88,7 @@ var _ = Describe("A cluster with size 0", Label("lifecycle"), func() {
 		cluster.Resize(ctx, 3)
 		cluster.AwaitStep(ctx, apply.RejectedQuota)
 		Consistently(ctx, func() ([]string, error) { return settingsOnVolumes(ctx, cluster) }).WithTimeout(15*time.Second).
-			Should(Equal(asleep), "nobody can list a member otherwise while all are down")
+			Should(Equal(asleep), "no member can list one otherwise while all are down")
 		Expect(kube.Client.Delete(ctx, quota)).To(Succeed())
 		Eventually(ctx, func() (int, error) { return reachedBy(ctx, cluster, etcdutil.TransportPlain) }).WithTimeout(4 * time.Minute).
 			Should(Equal(3))

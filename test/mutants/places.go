@@ -25,7 +25,7 @@ var places = []mutant{
 		Name: "a doomed member goes as soon as no node takes its successor", Peer: "",
 		From: "return since.Add(PlaceDeadline)",
 		To:   "return since",
-		Test: placeRow("not before five minutes"),
+		Test: placeRow("not before five minutes, and it is told when"),
 	},
 	{
 		Name: "how long no node takes a Pod is read from the API server's clock alone", Peer: "",
@@ -149,8 +149,8 @@ var places = []mutant{
 	},
 	{
 		Name: "a learner that a rule of spread keeps away takes the room of a member that is restarted", Peer: "",
-		From: `"untolerated taint", "were unschedulable",`,
-		To:   `"untolerated taint", "were unschedulable", "topology spread",`,
+		From: `tainted, unwilling, unselected, "didn't`,
+		To:   `"topology spread", tainted, unwilling, unselected, "didn't`,
 		Test: "TestWhereNoNodeTakesASuccessor/so_does_what_a_rule_of_spread_keeps_apart",
 	},
 	{

@@ -9,7 +9,7 @@ var transports = []mutant{
 		Test: guardRow("a member that its peers would not dial as it listens"),
 	},
 	{
-		Name: "the guard gives a member settings by which it listens otherwise while nobody can list it so", Peer: "",
+		Name: "the guard gives a member settings by which it listens otherwise while no member can list it so", Peer: "",
 		From: "	if why := o.WhyNotUnlisted(r, c.Transport); why != \"\" {\n",
 		To:   "	if why := o.WhyNotUnlisted(r, c.Transport); false {\n",
 		Test: guardRow("settings by which a member listens otherwise while no list is known"),

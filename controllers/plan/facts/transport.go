@@ -222,7 +222,7 @@ func (o Incarnation) WhyNotTransport(r Replica, t etcdutil.Transport) string {
 }
 
 // WhyNotUnlisted says why a member must not be given settings by which it listens otherwise, or "": while no list is
-// known, nobody can be asked to have its peers dial that. It may listen as it did, or as it was told before: of one
+// known, no member can be asked to have its peers dial that. It may listen as it did, or as it was told before: of one
 // that was told and is not listed so yet, the others make a quorum, and list it.
 func (o Incarnation) WhyNotUnlisted(r Replica, t etcdutil.Transport) string {
 	had := r.transports()

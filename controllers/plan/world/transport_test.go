@@ -65,7 +65,7 @@ func TestATurnOfTLSIsCalledOffAtEachOfItsSteps(t *testing.T) {
 	}
 }
 
-// Nobody can be asked to list a member otherwise while all are down, so none may come back to listen otherwise.
+// No member can list one otherwise while all are down, so none may come back to listen otherwise.
 func TestATurnOfTLSThatIsPutToSleepAtEachOfItsStepsWakesAsAClusterAlthoughPodsAreRefused(t *testing.T) {
 	for _, way := range [][2]etcdutil.Transport{{etcdutil.TransportPlain, etcdutil.TransportTLS}, {etcdutil.TransportTLS, etcdutil.TransportPlain}} {
 		for passes := range 40 {
